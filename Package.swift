@@ -413,7 +413,8 @@ let package = Package(
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
-                "OperatorCommands", "AuthService", "MartletCore", "MartletPostgres", "MartletTesting", "ServiceTesting",
+                "OperatorCommands", "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres",
+                "MartletTesting", "ServiceTesting",
                 argumentParser, logging,
             ],
             swiftSettings: settings),

@@ -6,12 +6,12 @@ import Testing
 @Suite struct InflateTests {
     private static let text = String(repeating: "one event after the other. ", count: 4_000)
 
-    @Test func `what was packed comes out again`() throws {
+    @Test func `compressed bytes are decompressed`() throws {
         let packed = try #require(Gzip.compress(Array(Self.text.utf8)))
         #expect(String(buffer: try Inflate.decode(ByteBuffer(bytes: packed), .gzip, upTo: 1 << 20)) == Self.text)
     }
 
-    @Test func `a body that would become larger than the limit is not unpacked`() throws {
+    @Test func `a body that would exceed the limit is not decompressed`() throws {
         let packed = try #require(Gzip.compress([UInt8](repeating: 0, count: 50 << 20)))
         #expect(packed.count < 100 << 10)
         #expect(throws: InflateError.tooLarge(1 << 20)) {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `what is cut off, changed or followed by more is refused`() throws {
+    @Test func `truncated, damaged and trailing bytes are refused`() throws {
         let packed = try #require(Gzip.compress(Array(Self.text.utf8)))
         var changed = packed
         changed[packed.count / 2] ^= 0x40
@@ -32,7 +32,8 @@ import Testing
 
     private static let lines = String(repeating: #"{"message":"Hello, Hello, Hello"}"# + "\n", count: 40)
 
-    /// `lines` by PyPI's brotli 1.2.1 and by the program zstd 1.5.4; for zstd also as two frames, one behind the other.
+    /// `lines` compressed by PyPI's brotli 1.2.1 and by the program zstd 1.5.4; for zstd also as two consecutive
+    /// frames.
     @Test(
         arguments: [
             (.brotli, "G08F+I3UYs0Z7pQiCnul09eVbBKMZzoBDWKYCVMM1TA6Fg=="),
@@ -42,14 +43,15 @@ import Testing
                 "KLUv/QRYBQEAsHsibWVzc2FnZSI6IkhlbGxvLCAifQoCAJeKqkZxJQyG+8AXKLUv/QRYNQEA0GVsbG8sIEhlbGxvIn0KeyJtZXNzYWdlIjoiAwBriqrgM4HXzjF1kT0V"
             ),
         ] as [(ContentCoding, String)])
-    func `brotli and zstandard come out again, and nothing else does`(_ coding: ContentCoding, _ packed: String) throws
-    {
+    func `brotli and zstandard are decompressed, and nothing else is accepted`(
+        _ coding: ContentCoding, _ packed: String
+    ) throws {
         let packed = Array(try #require(Data(base64Encoded: packed)))
         #expect(
             String(buffer: try Inflate.decode(ByteBuffer(bytes: packed), coding, upTo: Self.lines.utf8.count))
                 == Self.lines)
         for length in packed.indices {
-            // Between two frames is an end.
+            // The end of the first frame is not the end of the body.
             guard coding == .brotli || length != 45 else { continue }
             #expect(throws: InflateError.damaged, "\(length)") {
                 try Inflate.decode(ByteBuffer(bytes: packed.prefix(length)), coding, upTo: 1 << 20)
@@ -65,8 +67,8 @@ import Testing
         }
     }
 
-    /// 20 MiB of spaces by PyPI's brotli.
-    @Test func `forty bytes of brotli do not become 20 MiB`() throws {
+    /// 20 MiB of spaces compressed by PyPI's brotli.
+    @Test func `forty bytes of brotli do not expand to 20 MiB`() throws {
         let bomb = Array(try #require(Data(base64Encoded: "y///P/glQOKxQCD3/o///3/wSwDEYRGA7v1f/v//4JcAiMMCAN37Hw==")))
         #expect(throws: InflateError.tooLarge(1 << 20)) {
             try Inflate.decode(ByteBuffer(bytes: bomb), .brotli, upTo: 1 << 20)
@@ -75,7 +77,7 @@ import Testing
     }
 
     /// `zstd --long=27` of 100 bytes.
-    @Test func `a frame of zstandard cannot ask for a window of 128 MiB`() throws {
+    @Test func `a zstandard frame cannot request a window of 128 MiB`() throws {
         let bytes = Array(try #require(Data(base64Encoded: "KLUv/QSIRQAAEHh4AQA/ASyUwKOI")))
         #expect(throws: InflateError.damaged) {
             try Inflate.decode(ByteBuffer(bytes: bytes), .zstandard, upTo: 1 << 20)
@@ -84,7 +86,7 @@ import Testing
 
     /// Made with Python's zlib: `zlib.compress(b"hello hello hello hello")`, and the same without its header and
     /// trailer.
-    @Test func `deflate is the zlib format, and bare as some send it`() throws {
+    @Test func `deflate is read in zlib format, and raw as some clients send it`() throws {
         let zlib: [UInt8] = [
             0x78, 0x9c, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x57, 0xc8, 0x40, 0x27, 0x01, 0x68, 0x03, 0x08, 0xb1,
         ]

@@ -5,7 +5,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct SpaceTests {
-    @Test func `every app and environment has one number, whoever asks first and however many at once`() async throws {
+    @Test func `every app and environment has one number, even if requested concurrently`() async throws {
         try await AnalyticsApp.run { app in
             let ids = try await withThrowingTaskGroup(of: Int32.self) { group in
                 for _ in 0..<20 {

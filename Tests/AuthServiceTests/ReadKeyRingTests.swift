@@ -8,7 +8,9 @@ import ServiceTesting
 import Testing
 
 @Suite(.serialized) struct ReadKeyRingTests {
-    @Test func `the ring has every app with its live credentials, and grows with each change`() async throws {
+    @Test func `the key ring has every app with its live credentials, and its version grows with each change`()
+        async throws
+    {
         try await AuthApp.run { auth in
             let empty = try await auth.ring(after: 0)
             #expect(empty.apps.isEmpty)
@@ -40,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway that waits hears of a change, a revocation too`() async throws {
+    @Test func `a waiting gateway is notified of changes, including revocations`() async throws {
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let made = try await auth.credentials.create(.secret, environment: .live, label: "", of: app.id)
@@ -55,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `fifty waiting gateways all hear of it`() async throws {
+    @Test func `fifty waiting gateways are all notified`() async throws {
         try await AuthApp.run { auth in
             let version = try await auth.ring(after: 0).version
             let versions = try await withThrowingTaskGroup(of: Int64.self) { group in
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `nothing newer is 204, after the wait`() async throws {
+    @Test func `after the wait, no change is 204`() async throws {
         try await AuthApp.run { auth in
             let version = try await auth.ring(after: 0).version
             #expect(try await auth.gateway.get("/internal/keyring?after=\(version)").status == 204)
@@ -76,14 +78,14 @@ import Testing
             let answer = try await auth.gateway.get("/internal/keyring?after=\(version)&wait=1")
             #expect(answer.status == 204)
             #expect(answer.text.isEmpty)
-            // Not sooner; how much later is the machine's affair.
+            // Not sooner; how much later depends on the machine.
             #expect(ContinuousClock.now - start >= .seconds(1))
             #expect(try await auth.gateway.get("/internal/keyring?after=\(version - 1)").status == 200)
             #expect(try await auth.gateway.get("/internal/keyring").status == 200)
         }
     }
 
-    @Test func `what is expired or archived is left out`() async throws {
+    @Test func `expired and archived credentials are left out`() async throws {
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let gone = try await auth.apps.create(name: "Gone")
@@ -103,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `using a credential is no change of the ring`() async throws {
+    @Test func `using a credential does not change the key ring`() async throws {
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let made = try await auth.credentials.create(.client, environment: .live, label: "", of: app.id)
@@ -116,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: [Principal.Kind.client, .master, .ingest, .evaluation])
-    func `nobody but our own processes gets it`(_ kind: Principal.Kind) async throws {
+    func `only internal services get it`(_ kind: Principal.Kind) async throws {
         try await AuthApp.run { auth in
             let asking = auth.gateway.asking(
                 as: Principal(kind: kind, appID: "shop", appNumber: 1, environment: .live, credentialID: "x"))
@@ -129,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: ["after=x", "wait=x", "wait=-1", "after=99999999999999999999", "wait=31"])
-    func `parameters that make no sense are refused`(_ query: String) async throws {
+    func `invalid parameters are refused`(_ query: String) async throws {
         try await AuthApp.run { auth in
             let answer = try await auth.gateway.get("/internal/keyring?\(query)")
             #expect(answer.isProblem(.invalidParameter), "\(answer)")

@@ -12,7 +12,7 @@ import Testing
         return answer.status == 204 ? nil : try answer.decoded()
     }
 
-    @Test func `A gateway that waits hears of every session that ends, and of none twice`() async throws {
+    @Test func `A waiting gateway is notified of every ended session exactly once`() async throws {
         try await UserClient.run { client in
             let start = try #require(try await news(client.auth, after: -1))
             #expect(start.sessions.isEmpty)
@@ -29,13 +29,13 @@ import Testing
                 #expect((900...970).contains(rest))
                 last = told.last
             }
-            // Whoever starts, or comes from another time, gets all.
+            // A gateway that starts, or has a position from another history, gets all.
             #expect(try await news(client.auth, after: -1)?.sessions.count == 2)
             #expect(try await news(client.auth, after: 1_000_000)?.sessions.count == 2)
         }
     }
 
-    @Test func `Sessions that ended at once by the hundred are all told`() async throws {
+    @Test func `Hundreds of sessions that end at once are all reported`() async throws {
         try await UserClient.run { client in
             let tokens = try await withThrowingTaskGroup(of: Tokens.self) { group in
                 for number in 0..<60 {
@@ -62,14 +62,14 @@ import Testing
     }
 
     @Test(arguments: ["after=x", "wait=31", "wait=-1"])
-    func `What is malformed is refused`(query: String) async throws {
+    func `Malformed requests are refused`(query: String) async throws {
         try await AuthApp.run { auth in
             let answer = try await auth.gateway.get("/internal/revocations?" + query)
             #expect(answer.isProblem(.invalidParameter))
         }
     }
 
-    @Test func `Nobody else may ask`() async throws {
+    @Test func `No one else may ask`() async throws {
         try await UserClient.run { client in
             let principal = Principal(
                 kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")

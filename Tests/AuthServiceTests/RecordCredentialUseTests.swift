@@ -6,7 +6,7 @@ import MartletTesting
 import Testing
 
 @Suite(.serialized) struct RecordCredentialUseTests {
-    @Test func `the latest use is kept; time only moves forward`() async throws {
+    @Test func `the latest use is stored, and time only moves forward`() async throws {
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let used = try await auth.credentials.create(.client, environment: .live, label: "", of: app.id).record
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `ids in lower case count too, and an empty report is fine`() async throws {
+    @Test func `ids in lower case are accepted, and so is an empty report`() async throws {
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let id = try await auth.credentials.create(.client, environment: .live, label: "", of: app.id).record.id
@@ -41,7 +41,7 @@ import Testing
         (#"{"used":5}"#, .invalidBody),
         (#"{"used":{"$ID":5}}"#, .invalidBody), (#"{"used":{"$ID":"yesterday"}}"#, .invalidBody), ("", .invalidJSON),
         (#"{"used":{"$ID":"2026-03-01T00:00:00Z","' OR 1=1 --":"2026-03-01T00:00:00Z"}}"#, .invalidBody),
-    ]) func `a report that does not fit changes nothing`(_ template: String, _ code: ErrorCode) async throws {
+    ]) func `an invalid report changes nothing`(_ template: String, _ code: ErrorCode) async throws {
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let id = try await auth.credentials.create(.client, environment: .live, label: "", of: app.id).record.id
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [Principal.Kind.client, .master, .ingest, .evaluation])
-    func `nobody but our own processes may report`(_ kind: Principal.Kind) async throws {
+    func `only internal services may report`(_ kind: Principal.Kind) async throws {
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let id = try await auth.credentials.create(.client, environment: .live, label: "", of: app.id).record.id

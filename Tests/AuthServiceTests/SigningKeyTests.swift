@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// What a gateway would make of it that has the ring of the moment.
+    /// Whether a gateway with the current ring would accept the token.
     private func isKnown(_ token: String, to ring: [KeyRing.SigningKey], at time: Date) -> Bool {
         ring.contains { key in
             guard key.expires.map({ $0 > time }) ?? true, let verifier = AccessTokenVerifier(key) else { return false }
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `Keys change over the months without one token that is not known, as long as it lasts`() async throws {
+    @Test func `Keys rotate over the months, and every token stays verifiable for its lifetime`() async throws {
         let postgres = try await MigratedDatabase.make().client(for: "auth")
         try await withClosing(postgres) {
             let start = Date(), step: TimeInterval = 6 * 3_600
@@ -49,7 +49,7 @@ import Testing
             var ids: Set<String> = []
             for number in 0..<400 {
                 let now = start + step * Double(number)
-                // Two copies of the service, one after the other, and whoever looks at the keys a day late.
+                // Two instances of the service, one after the other, and a gateway whose keys are a day old.
                 try await first.refresh(at: now)
                 try await second.refresh(at: now)
                 let ring = try await KeyRingStore(postgres: postgres).read().signingKeys
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `The private half is sealed, and with another internal secret there is another key`() async throws {
+    @Test func `The private key is sealed, and another internal secret creates another key`() async throws {
         try await AuthApp.run { auth in
             let own = keys(auth.postgres)
             try await own.refresh(at: Date())
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `Many copies that start at once make one key`() async throws {
+    @Test func `Many instances that start at once create one key`() async throws {
         try await AuthApp.run { auth in
             _ = try await auth.postgres.execute("DELETE FROM auth.signing_keys")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -103,7 +103,7 @@ import Testing
         var sub: String
     }
 
-    @Test func `Keys of RS256 are kept, sealed and changed as those of access tokens are, and gateways hear of none`()
+    @Test func `RS256 keys are stored, sealed and rotated like those of access tokens, and gateways do not get them`()
         async throws
     {
         let postgres = try await MigratedDatabase.make().client(for: "auth")
@@ -145,8 +145,8 @@ import Testing
         }
     }
 
-    /// Neither may be taken for the other, whoever made the token, and with whatever is public.
-    @Test func `A token of one algorithm is none of another`() throws {
+    /// Neither kind is accepted as the other, whoever made the token, even when public keys are used.
+    @Test func `A token of one algorithm is not accepted as another`() throws {
         let stored = try StoredSigningKey.makeRS256(signsFrom: Date())
         let id = stored.id
         let signer = try RSATokenSigner(keyID: id, privateKey: try #require(stored.privateKey))
@@ -178,8 +178,8 @@ import Testing
             String(good.dropLast(2)), "",
         ]
         for token in forged { #expect(verifier.claims(from: token, as: Claims.self) == nil, "\(token)") }
-        // What gateways verify with: neither the RSA key itself, nor a key of P-256 under its id, takes a token of
-        // RS256.
+        // The keys that gateways verify with: neither the RSA key itself, nor a P-256 key under its id, accepts an
+        // RS256 token.
         #expect(AccessTokenVerifier(.init(id: id, publicKey: Base64URL.encode(stored.publicKey), expires: nil)) == nil)
         let gateway = try #require(
             AccessTokenVerifier(
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `The keys are published as a JWK set`() async throws {
+    @Test func `The public keys are published as a JWK set`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             let principal = Principal(

@@ -9,7 +9,7 @@ import Testing
 @testable import AuthService
 
 @Suite(.serialized) struct AppStoreTests {
-    @Test func `apps get random ids and small numbers that grow`() async throws {
+    @Test func `apps get random ids and increasing small numbers`() async throws {
         try await Stores.with { stores in
             var made: [App] = []
             for number in 0..<20 { made.append(try await stores.apps.create(name: "App \(number)")) }
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", String(repeating: "n", count: 201)]) func `a name that is none makes no app`(_ name: String)
+    @Test(arguments: ["", String(repeating: "n", count: 201)]) func `an invalid name creates no app`(_ name: String)
         async throws
     {
         try await Stores.with { stores in
@@ -35,7 +35,7 @@ import Testing
 }
 
 @Suite(.serialized) struct CredentialStoreTests {
-    @Test func `a credential is stored as its digest only`() async throws {
+    @Test func `only the digest of a credential is stored`() async throws {
         try await Stores.with { stores in
             let app = try await stores.apps.create(name: "Shop")
             var texts: [String] = []
@@ -54,7 +54,7 @@ import Testing
             let stored = try #require(tables.first)
             for text in texts {
                 #expect(stored.contains(Credential.hexDigest(of: text)))
-                // Not in parts either, beside the four characters of the hint.
+                // Not even in parts, apart from the four characters of the hint.
                 let random = String(text.suffix(43))
                 #expect(
                     !stored.contains(random) && !stored.contains(random.prefix(12))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `credentials are listed oldest first, revoked ones too, of one app only`() async throws {
+    @Test func `credentials of an app are listed oldest first, including revoked ones`() async throws {
         try await Stores.with { stores in
             let (one, two) = (try await stores.apps.create(name: "One"), try await stores.apps.create(name: "Two"))
             let first = try await stores.credentials.create(.client, environment: .live, label: "first", of: one.id)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `an app that is not there, or a label too long, makes no credential`() async throws {
+    @Test func `an unknown app, or a label that is too long, creates no credential`() async throws {
         try await Stores.with { stores in
             let app = try await stores.apps.create(name: "Shop")
             await #expect(throws: PostgresError.self) {
@@ -95,7 +95,7 @@ import Testing
 }
 
 @Suite(.serialized) struct StaffStoreTests {
-    @Test func `a password is kept as Argon2id that knows it again, and it alone`() async throws {
+    @Test func `a password is stored as Argon2id, which verifies only that password`() async throws {
         try await Stores.with { stores in
             let password = Secret("correct horse battery staple ü")
             #expect(try await stores.staff.create(userName: "ada", password: password, isAdministrator: true))
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `the same password is never stored the same`() throws {
+    @Test func `the same password is never stored the same way twice`() throws {
         let password = Secret("a-password")
         #expect(try PasswordHash.make(of: password) != PasswordHash.make(of: password))
     }
@@ -123,19 +123,19 @@ import Testing
         "", "x", "$argon2id$", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$",
         "$argon2i$v=19$m=8,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA",
     ])
-    func `what is no hash knows no password`(_ stored: String) {
+    func `an invalid hash verifies no password`(_ stored: String) {
         #expect(!PasswordHash.verify(Secret(""), against: stored))
         #expect(!PasswordHash.verify(Secret("x"), against: stored))
     }
 
-    /// The first vector of the reference implementation's tests (phc-winner-argon2, test.c).
-    @Test func `hashes made elsewhere are known`() {
+    /// The first vector in the tests of the reference implementation (phc-winner-argon2, test.c).
+    @Test func `hashes created elsewhere verify`() {
         let stored = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
         #expect(PasswordHash.verify(Secret("password"), against: stored))
         #expect(!PasswordHash.verify(Secret("passwort"), against: stored))
     }
 
-    @Test func `a name that is taken changes nothing`() async throws {
+    @Test func `a name in use changes nothing`() async throws {
         try await Stores.with { stores in
             #expect(
                 try await stores.staff.create(
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: ["", "Ada", "-ada", "a b", "ä", "a'", String(repeating: "a", count: 101)])
-    func `a name that is none makes nobody`(_ name: String) async throws {
+    func `an invalid name creates no one`(_ name: String) async throws {
         try await Stores.with { stores in
             await #expect(throws: PostgresError.self) {
                 try await stores.staff.create(userName: name, password: Secret("a-password"), isAdministrator: false)
@@ -162,7 +162,7 @@ import Testing
     }
 }
 
-/// The stores of a database of their own, logged in as `martlet_auth`.
+/// Stores on a database of their own, connected as `martlet_auth`.
 private struct Stores: Sendable {
     let postgres: PostgresClient
     var apps: AppStore { AppStore(postgres: postgres) }

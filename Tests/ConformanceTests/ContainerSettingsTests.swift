@@ -2,10 +2,10 @@ import Foundation
 import Testing
 import Yams
 
-/// Every setting that docs/OPERATIONS.md names reaches the processes that know it in containers, too.
+/// In containers, too, every setting in docs/OPERATIONS.md reaches the processes that know it.
 @Suite struct ContainerSettingsTests {
     private static let services = ["auth", "storage", "config", "analytics", "notifications"]
-    /// Not for containers, which have no other files and folders than what is mounted.
+    /// Not for containers, which have no files and folders other than the mounted ones.
     private static let exceptions: Set<String> = [
         "MARTLET_HTTP_SOCKET", "MARTLET_ROUTES_FILE", "MARTLET_STATE_DIRECTORY",
     ]
@@ -16,7 +16,7 @@ import Yams
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// Process → what its container's environment names.
+    /// The variables in the environment of each process's container.
     private static func passed() throws -> [String: Set<String>] {
         let file = try #require(try Yams.load(yaml: try text("deploy/compose.yaml")) as? [String: Any])
         let services = try #require(file["services"] as? [String: [String: Any]])
@@ -46,7 +46,7 @@ import Yams
         return settings
     }
 
-    /// Of "`mail.user`, `.password`": what begins with a dot takes the place of the last word before.
+    /// In "`mail.user`, `.password`", a word with a leading dot replaces the last part of the previous one.
     private static func variables(_ cell: String) -> [String] {
         var first: [Substring] = []
         return cell.matches(of: /`([a-z0-9.]+)`/).map { match in
@@ -57,7 +57,7 @@ import Yams
         }
     }
 
-    @Test func `compose.yaml hands on every setting that is documented`() throws {
+    @Test func `compose.yaml passes on every documented setting`() throws {
         let (settings, passed) = (try Self.documented(), try Self.passed())
         #expect(settings.count > 100)
         for setting in settings where !Self.exceptions.contains(setting.variable) {

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 import Yams
 
-/// `docs/openapi.yaml`, the services' `Routes*.swift` and `gateway/routes.json` say the same.
+/// Checks that `docs/openapi.yaml`, the services' `Routes*.swift` and `gateway/routes.json` agree.
 ///
-/// Parameters are compared by place, not by name: the router knows one name for one place in a path.
+/// Parameters are compared by position, not by name, because the router uses one name for each position in a path.
 @Suite struct OpenAPITests {
-    @Test("docs/openapi.yaml has every route of the code, and no other")
+    @Test("docs/openapi.yaml has exactly the routes of the code")
     func routesAreDocumented() throws {
         let documented = Set(try OpenAPIDocument.read().operations.map(\.call))
         let coded = Set(try CodedRoutes.read().map { "\($0.method) \(CodedRoutes.address(of: $0.path))" })
@@ -26,7 +26,7 @@ import Yams
         }
     }
 
-    @Test("every documented route asks for the credential that the gateway asks for")
+    @Test("every documented route requires the same credential as the gateway")
     func credentialsAreDocumented() throws {
         let gateway = try GatewayRoutes.read()
         let schemes = [
@@ -35,7 +35,7 @@ import Yams
             "staff": Set(["staffToken"]),
             "evaluation": Set(["evaluationKey", "evaluationAPIKey"]), "ingest": Set(["ingestKey"]),
             "masterBearer": Set(["masterBearer"]),
-            // To sign in.
+            // Signing in needs no credential.
             "staff without token": Set<String>(),
         ]
         for operation in try OpenAPIDocument.read().operations {
@@ -61,20 +61,20 @@ private enum Repository {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The files directly in a folder whose names are wanted, one after the other.
+    /// The files directly in a folder whose names are wanted, concatenated.
     static func texts(_ folder: String, _ isWanted: (String) -> Bool) throws -> String {
         try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path).filter(isWanted).sorted()
             .map { try text("\(folder)/\($0)") }.joined(separator: "\n")
     }
 
-    /// The Swift files in a folder whose names begin so.
+    /// The texts of the Swift files in a folder whose names begin with `prefix`.
     static func texts(_ folder: String, named prefix: String) throws -> [String] {
         let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
         return try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
             .filter { $0.hasPrefix(prefix) && $0.hasSuffix(".swift") }.sorted().map { try text(folder + "/" + $0) }
     }
 
-    /// The Swift files of a folder whose names begin with `prefix`, one behind the other.
+    /// The Swift files of a folder whose names begin with `prefix`, concatenated.
     static func texts(_ folder: String, prefix: String) throws -> String {
         let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
         let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
@@ -107,21 +107,21 @@ private struct OpenAPIDocument {
 }
 
 private enum CodedRoutes {
-    /// Addresses of their own, by the path that the gateway makes of them.
+    /// Addresses that differ from the service's path, by the path that the gateway makes of them.
     private static let rewritten = [
         "/segment/v1/settings/{}": "/segment/v1/projects/{}/settings", "/thesis/events": "/api/{}/storage/TBAnalytics",
         "/thesis/exceptions": "/api/{}/storage/TBException", "/thesis/notification": "/api/{}/notification",
         "/thesis/notifications": "/api/{}/storage/TBNotification",
     ]
 
-    /// Where clients find the path.
+    /// The address under which clients find the path.
     static func address(of path: String) -> String {
         if let address = rewritten[path] { return address }
         return ["/admin/", "/oidc/", "/ofrep/", "/segment/", "/crash/", "/mail/"].contains { path.hasPrefix($0) }
             ? path : "/api/{}" + path
     }
 
-    /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
+    /// The `router.on(.method, "path", …)` lines except those between internal services; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
         let services = [
             ("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService"),
@@ -158,12 +158,12 @@ private struct GatewayRoutes: Decodable {
         try JSONDecoder().decode(GatewayRoutes.self, from: Data(Repository.text("gateway/routes.json").utf8))
     }
 
-    /// Where the gateway sends the call; nil: 404 or 405.
+    /// The target of the call at the gateway; nil for 404 or 405.
     func target(of operation: Operation) -> (upstream: String, path: String, credential: String)? {
         let fitting = routes.filter {
             $0.methods.contains(operation.method) && Self.rest(of: operation.path, behind: $0.path) != nil
         }
-        // What says more of the path comes first, as in the gateway.
+        // More specific patterns come first, as in the gateway.
         if let entry = fitting.max(by: { Self.words(of: $0.path) < Self.words(of: $1.path) }),
             let rest = Self.rest(of: operation.path, behind: entry.path)
         {
@@ -180,7 +180,7 @@ private struct GatewayRoutes: Decodable {
         pattern.split(separator: "/").filter { $0 != "**" && !$0.hasPrefix("{") }.count
     }
 
-    /// What `**` of the pattern stands for, "" where it has none; nil when the path does not fit.
+    /// The part of the path that matches `**`, empty without one; nil if the path does not match.
     private static func rest(of path: String, behind pattern: String) -> String? {
         var segments = path.split(separator: "/", omittingEmptySubsequences: false)[...]
         for part in pattern.split(separator: "/", omittingEmptySubsequences: false) {

@@ -2,34 +2,33 @@ import Foundation
 import Glibc
 import Testing
 
-/// Every regular expression in the sources, on the worst that it may be given.
+/// Runs every regular expression in the sources on the worst input it can get.
 ///
-/// Bounds are of this thread's CPU time, which other work on the machine does not lengthen.
+/// Time limits are in CPU time of this thread, which other work on the machine does not affect.
 @Suite struct RegularExpressionTests {
     private static let maximumMilliseconds = 5.0
 
-    /// Of those that repeat without a bound: the bytes of what they are given, and whether they are found in it rather
-    /// than being all of it.
+    /// For patterns with unbounded repetition: the maximum size of their input in bytes, and whether they search in it
+    /// instead of matching all of it.
     private static let limits: [String: (bytes: Int, isSearch: Bool)] = [
-        // `Thumbnailer`: what vipsheader says.
+        // `Thumbnailer`: the output of vipsheader.
         #": (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$"#: (200, true),
-        // `MultipartParser`: of a request's head, and a part's.
+        // `MultipartParser`: the heads of a request and of a part.
         #"; *boundary="#: (32 << 10, true), #"; *\(name)=\""#: (8 << 10, true),
     ]
-    /// Of those whose every repetition has a bound, so that they give up what is longer: more makes no difference to
-    /// them.
+    /// For patterns in which every repetition has a bound, so that longer input makes no difference.
     private static let boundedLimit = 32 << 10
 
     struct Literal: Sendable, CustomStringConvertible {
         var file: String
         var pattern: String
-        /// Of Foundation's engine, ICU.
+        /// Whether the pattern runs on Foundation's engine, ICU.
         var isFoundations: Bool
 
         var description: String { "\(file): \(pattern)" }
     }
 
-    @Test func `Each is known, and those that repeat without a bound have a limit here and in the code`() throws {
+    @Test func `Every pattern is listed, and unbounded repetitions have a limit here and in the code`() throws {
         let found = try Self.literals.get()
         #expect(found.count > 15)
         let unbounded = found.filter { Self.limits[$0.pattern] == nil && Self.repeatsWithoutBound($0.pattern) }
@@ -39,7 +38,7 @@ import Testing
         #expect(Set(Self.limits.keys).subtracting(found.map(\.pattern)) == [], "These are gone from the sources.")
     }
 
-    @Test func `None takes long, whatever it is given at its limit`() throws {
+    @Test func `No pattern is slow on any input within its limit`() throws {
         var made: [Int: [String]] = [:]
         for literal in try Self.literals.get() {
             let limit = Self.limits[literal.pattern]
@@ -49,11 +48,11 @@ import Testing
             let run = try Self.runner(literal, isSearch: limit?.isSearch ?? false)
             for text in texts {
                 var time = Self.cpuTime(runs: 1) { run(text) }
-                // Once is enough for what is quick; another test may have had the processor's cache.
+                // A single run is enough for fast patterns; another test may have evicted the processor's cache.
                 if time > Self.maximumMilliseconds / 2 { time = Self.cpuTime(runs: 5) { run(text) } }
                 #expect(time < Self.maximumMilliseconds, "\(literal) on \(text.prefix(30).debugDescription)…")
                 guard time > 1 else { continue }
-                // Four times as much takes four times as long, not sixteen.
+                // Four times the input takes four times as long, not sixteen.
                 let quarter = String(text.prefix(bytes / 4))
                 let whole = Self.cpuTime(runs: 10) { run(text) }
                 #expect(whole < 10 * max(Self.cpuTime(runs: 10) { run(quarter) }, 0.1), "\(literal)")
@@ -70,8 +69,7 @@ import Testing
         return isSearch ? { _ = try? regex.firstMatch(in: $0) } : { _ = try? regex.wholeMatch(in: $0) }
     }
 
-    /// Repetitions of all that stands in the patterns, alone and in pairs, with an end that nothing matches and
-    /// without.
+    /// Repetitions of all fragments of the patterns, alone and in pairs, with and without an end that nothing matches.
     private static func texts(_ bytes: Int) -> [String] {
         let pieces = [
             "a", "A", "0", "2", "20", "-", "_", ".", "/", ":", ",", " ", ";", "#", "+", "T", "load",
@@ -87,7 +85,7 @@ import Testing
         return texts
     }
 
-    /// The milliseconds of the quickest of so many runs.
+    /// The duration of the fastest of several runs, in milliseconds.
     private static func cpuTime(runs: Int, _ work: () -> Void) -> Double {
         func now() -> Double {
             var time = timespec()
@@ -119,7 +117,7 @@ import Testing
         return false
     }
 
-    /// `/…/` and `#/…/#` where an expression may begin, `Regex("…")`, and what stands before `.regularExpression`.
+    /// `/…/` and `#/…/#` where an expression may begin, `Regex("…")`, and the argument of `.regularExpression`.
     private static let starts = ["#/", " /", "(/", "[/", "Regex", "NSRegular", ".regularExpression"]
 
     private static let literals = Result { try read() }
@@ -134,7 +132,7 @@ import Testing
         for file in files where file.pathExtension == "swift" {
             for line in try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")) {
                 let code = String(decoding: line.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
-                // Most lines are none; a regular expression would take its time with them.
+                // Most lines contain none, and a regular expression would be slow on them.
                 guard !code.hasPrefix("//"), code.withCString({ line in starts.contains { strstr(line, $0) != nil } })
                 else { continue }
                 func add(_ pattern: Substring, _ isFoundations: Bool = false) {

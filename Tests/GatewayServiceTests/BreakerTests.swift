@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayService
 
 @Suite struct BreakerTests {
-    @Test func `Opens after failures in a row, probes, and closes on success`() {
+    @Test func `Opens after consecutive failures, probes, and closes on success`() {
         var breaker = Breaker()
         var now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<Breaker.threshold {
@@ -26,7 +26,7 @@ import Testing
         for _ in 0..<3 { #expect(breaker.allowsRequest(at: now)) }
     }
 
-    @Test func `A success in between starts the count again`() {
+    @Test func `A success in between restarts the count`() {
         var breaker = Breaker()
         let now = NIODeadline.uptimeNanoseconds(0)
         for round in 0..<20 {
@@ -36,7 +36,7 @@ import Testing
         #expect(breaker.allowsRequest(at: now))
     }
 
-    @Test func `Failures of requests that were under way when it opened do not lengthen the pause`() {
+    @Test func `Failures of requests under way when it opened do not extend the pause`() {
         var breaker = Breaker()
         let now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<Breaker.threshold + 10 { breaker.begin(at: now) }
@@ -45,7 +45,7 @@ import Testing
         #expect(breaker.allowsRequest(at: now + Breaker.firstPause))
     }
 
-    @Test func `A stream that is let through as a probe does not keep others away until it ends`() {
+    @Test func `A stream admitted as a probe does not block other probes until it ends`() {
         var breaker = Breaker()
         var now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<Breaker.threshold {
@@ -59,7 +59,7 @@ import Testing
         for _ in 0..<3 { #expect(breaker.allowsRequest(at: now)) }
     }
 
-    @Test func `A probe that is not answered soon lets the next one through`() {
+    @Test func `A probe without a quick answer lets the next one through`() {
         var breaker = Breaker()
         var now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<Breaker.threshold {

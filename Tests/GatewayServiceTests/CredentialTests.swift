@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Which credentials open which routes, and who the services are told is asking.
+/// Which credentials open which routes, and which principal services get.
 @Suite struct CredentialTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -144,7 +144,7 @@ import Testing
         Case("TRACE", "TRACE /api/mk_live_A/storage/x", ["X-Martlet-Secret: ms_A"], 405),
     ]
 
-    @Test func `Each credential opens what it should, and the principal says who asks`() async throws {
+    @Test func `Each credential opens its own routes, and the principal identifies the caller`() async throws {
         try await withGateway { test in
             let signer = PrincipalSigner(internalSecret: TestKeys.internalSecret)
             for item in Self.client + Self.master + Self.foreign {
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `Whatever is wrong, the answer is the same`() async throws {
+    @Test func `Every invalid credential gets the same answer`() async throws {
         try await withGateway { test in
             var answers = Set<String>()
             for item in (Self.client + Self.master).filter({ $0.status == 401 }) {
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `Credentials are looked at on each request of a connection`() async throws {
+    @Test func `Credentials are checked on each request of a connection`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
             for (secret, status) in [

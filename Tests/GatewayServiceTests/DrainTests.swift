@@ -13,7 +13,7 @@ import Testing
 @Suite struct DrainTests {
     @Test
     func
-        `A gateway that stops finishes what is under way, and answers once more on a connection that it has promised to keep`()
+        `A gateway that is shutting down finishes what is under way, and answers once more on connections it promised to keep`()
         async throws
     {
         try await withGateway { test in
@@ -42,9 +42,8 @@ import Testing
         }
     }
 
-    /// Kept alive, and with nothing under way but what the client has not read: 3 s are for connections that have
-    /// nothing to say.
-    @Test func `A client that reads slowly gets the rest of its answer from a gateway that stops`() async throws {
+    /// Kept open, with nothing under way but unread bytes: the limit of 3 s applies to idle connections.
+    @Test func `A slow client gets the rest of its response from a gateway that is shutting down`() async throws {
         try await withGateway { test in
             let client = try await test.connect(reading: false)
             for _ in 0..<400 { try await client.send(TestGateway.request("page")) }
@@ -67,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [("endless", true), ("torn", false)])
-    func `A stream of events ends with the gateway and says when to come back, but not within an event`(
+    func `A stream of events ends with the gateway and says when to reconnect, but not within an event`(
         _ act: String, _ hasHint: Bool
     ) async throws {
         try await withGateway { test in
@@ -84,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A stream of HTTP 2 ends after GOAWAY`() async throws {
+    @Test func `An HTTP/2 stream ends after GOAWAY`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             let pseudo = [
@@ -102,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `A WebSocket is closed, and who waits for news is told to ask again`() async throws {
+    @Test func `A WebSocket is closed, and a long poll is told to retry`() async throws {
         let server = try await UpgradeServer.start()
         try await withGateway(configure: {
             $0.upstreams["sockets"] = [server.address]
@@ -146,7 +145,7 @@ import Testing
                 for client in 0..<8 {
                     tasks.addTask {
                         while !load.isOver.load(ordering: .relaxed) {
-                            // Even ones keep their connection as long as they may.
+                            // Even ones keep their connection as long as possible.
                             guard let connection = try? await RawClient.connect(port) else {
                                 load.failures.withLock { $0.append("refused") }
                                 continue
@@ -189,8 +188,7 @@ import Testing
         }
     }
 
-    @Test func `A port that another process listens at is named at the start, unless it is to be shared`() async throws
-    {
+    @Test func `A port in use by another process is reported at startup, unless it is to be shared`() async throws {
         try await withGateway { test in
             let second = try successor(of: test, shared: false)
             let error = await #expect(throws: GatewayConfigurationError.self) { try await second.run() }
@@ -212,7 +210,7 @@ import Testing
     }
 }
 
-/// What clients of a gateway that is replaced have seen.
+/// Counts what clients of a replaced gateway see.
 private final class Load: Sendable {
     let asked = Atomic(0)
     let failures = Mutex<[String]>([])

@@ -5,21 +5,20 @@ import Testing
 
 @testable import GatewayService
 
-/// Every header that a service sends may be read by pages of allowed origins, or is named here as one that they need
-/// not.
+/// Every header that a service sends can be read by pages of allowed origins, or is listed here as not needed by them.
 @Suite struct ExposedHeaderTests {
-    /// What a request has.
+    /// Headers of requests.
     private static let requests: Set = [
         "dnt", "sec-gpc", "idempotency-key", "installation-secret", "opt-out-secret", "last-event-id", "x-device-id",
         "receipt-token",
     ]
-    /// Between our own processes, which the gateway takes out.
+    /// Headers between internal services, which the gateway removes.
     private static let own = [
         HeaderName.principal, HeaderName.address, HeaderName.relay, HeaderName.generation, HeaderName.next,
         HeaderName.secret, HeaderName.masterKey,
         HeaderName.user, HeaderName.environment,
     ]
-    /// What a browser acts on itself, or lets every page read.
+    /// Headers that a browser handles itself, or lets every page read.
     private static let forBrowsers: Set = [
         "referrer-policy", "x-frame-options", "cross-origin-resource-policy", "content-type", "content-length",
         "content-language", "content-encoding",
@@ -41,17 +40,17 @@ import Testing
         "tus-max-size", "content-range",
         "accept-ranges", "content-disposition", "experiments", "config-version", "translation-version", "location",
         "etag", "retry-after", "link",
-    ]) func `clients in browsers read`(_ name: String) {
+    ]) func `every header that browser clients read is exposed`(_ name: String) {
         #expect(Self.exposed.contains(name))
     }
 
-    @Test func `the list is of names in small letters, each once`() {
+    @Test func `the list has lower-case names, each once`() {
         let names = Preflight.exposedHeaders.split(separator: ", ")
         #expect(Set(names).count == names.count)
         #expect(names.allSatisfy { $0.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil })
     }
 
-    /// Headers that the sources of services name as text, and standard ones that they set by HTTPTypes' names.
+    /// Headers that the services' sources name as text, and standard ones set by their name in HTTPTypes.
     private static func named() throws -> Set<String> {
         let folders = ["Sources/Services", "Sources/Shared/MartletHTTP"]
         func found(_ pattern: String, _ folders: [String] = folders) throws -> [String] {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayService
 
-/// The program itself, in front of an upstream and an `auth` of this process.
+/// The actual program, in front of an upstream and an `auth` in this process.
 @Suite(.serialized) struct GatewayProcessTests {
-    @Test func `A restart under load loses no request, streams come back, and the old process is soon gone`()
+    @Test func `A restart under load loses no request, streams reconnect, and the old process soon exits`()
         async throws
     {
         try await withSurroundings { surroundings in
@@ -18,7 +18,7 @@ import Testing
             defer { running.signal(SIGTERM) }
             let load = Load()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                // Also when something is thrown: the clients would never end.
+                // Also after an error, because the clients would never end.
                 defer { load.isOver.store(true, ordering: .relaxed) }
                 for client in 0..<24 {
                     tasks.addTask {
@@ -81,7 +81,7 @@ import Testing
 
     @Test
     func
-        `Too few open files stop the start with one line, and with few the gateway outlives more clients than it can have`()
+        `Too few open files prevent the start with one line, and with few the gateway survives more clients than it can hold`()
         async throws
     {
         try await withSurroundings { surroundings in
@@ -120,13 +120,13 @@ import Testing
     }
 }
 
-/// What clients of a gateway that is restarted have seen.
+/// Counts what clients of a restarted gateway see.
 private final class Load: Sendable {
     let book = Mutex((answers: 0, failures: [String](), streams: 0))
     let isOver = Atomic(false)
 }
 
-/// Requests that change something, one after the other; each must have its answer.
+/// Sends requests with side effects one after the other; each must be answered.
 private func ask(on connection: RawClient, keeping: Bool, _ load: Load) async {
     for count in 1...100 {
         try? await connection.send(
@@ -155,7 +155,7 @@ private struct Surroundings {
     let auth: TestAuth
     let folder: URL
 
-    /// A gateway that is ready.
+    /// Starts a gateway and waits until it is ready.
     func start(_ settings: [String: String], limits: String = "true") async throws -> GatewayProcess {
         let port = try await freePort()
         let gateway = try launch(limits, settings.merging(["MARTLET_INTERNAL_PORT": "\(port)"]) { $1 })
@@ -202,7 +202,7 @@ private struct GatewayProcess {
     let process: Process
     let errorFile: URL
 
-    /// `MARTLET_PROGRAMS`, or where the tests themselves are.
+    /// `MARTLET_PROGRAMS`, or the folder of the tests themselves.
     static var program: String {
         if let folder = ProcessInfo.processInfo.environment["MARTLET_PROGRAMS"], !folder.isEmpty {
             return folder + "/gateway"
@@ -220,7 +220,7 @@ private struct GatewayProcess {
 }
 
 private func withSurroundings(_ body: (Surroundings) async throws -> Void) async throws {
-    // This process is at the other end of every connection.
+    // This process holds the other end of every connection.
     var limits = rlimit()
     getrlimit(openFiles, &limits)
     limits.rlim_cur = limits.rlim_max

@@ -17,7 +17,7 @@ import Testing
 
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
-        /// Replaces or adds; an empty value removes.
+        /// Replaces or adds headers; an empty value removes one.
         var change: [String: String]
         var status: Int?
 
@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test
-    func `The rules of HTTP 1.1 hold for streams; what is forbidden gets an error or a reset and goes no further`()
+    func `The rules of HTTP/1.1 hold for streams; forbidden requests get an error or a reset and are not forwarded`()
         async throws
     {
         try await withGateway { test in
@@ -78,7 +78,7 @@ import Testing
 
     @Test
     func
-        `A malformed request ends its own stream only: a neighbour before and one after it are answered, and no GOAWAY comes`()
+        `A malformed request ends only its own stream: earlier and later ones are answered, and no GOAWAY is sent`()
         async throws
     {
         try await withGateway { test in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `A body of another length than announced ends its own stream only`() async throws {
+    @Test func `A body whose length differs from the announced one ends only its own stream`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             for (length, body) in [("5", "abc"), ("2", "abc"), ("-1", "abc"), ("x", "abc")] {
@@ -126,11 +126,11 @@ import Testing
         Bytes(testDescription: "a frame larger than allowed", frame: [0xff, 0xff, 0xff, 1, 5, 0, 0, 0, 1]),
         Bytes(testDescription: "a stream that a client cannot open", frame: [0, 0, 1, 1, 5, 0, 0, 0, 2, 0x82]),
     ])
-    func `An error of the connection is told by GOAWAY, and the connection ends`(_ bytes: Bytes) async throws {
+    func `A connection error is reported by GOAWAY, and the connection ends`(_ bytes: Bytes) async throws {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(RawHTTP2.start + bytes.frame)
-            // What still comes must not turn the end into a reset.
+            // Bytes still arriving must not turn the end into a reset.
             try? await client.send([UInt8](repeating: 0, count: 10_000))
             await client.waitForClose()
             let goAway = HTTP2Frames(client.bytes).first { $0.type == 7 }
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `A body that waits for 100 gets it once, and one that is refused does not`() async throws {
+    @Test func `A body that expects 100 gets it once, and a refused body does not`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             let waiting =
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: [(15_000, 1, "200"), (20_000, 1, "431"), (60_000, 1, "431"), (60_000, 60, "431")])
-    func `A head that is too large gets 431, and its neighbour an answer`(_ size: Int, _ count: Int, _ status: String)
+    func `A head that is too large gets 431, and other streams continue`(_ size: Int, _ count: Int, _ status: String)
         async throws
     {
         try await withGateway { test in
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `A head beyond all measure ends the connection, with GOAWAY`() async throws {
+    @Test func `A head of excessive size ends the connection with GOAWAY`() async throws {
         try await withGateway { test in
             let client = try await RawHTTP2.connect(test)
             try? await client.send(
@@ -203,7 +203,9 @@ import Testing
         }
     }
 
-    @Test func `A client that takes nothing of its answer is closed, though nobody waits for its place`() async throws {
+    @Test func `A client that reads nothing of its response is closed, even if no one waits for its place`()
+        async throws
+    {
         try await withGateway(configure: {
             $0.timeouts.idle = .seconds(2)
             $0.timeouts.drain = .seconds(2)
@@ -219,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `A client that takes its answer byte by byte gets all of it, however long that is after its end`()
+    @Test func `A client that reads its response byte by byte gets all of it, however long that takes`()
         async throws
     {
         try await withGateway(configure: { $0.timeouts.idle = .seconds(3) }) { test in
@@ -236,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `A client that takes nothing of its answer is not busy for ever`() async throws {
+    @Test func `A client that reads nothing of its response does not count as busy for ever`() async throws {
         try await withGateway(configure: {
             $0.limits.maximumConnections = 2
             $0.timeouts.idle = .seconds(2)
@@ -259,7 +261,7 @@ import Testing
         [(":method", "POST")] + good.reordered(path: path).filter { $0.0 != ":method" }
     }
 
-    @Test func `Bodies go both ways, many streams share a connection, and a mismatch of length is refused`()
+    @Test func `Bodies flow both ways, streams share a connection, and a wrong length is refused`()
         async throws
     {
         try await withGateway { test in
@@ -287,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `100 MB come down a stream`() async throws {
+    @Test func `A stream can carry 100 MB downstream`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             let answer = try await client.ask(
@@ -297,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func `Resetting streams over and over ends the connection`() async throws {
+    @Test func `Repeatedly resetting streams ends the connection`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             for _ in 0..<2000 where client.isActive {
@@ -308,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func `A client that has left is forgotten, and draining does not wait for it`() async throws {
+    @Test func `A disconnected client is forgotten, and draining does not wait for it`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             let answer = try await client.ask(HPACKHeaders(Self.good), body: nil)
@@ -346,10 +348,10 @@ extension [(String, String)] {
     }
 }
 
-/// A client with prior knowledge that sends whatever headers it is given.
+/// A client with prior knowledge that sends any headers it is given.
 final class HTTP2Client: Sendable {
     struct Answer: Sendable {
-        /// 100 and what follows.
+        /// 100 and the status that follows.
         var statuses: [Int] = []
         var status: Int? { statuses.last }
         var body = ""
@@ -386,7 +388,7 @@ final class HTTP2Client: Sendable {
         self.root = root
     }
 
-    /// Of a GOAWAY that came.
+    /// The error code of a received GOAWAY.
     var goAwayCode: HTTP2ErrorCode? { root.code.withLock { $0 } }
 
     var isActive: Bool { channel.isActive }
@@ -406,7 +408,7 @@ final class HTTP2Client: Sendable {
         return collector.answer
     }
 
-    /// Sends the body when 100 has come.
+    /// Sends the body once 100 has arrived.
     func ask(_ headers: HPACKHeaders, bodyAfterContinue body: String) async throws -> Answer {
         let (stream, collector) = try await open()
         try? await stream.writeAndFlush(HTTP2Frame.FramePayload.headers(.init(headers: headers))).get()
@@ -480,12 +482,12 @@ final class HTTP2Client: Sendable {
     }
 }
 
-/// A client that writes frames itself: heads of any length, which NIOHTTP2 does not send.
+/// A client that writes frames itself, with heads of any length, which NIOHTTP2 does not send.
 private final class RawHTTP2: Sendable {
     let raw: RawClient
     private let encoder = Mutex(HPACKEncoder(allocator: ByteBufferAllocator()))
 
-    /// Preface, and settings that say nothing. The server's are not acknowledged: few clients do before their first
+    /// Preface and empty settings. The server's settings are not acknowledged; few clients do so before their first
     /// request.
     static let start = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
@@ -497,7 +499,7 @@ private final class RawHTTP2: Sendable {
 
     private init(raw: RawClient) { self.raw = raw }
 
-    /// HEADERS, and as many CONTINUATIONs as it takes.
+    /// Sends HEADERS and as many CONTINUATION frames as necessary.
     func send(_ headers: HPACKHeaders, stream: UInt8) async throws {
         var block = ByteBuffer()
         try encoder.withLock { encoder in
@@ -514,12 +516,12 @@ private final class RawHTTP2: Sendable {
         }
     }
 
-    /// WINDOW_UPDATE.
+    /// Sends WINDOW_UPDATE.
     func grant(_ bytes: UInt8, stream: UInt8) async throws {
         try await raw.send([0, 0, 4, 8, 0, 0, 0, 0, stream, 0, 0, 0, bytes])
     }
 
-    /// One byte of an answer a second.
+    /// Reads one byte of a response per second.
     func takeSlowly(_ count: Int, stream: UInt8) async throws {
         for taken in 1...count {
             try await grant(1, stream: stream)
@@ -530,7 +532,7 @@ private final class RawHTTP2: Sendable {
         }
     }
 
-    /// By stream.
+    /// Statuses by stream.
     var statuses: [UInt8: String] {
         var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
         return HTTP2Frames(raw.bytes).filter { $0.type == 1 }.reduce(into: [:]) { statuses, frame in
@@ -542,16 +544,16 @@ private final class RawHTTP2: Sendable {
     var goAwayCode: Int? { HTTP2Frames(raw.bytes).first { $0.type == 7 }?.errorCode }
 }
 
-/// The complete frames in what a connection received (RFC 9113 §4.1).
+/// The complete frames in the received bytes (RFC 9113 §4.1).
 private struct HTTP2Frames: Sequence, IteratorProtocol {
     struct Element {
         var type: UInt8
-        /// The last byte of its number.
+        /// The last byte of the stream's number.
         var stream: UInt8
         var payload: ArraySlice<UInt8>
-        /// Of DATA and HEADERS.
+        /// For DATA and HEADERS.
         var endsStream: Bool
-        /// Of a GOAWAY.
+        /// For GOAWAY.
         var errorCode: Int { payload.dropFirst(4).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
     }
 

@@ -3,10 +3,9 @@ import Testing
 
 @testable import GatewayService
 
-/// What is added, kept and taken away on both ways.
+/// Headers that are added, kept and removed in both directions.
 @Suite struct HeaderTests {
-    @Test func `The upstream gets the rewritten path, our headers, and nothing that is not its business`() async throws
-    {
+    @Test func `The upstream gets the rewritten path, the gateway's headers, and nothing confidential`() async throws {
         try await withGateway { test in
             let client = try await test.ask(
                 "Notes/a%20b?x=1&y=%2e",
@@ -39,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `The client gets the response less the upstream's own affairs`() async throws {
+    @Test func `The client gets the response without the upstream's internal headers`() async throws {
         try await withGateway { test in
             let client = try await test.ask("Notes")
             let text = client.text.lowercased()
@@ -55,7 +54,7 @@ import Testing
     @Test(arguments: [
         ("abc.DEF_1-2", true), ("bad id", false), (String(repeating: "a", count: 65), false), ("x\"y", false),
     ])
-    func `A client's request id is kept when it is well-formed`(_ id: String, _ isKept: Bool) async throws {
+    func `A client's request id is kept if it is well-formed`(_ id: String, _ isKept: Bool) async throws {
         try await withGateway { test in
             let client = try await test.ask("Notes", ["X-Request-Id: \(id)"])
             let seen = test.upstream.arrivals.first?.head.headers["x-request-id"] ?? []
@@ -65,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `Behind a trusted proxy its forwarding headers are believed`() async throws {
+    @Test func `Forwarding headers are trusted only from a trusted proxy`() async throws {
         try await withGateway(configure: { $0.trustedProxies = ["127.0.0.1"] }) { test in
             _ = try await test.ask(
                 "Notes", ["X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: api.example"])
@@ -83,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `Browsers of allowed origins get CORS headers, others none`() async throws {
+    @Test func `Browsers of allowed origins get CORS headers, others get none`() async throws {
         try await withGateway(configure: { $0.allowedOrigins = ["https://app.example"] }) { test in
             let allowed = try await test.ask("Notes", ["Origin: https://app.example"])
             #expect(allowed.text.contains("access-control-allow-origin: https://app.example\r\n"))
@@ -105,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `HTTP 1.0 clients are served and closed`() async throws {
+    @Test func `HTTP/1.0 clients are served and closed`() async throws {
         try await withGateway { test in
             let client = try await test.exchange(
                 "GET /api/mk_live_A/storage/x HTTP/1.0\r\nX-Martlet-Secret: ms_A\r\n\r\n")
@@ -132,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `Expect 100-continue is answered once the request may come, and not before a refusal`() async throws {
+    @Test func `Expect 100-continue is answered once the request is admitted, and not before a refusal`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
             let head =

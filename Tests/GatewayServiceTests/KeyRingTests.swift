@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayService
 
 @Suite struct KeyRingTests {
-    @Test func `A revoked credential is refused within a second, on open connections too, and a new one works`()
+    @Test func `A revoked credential is refused within a second, even on open connections, and a new one works`()
         async throws
     {
         try await withGateway { test in
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `The copy on disk is used while auth is down, and only its owner may read it`() async throws {
+    @Test func `The copy on disk is used while auth is unavailable, and only its owner may read it`() async throws {
         let directory = NSTemporaryDirectory() + "gateway-keyring-\(UUID().uuidString)"
         let auth = try await TestAuth.start(TestKeys.ring)
         try await withGateway(auth: auth, directory: directory) { test in
@@ -54,8 +54,7 @@ import Testing
         }
     }
 
-    @Test func `The gateway serves on when auth goes away, and reports uses at shutdown when it is there`() async throws
-    {
+    @Test func `The gateway continues without auth, and reports uses at shutdown if auth is back`() async throws {
         let auth = try await TestAuth.start(TestKeys.ring)
         try await withGateway(auth: auth) { test in
             let status7 = try await test.ask("x").status

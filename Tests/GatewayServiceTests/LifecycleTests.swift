@@ -7,7 +7,7 @@ import Testing
 @testable import GatewayService
 
 @Suite struct LifecycleTests {
-    @Test func `Each request leaves one line without keys, paths or queries`() async throws {
+    @Test func `Each request is logged in one line without keys, paths or queries`() async throws {
         let lines = Mutex<[UInt8]>([])
         try await withGateway(configure: {
             $0.logsRequests = true
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `Routes are reloaded without dropping a connection, and a bad file changes nothing`() async throws {
+    @Test func `Routes are reloaded without dropping a connection, and an invalid file changes nothing`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(TestGateway.request("x"))
@@ -68,7 +68,7 @@ import Testing
         (#""rewrite":"/{who}""#, "names {who}"), (#""credential":"magic""#, "magic"),
         (#""maximumBodyBytes":-1"#, "negative"),
     ])
-    func `A route that makes no sense is named at the start`(_ change: String, _ message: String) throws {
+    func `An invalid route is reported at startup`(_ change: String, _ message: String) throws {
         var fields = [
             "path": #""path":"/x""#, "upstream": #""upstream":"storage""#, "credential": #""credential":"none""#,
             "methods": #""methods":["GET"]"#,
@@ -89,7 +89,7 @@ import Testing
         #expect(text.contains(message), "\(text)")
     }
 
-    @Test func `A new certificate is used for new connections while old ones go on`() async throws {
+    @Test func `A new certificate is used for new connections while old ones continue`() async throws {
         let directory = NSTemporaryDirectory() + "gateway-tls-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try makeCertificate(directory, "first")

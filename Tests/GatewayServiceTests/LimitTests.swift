@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `A key that asks too often is told when to come back`() async throws {
+    @Test func `A key that exceeds its rate is told when to retry`() async throws {
         try await withGateway(configure: { $0.requestsPerKey = .init(requestsPerSecond: 1, burst: 3) }) { test in
             var statuses: [Int] = []
             for _ in 0..<5 { statuses.append(try await test.ask("Notes").status) }
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `An address that asks too often is stopped before its credentials are looked at`() async throws {
+    @Test func `An address that exceeds its rate is refused before its credentials are checked`() async throws {
         try await withGateway(configure: { $0.requestsPerAddress = .init(requestsPerSecond: 0.5, burst: 2) }) { test in
             var statuses: [Int] = []
             for _ in 0..<3 {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `A head that drips in is cut off with 408, a silent connection is closed`() async throws {
+    @Test func `A slow head is cut off with 408, and a silent connection is closed`() async throws {
         try await withGateway(configure: { $0.timeouts.header = .milliseconds(600) }) { test in
             let silent = try await test.connect()
             let slow = try await test.connect()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `A body that stops coming is cut off, and so is an idle connection`() async throws {
+    @Test func `A stalled body is cut off, and so is an idle connection`() async throws {
         try await withGateway(configure: { $0.timeouts.idle = .milliseconds(500) }) { test in
             let stuck = try await test.connect()
             try await stuck.send(TestGateway.request("sink", ["Content-Length: 100"], method: "POST") + "abc")
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `A client that does not take its answer is cut off, and the upstream is told`() async throws {
+    @Test func `A client that does not read its response is cut off, and the upstream is notified`() async throws {
         try await withGateway(configure: { $0.timeouts.reading = .seconds(3) }) { test in
             let stuck = try await test.connect(reading: false)
             try await stuck.underlying.setOption(.socketOption(.so_rcvbuf), value: 32 * 1024).get()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [(0, true), (4_096, false)]) func `No minimum rate of reading cuts nobody off`(
+    @Test(arguments: [(0, true), (4_096, false)]) func `A minimum read rate of zero cuts no one off`(
         _ minimum: Int, _ isKept: Bool
     ) {
         var rate = ReadingRate()
@@ -116,7 +116,7 @@ import Testing
             isTooSlow(&rate, seconds: 120, minimum: minimum) { _ in (isWaiting: true, bytesTaken: 65_536) } == !isKept)
     }
 
-    @Test func `What counts is the rate while bytes wait for the client`() {
+    @Test func `Only the rate while bytes wait for the client counts`() {
         let takesNothing: (Int) -> (isWaiting: Bool, bytesTaken: Int64) = { _ in (true, 0) }
         var rate = ReadingRate()
         #expect(!isTooSlow(&rate, seconds: 29, minimum: 4_096, takesNothing))
@@ -143,9 +143,9 @@ import Testing
         }
     }
 
-    @Test func `A client that does not read its answers is not read from, and gets all of them later`() async throws {
+    @Test func `A client that does not read its responses is not read from, and gets all of them later`() async throws {
         try await withGateway { test in
-            // 26 MB of answers: more than the kernel takes for a client that does not read.
+            // 26 MB of responses: more than the kernel buffers for a client that does not read.
             let count = 400
             let client = try await test.connect(reading: false)
             try await client.underlying.setOption(.socketOption(.so_rcvbuf), value: 32 * 1024).get()
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `One address cannot hold more than its share of requests under way`() async throws {
+    @Test func `An address cannot exceed its share of concurrent requests`() async throws {
         try await withGateway(configure: {
             $0.eventLoopThreads = 1
             $0.limits.maximumRequestsPerAddress = 4
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `One credential cannot hold more than its share of requests under way`() async throws {
+    @Test func `A credential cannot exceed its share of concurrent requests`() async throws {
         try await withGateway(configure: {
             $0.eventLoopThreads = 1
             $0.limits.maximumRequestsPerCredential = 2
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test
-    func `Unfinished bodies take no place of their credential, and no body reaches its end when there is none left`()
+    func `Unfinished bodies do not use up their credential's share, and no body completes once it is used up`()
         async throws
     {
         try await withGateway(configure: {
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    /// Requests that have sent one byte of their body.
+    /// Starts requests that have sent one byte of their body.
     private func startUploads(_ count: Int, _ test: TestGateway) async throws -> [RawClient] {
         var uploads: [RawClient] = []
         for _ in 0..<count {
@@ -248,7 +248,7 @@ import Testing
         return uploads
     }
 
-    @Test func `A body that only drips in is cut off with 408, one that keeps the pace is not`() async throws {
+    @Test func `A slow body is cut off with 408, and one that keeps the pace is not`() async throws {
         try await withGateway(configure: { $0.timeouts.bodyStall = .milliseconds(500) }) { test in
             let dripping = try await test.connect()
             let steady = try await test.connect()
@@ -269,7 +269,8 @@ import Testing
         }
     }
 
-    @Test func `A body that came fast to its last byte is not held any longer than one that never began`() async throws
+    @Test func `A body that arrived quickly up to its last byte is not kept longer than one that never began`()
+        async throws
     {
         try await withGateway(configure: { $0.timeouts.bodyStall = .milliseconds(500) }) { test in
             let upload = try await test.connect()
@@ -280,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func `A body has a time in all, however steadily it comes, but for routes with a time of their own`()
+    @Test func `A body has a total time limit, except on routes with a limit of their own`()
         async throws
     {
         try await withGateway(configure: { $0.timeouts.body = .seconds(1) }) { test in
@@ -303,7 +304,7 @@ import Testing
 }
 
 @Suite struct ConnectionLimitTests {
-    @Test func `Connections beyond the limit are closed while all are busy, and there is room again when others end`()
+    @Test func `Connections beyond the limit are closed while all are busy, and accepted again when others end`()
         async throws
     {
         try await withGateway(configure: { $0.limits.maximumConnections = 2 }) { test in
@@ -321,7 +322,9 @@ import Testing
         }
     }
 
-    @Test func `Under pressure the idlest connection of the busiest address makes room`() async throws {
+    @Test func `Under pressure the longest idle connection of the address with the most connections is closed`()
+        async throws
+    {
         try await withGateway(configure: { $0.limits.maximumConnections = 4 }) { test in
             let many = [
                 try await use(test, "127.0.0.1"), try await use(test, "127.0.0.1"), try await use(test, "127.0.0.1"),
@@ -338,7 +341,7 @@ import Testing
         }
     }
 
-    @Test func `While all connections of the busiest address are busy, another one with several makes room`()
+    @Test func `While all connections of the busiest address are busy, another address with several is chosen`()
         async throws
     {
         try await withGateway(configure: { $0.limits.maximumConnections = 5 }) { test in
@@ -353,7 +356,7 @@ import Testing
             let newcomer = try await use(test, "127.0.0.3")
             await idle[0].waitForClose()
             #expect(newcomer.status == 200 && idle[0].isClosed && !idle[1].isClosed && busy.allSatisfy { !$0.isClosed })
-            // Nobody has two connections of which one is idle.
+            // No address has two connections of which one is idle.
             let last = try await test.connect(from: "127.0.0.4")
             await last.waitForClose()
             #expect(last.isClosed && last.text.isEmpty && !idle[1].isClosed && !newcomer.isClosed)
@@ -361,7 +364,7 @@ import Testing
         }
     }
 
-    @Test func `A connection whose answers the client has not read yet is not idle`() async throws {
+    @Test func `A connection whose responses are unread is not idle`() async throws {
         try await withGateway(configure: { $0.limits.maximumConnections = 2 }) { test in
             let reader = try await test.connect(reading: false)
             for _ in 0..<400 { try await reader.send(TestGateway.request("page")) }
@@ -382,7 +385,7 @@ import Testing
         }
     }
 
-    @Test func `One address cannot take all connections`() async throws {
+    @Test func `An address cannot take all connections`() async throws {
         try await withGateway(configure: { $0.limits.maximumConnectionsPerAddress = 2 }) { test in
             let busy = try await test.connect()
             try await busy.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
@@ -397,7 +400,7 @@ import Testing
         }
     }
 
-    @Test func `A trusted proxy is no client: its connections are not counted by address`() async throws {
+    @Test func `A trusted proxy is not a client, so its connections are not counted by address`() async throws {
         try await withGateway(configure: {
             $0.limits.maximumConnectionsPerAddress = 1
             $0.trustedProxies = ["127.0.0.0/8"]
@@ -409,14 +412,14 @@ import Testing
         }
     }
 
-    @Test func `Addresses of one IPv6 network are one client`() throws {
+    @Test func `Addresses of one IPv6 network count as one client`() throws {
         let one = try #require(IPAddress("2001:db8:1:2::1")), two = try #require(IPAddress("2001:db8:1:2:ffff::9"))
         let other = try #require(IPAddress("2001:db8:1:3::1"))
         #expect(one.bucket == two.bucket && one.bucket != other.bucket)
     }
 
-    @Test func `Without descriptors for upstreams requests are refused and the gateway lives`() async throws {
-        // 128 and 8 for each event loop are kept; of 64, 32 are for clients.
+    @Test func `Without descriptors for upstreams, requests are refused and the gateway survives`() async throws {
+        // 128 descriptors and 8 per event loop are reserved; of 64, 32 are for clients.
         try await withGateway(configure: { $0.openFiles = 128 + 16 + 64 }) { test in
             var clients: [RawClient] = []
             for number in 0..<40 {
@@ -433,7 +436,7 @@ import Testing
         }
     }
 
-    @Test func `Idle connections to one upstream do not keep descriptors from another`() async throws {
+    @Test func `Idle connections to one upstream do not withhold descriptors from another`() async throws {
         let other = try await TestUpstream.start("other-0")
         let routes = testRoutes.replacing(
             "{\"routes\": [",
@@ -463,7 +466,7 @@ import Testing
         await other.stop()
     }
 
-    @Test func `Too few descriptors are named at the start`() async throws {
+    @Test func `Too few descriptors are reported at startup`() async throws {
         var configuration = GatewayConfiguration(
             routesFile: "none", upstreams: [:], internalSecret: TestKeys.internalSecret,
             keyRingURL: "http://127.0.0.1:1",
@@ -476,7 +479,7 @@ import Testing
         #expect(error?.description == "The limit of open files must be at least 208, found 200.")
     }
 
-    /// A connection that has had an answer and waits for its next request.
+    /// Makes a request and leaves the connection idle.
     private func use(_ test: TestGateway, _ source: String) async throws -> RawClient {
         let client = try await test.connect(from: source)
         try await client.send(TestGateway.request("x"))

@@ -5,12 +5,12 @@ import Testing
 
 @testable import GatewayService
 
-/// Streams whose parts the upstream sends to many at once (`Relay`).
+/// Streams whose parts the upstream sends to many clients at once (`Relay`).
 @Suite(.serialized) struct RelayTests {
     private static let routes = testRoutes.replacing(
         #""methods": ["GET"], "streaming": true"#, with: #""methods": ["GET"], "streaming": true, "relay": "/relay""#)
 
-    /// One event loop, so that there is one relay.
+    /// Runs with one event loop, so that there is one relay.
     private func withRelay(refusing: Bool = false, _ body: (TestGateway, RelayServer) async throws -> Void) async throws
     {
         let server = try await RelayServer.start(refusing: refusing)
@@ -22,7 +22,7 @@ import Testing
                 $0.eventLoopThreads = 1
             }
         ) { test in
-            // The first stream opens the relay, and does without.
+            // The first stream opens the relay, and does without it.
             let first = try await follow(test, "first")
             await first.wait(for: "own first")
             #expect(server.streams["first"]?.relay == nil)
@@ -41,7 +41,7 @@ import Testing
         return client
     }
 
-    /// Follows until the gateway names a number in the relay.
+    /// Opens a stream and waits until the gateway names its number in the relay.
     private func join(_ test: TestGateway, _ server: RelayServer, _ name: String, reading: Bool = true) async throws
         -> (RawClient, UInt32)
     {
@@ -57,12 +57,12 @@ import Testing
             }
             await client.close()
             server.forget(name)
-            // A relay that failed is not opened again at once.
+            // A relay that failed is not reopened at once.
             try await Task.sleep(for: .milliseconds(100))
         }
     }
 
-    @Test func `One frame reaches the streams it names, and no other`() async throws {
+    @Test func `A frame reaches exactly the streams it names`() async throws {
         try await withRelay { test, server in
             let (one, oneNumber) = try await join(test, server, "one")
             let (two, twoNumber) = try await join(test, server, "two")
@@ -80,10 +80,10 @@ import Testing
         }
     }
 
-    @Test func `A frame waits for what it has to follow, however it is cut`() async throws {
+    @Test func `A frame waits for its predecessor, however it is split`() async throws {
         try await withRelay { test, server in
             let (client, number) = try await join(test, server, "one")
-            // "own one" has 7 bytes; the frame is to come behind 12.
+            // "own one" has 7 bytes; the frame must follow 12.
             for byte in RelayServer.frame([(number, 12)], "later") { server.send([byte]) }
             server.relay([(number, 12)], "last")
             try await Task.sleep(for: .milliseconds(200))
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `A stream's own end ends it, and its number is no more`() async throws {
+    @Test func `A stream ends by its own end frame, and its number is not reused`() async throws {
         try await withRelay { test, server in
             let (one, oneNumber) = try await join(test, server, "one")
             let (two, twoNumber) = try await join(test, server, "two")
@@ -114,7 +114,8 @@ import Testing
     @Test(arguments: [
         [0, 0, 0, 3, 0, 0, 0, 0], [0, 0, 0, 4, 0, 0, 0, 1], [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
         [0, 0, 0, 8, 0xff, 0xff, 0xff, 0xff],
-    ]) func `A relay that is out of step ends its streams, and another is opened`(_ nonsense: [UInt8]) async throws {
+    ]) func `A relay that is out of step ends its streams, and another one is opened`(_ nonsense: [UInt8]) async throws
+    {
         try await withRelay { test, server in
             let (client, _) = try await join(test, server, "one")
             let id = server.relayID
@@ -128,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `Streams end with the connection of their relay`() async throws {
+    @Test func `Streams end with their relay's connection`() async throws {
         try await withRelay { test, server in
             let (client, _) = try await join(test, server, "one")
             server.closeRelay()
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `Who takes nothing is cut off, and the others are not held up`() async throws {
+    @Test func `A client that reads nothing is cut off, and the others are not delayed`() async throws {
         try await withRelay { test, server in
             let (slow, slowNumber) = try await join(test, server, "slow", reading: false)
             let (quick, quickNumber) = try await join(test, server, "quick")
@@ -156,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `Without a relay streams go as ever, and a client cannot name one`() async throws {
+    @Test func `Without a relay streams work as usual, and a client cannot name one`() async throws {
         try await withRelay(refusing: true) { test, server in
             let client = try await follow(test, "one", "X-Martlet-Relay: 0123456789abcdef0123456789abcdef.1\r\n")
             await client.wait(for: "own one")
@@ -211,7 +212,7 @@ private final class RelayServer: Sendable {
     func forget(_ name: String) { state.withLock { $0.streams[name] = nil } }
     func closeRelay() { relay?.close(promise: nil) }
 
-    /// A chunk of a stream's own connection.
+    /// Writes a chunk to a stream's own connection.
     func write(_ text: String, to name: String) {
         streams[name]?.channel.writeAndFlush(ByteBuffer(bytes: Self.chunk(Array(text.utf8))), promise: nil)
     }
@@ -220,7 +221,7 @@ private final class RelayServer: Sendable {
 
     func relay(_ streams: [(UInt32, UInt64)], _ text: String) { send(Self.frame(streams, text)) }
 
-    /// Bytes of the relay, as a chunk.
+    /// Writes bytes to the relay, as a chunk.
     func send(_ bytes: [UInt8]) { relay?.writeAndFlush(ByteBuffer(bytes: Self.chunk(bytes)), promise: nil) }
 
     static func frame(_ streams: [(UInt32, UInt64)], _ text: String) -> [UInt8] {
@@ -237,7 +238,7 @@ private final class RelayServer: Sendable {
 
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// What is answered to a request.
+    /// The response to a request.
     private func answer(_ head: String, on channel: any Channel) -> String {
         let path = String(head.split(separator: " ")[1])
         let relay = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("x-martlet-relay: ") }.map {

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayService
 
 @Suite struct ResilienceTests {
-    @Test func `While one of two upstreams dies no idempotent request fails`() async throws {
+    @Test func `No idempotent request fails while one of two upstreams dies`() async throws {
         try await withGateway(upstreams: 2) { test in
             let client = try await test.connect()
             var failures = 0
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["PUT", "PATCH", "DELETE"])
-    func `A request that changes something is not sent again when its upstream breaks off`(_ method: String)
+    func `A request with side effects is not resent when its upstream breaks off`(_ method: String)
         async throws
     {
         try await withGateway { test in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `The time for an answer counts from the request, also when it is sent a second time`() async throws {
+    @Test func `The response timeout counts from the request, even after a resend`() async throws {
         let routes = testRoutes.replacing("\"timeoutSeconds\": 2", with: "\"timeoutSeconds\": 4")
         try await withGateway(routes: routes) { test in
             let client = try await test.connect()
@@ -52,7 +52,7 @@ import Testing
             try await Task.sleep(for: .seconds(2))
             test.upstream.closeConnections()
             await eventually { test.upstream.arrivals.count == 3 }
-            // By then the time is up, unless it began anew with the second attempt, which this breaks.
+            // By then the time is up, unless it restarted with the second attempt, which this interrupts.
             try await Task.sleep(for: .seconds(3))
             test.upstream.closeConnections()
             await client.wait(for: "HTTP/1.1 50")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `No route of objects waits longer for an answer than documented`() throws {
+    @Test func `No route of objects waits longer for a response than documented`() throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let file = try RouteFile.read(folder.appending(path: "gateway/routes.json").path)
@@ -70,19 +70,19 @@ import Testing
         for route in objects { #expect(route.timeoutSeconds ?? 30 <= 30, "\(route.path)") }
     }
 
-    @Test func `A reused connection that closes is retried for safe methods only`() async throws {
+    @Test func `Only safe methods are retried when a reused connection closes`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(TestGateway.request("one"))
             await client.wait(for: "upstream-0")
-            // The upstream takes the second request and closes: the gateway must not send a POST again.
+            // The upstream reads the second request and closes: the gateway must not resend a POST.
             try await client.send(TestGateway.request("close", method: "POST"))
             await client.wait(for: "HTTP/1.1 502")
             #expect(client.text.contains("HTTP/1.1 502"))
             #expect(test.upstream.arrivals.filter { $0.head.uri == "/storage/close" }.count == 1)
             try await client.send(TestGateway.request("two"))
             await eventually { client.text.components(of: "upstream-0").count == 3 }
-            // Once on the reused connection, once on a fresh one.
+            // Once on the reused connection, and once on a new one.
             let before = test.upstream.arrivals.count
             try await client.send(TestGateway.request("close"))
             await eventually { client.text.components(of: "HTTP/1.1 502").count == 3 }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `An idle connection closed by the upstream costs nobody an error`() async throws {
+    @Test func `An idle connection closed by the upstream causes no error`() async throws {
         try await withGateway { test in
             for number in 0..<30 {
                 let status5 = try await test.ask("n\(number)").status
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing listening is 503 with Retry-After, and the breaker lets it come back`() async throws {
+    @Test func `An unreachable upstream is 503 with Retry-After, and the breaker lets it recover`() async throws {
         try await withGateway(configure: { $0.healthPath = nil }) { test in
             let port = test.upstream.port
             await test.upstream.stop()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Asks so often that nobody is left out by chance, each time with success; how often it was this upstream that
+    /// Sends so many successful requests that no upstream is left out by chance; returns how many this upstream
     /// answered.
     private func arrivals(_ upstream: TestUpstream, _ test: TestGateway) async throws -> Int {
         let before = upstream.arrivals.count
@@ -128,7 +128,7 @@ import Testing
         return upstream.arrivals.count - before
     }
 
-    @Test func `An upstream that says it is not ready gets nothing until it is`() async throws {
+    @Test func `An upstream that is not ready gets no requests until it is`() async throws {
         try await withGateway(upstreams: 2) { test async throws in
             test.upstreams[0].isHealthy = false
             let isLeftOut = await eventually(within: .seconds(30)) {
@@ -146,13 +146,12 @@ import Testing
         }
     }
 
-    @Test func `An upstream at a socket is asked for its health, dies and comes back like one at a port`() async throws
-    {
+    @Test func `An upstream at a Unix socket is health-checked, dies and recovers like one at a port`() async throws {
         let path = NSTemporaryDirectory() + "\(UUID().uuidString.prefix(8)).sock"
         let socket = try await TestUpstream.start("at a socket", socket: path)
         let port = try await TestUpstream.start("at a port")
         try await withGateway(configure: { $0.upstreams = ["storage": ["unix:" + path, port.address]] }) { test in
-            // Some rounds of health checks later both are still in use.
+            // After several rounds of health checks both are still in use.
             let isAsked = await eventually(within: .seconds(30)) { socket.checks > 2 }
             #expect(isAsked)
             #expect(try await arrivals(socket, test) > 2)
@@ -176,7 +175,7 @@ import Testing
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    @Test func `An upstream that does not answer in time is 504, one that breaks off closes the connection`()
+    @Test func `An upstream that does not respond in time is 504, and one that breaks off closes the connection`()
         async throws
     {
         try await withGateway { test in
@@ -191,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `Where clients throw away what was answered, they are left without an answer instead of getting a 5xx`()
+    @Test func `On routes whose clients discard data after a 5xx, the connection closes without a response`()
         async throws
     {
         try await withGateway { test in
@@ -205,14 +204,14 @@ import Testing
             try await client.send(request)
             await eventually { client.isClosed }
             #expect(client.isClosed && client.text.isEmpty, "\(client.text)")
-            // What the client did wrong it is told.
+            // Errors of the client are still reported.
             let wrong = try await test.exchange(
                 request.replacing("mi_live_A", with: "x").replacing(auth, with: "Connection: close"))
             #expect(wrong.status == 401)
         }
     }
 
-    @Test func `Requests spread over the addresses`() async throws {
+    @Test func `Requests are spread over the addresses`() async throws {
         try await withGateway(upstreams: 3) { test in
             for _ in 0..<30 { _ = try await test.ask("x") }
             for upstream in test.upstreams {

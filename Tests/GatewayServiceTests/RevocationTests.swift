@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Sessions that have ended: how many are held, and what a gateway knows of them that starts by itself.
+/// Ended sessions: how many are kept, and what a gateway knows of them after a restart.
 @Suite struct RevocationTests {
     private static let now: Int64 = 1_800_000_000
 
@@ -16,7 +16,7 @@ import Testing
             issued: Date(timeIntervalSince1970: TimeInterval(issued)))
     }
 
-    @Test func `What has run out is dropped, and the longer time of a session counts`() {
+    @Test func `Expired entries are dropped, and the longer lifetime of a session counts`() {
         var revoked = RevokedSessions()
         revoked.add(["a": Self.now - 1, "b": Self.now, "c": Self.now + 10], at: Self.now)
         #expect(revoked.sessions == ["b": Self.now, "c": Self.now + 10] && revoked.cutOff == 0)
@@ -25,17 +25,17 @@ import Testing
         #expect(revoked.refuses(token("b", issued: Self.now)) && !revoked.refuses(token("x", issued: Self.now - 899)))
     }
 
-    @Test func `Beyond the limit the oldest make way for a time, and no token of theirs is taken`() {
+    @Test func `Beyond the limit the oldest entries become a cut-off time, before which every token is refused`() {
         var revoked = RevokedSessions(maximumCount: 100)
-        // A session's last token was issued 960 seconds before it stops mattering.
+        // A session's last token was issued 960 seconds before its entry expires.
         let all = Dictionary(uniqueKeysWithValues: (0..<130).map { ("s\($0)", Self.now + 100 + Int64($0)) })
         revoked.add(all, at: Self.now)
         #expect(revoked.sessions.count == 90 && revoked.cutOff == Self.now + 139)
         for (session, until) in all { #expect(revoked.refuses(token(session, issued: until - 960))) }
-        // Others with a token as old have to refresh; with a new one they are let in.
+        // Other users with a token of that age must refresh it; with a new one they are admitted.
         #expect(revoked.refuses(token("other", issued: Self.now + 139 - 900)))
         #expect(!revoked.refuses(token("other", issued: Self.now + 140 - 900)))
-        // What made way does not come back, and the limit holds.
+        // Removed entries do not come back, and the limit holds.
         revoked.add(all, at: Self.now)
         #expect(revoked.sessions.count == 90 && revoked.cutOff == Self.now + 139)
         for number in 0..<1_000 {
@@ -47,7 +47,7 @@ import Testing
         #expect(revoked.sessions.isEmpty && revoked.cutOff == Self.now + 5_000)
     }
 
-    @Test func `A file that is not whole or not ours is ignored, a whole one holds everything`() throws {
+    @Test func `An incomplete or foreign file is ignored, and a complete one holds everything`() throws {
         let directory = NSTemporaryDirectory() + "gateway-revocations-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let file = RevocationFile(directory: directory)
@@ -63,7 +63,7 @@ import Testing
         let whole = try #require(FileManager.default.contents(atPath: path))
         for length in 0..<whole.count {
             try whole.prefix(length).write(to: URL(fileURLWithPath: path))
-            // Cut off behind a line it is whole, but shorter.
+            // A file cut off after a line is complete, but shorter.
             guard length > 0, whole[whole.startIndex + length - 1] == UInt8(ascii: "\n") else {
                 #expect(throws: RevocationFile.Failure.unreadable) { try file.load(at: Self.now) }
                 continue
@@ -80,7 +80,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A gateway that starts while auth is away refuses sessions that ended before`(isFileBad: Bool) async throws {
+    func `A gateway that starts while auth is unavailable refuses sessions that ended before`(isFileBad: Bool)
+        async throws
+    {
         let directory = NSTemporaryDirectory() + "gateway-revocations-\(UUID().uuidString)"
         let copies = directory + "-copies"
         try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
@@ -122,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `A cut-off counts on connections that are in use, too`() async throws {
+    @Test func `A cut-off time also applies to open connections`() async throws {
         try await withGateway { test in
             let key = P256.Signing.PrivateKey()
             test.auth.publish {

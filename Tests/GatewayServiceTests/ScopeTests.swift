@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayService
 
-/// What keys that are limited to areas, or to networks, open.
+/// The routes open to keys that are limited to areas or networks.
 @Suite struct ScopeTests {
     private static let routes = """
         {"routes": [
@@ -46,7 +46,9 @@ import Testing
         await auth.stop()
     }
 
-    @Test func `a limited key opens its areas, for reading or for all, and 403 says that it is the key`() async throws {
+    @Test func `a limited key opens its areas for reading or for all, and 403 names the key as the reason`()
+        async throws
+    {
         let cases: [(header: String, line: String, status: Int)] = [
             ("Secret: ms_A", "DELETE /api/mk_live_A/storage/x", 200),
             ("Secret: ms_A", "GET /api/mk_live_A/other/x", 200),
@@ -70,7 +72,7 @@ import Testing
             ("Master-Key: mm_STORAGE\r\nX-Martlet-Secret: ms_A", "GET /api/mk_live_A/auth/x", 403),
             ("Master-Key: mm_NEW", "GET /api/mk_live_A/storage/x", 403),
             ("Master-Key: mm_NONE", "GET /api/mk_live_A/storage/x", 403),
-            // Whose key is wrong learns nothing of scopes.
+            // A caller with a wrong key learns nothing about scopes.
             ("Secret: ms_X", "POST /api/mk_live_A/storage/x", 401),
             ("Secret: ms_FAR", "GET /api/mk_live_A/storage/x", 401),
             ("Secret: ms_NEAR", "GET /api/mk_live_A/storage/x", 200),
@@ -87,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `scopes hold on each request of a connection, and change with the key ring`() async throws {
+    @Test func `scopes apply to each request of a connection, and change with the key ring`() async throws {
         try await Self.withGateway { test in
             let client = try await test.connect()
             func status(_ method: String) async throws -> Int? {
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a route of an unknown area stops the gateway`() async throws {
+    @Test func `a route of an unknown area prevents the start`() async throws {
         let directory = NSTemporaryDirectory() + "gateway-areas-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -128,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a key ring of the time before scopes is read, and limits nothing`() throws {
+    @Test func `a key ring from before scopes is read, and limits nothing`() throws {
         let text = """
             {"version":1,"apps":[{"id":"a","number":1,"name":"A","credentials":[
                 {"id":"k","kind":"secret","sha256":"\(Credential.hexDigest(of: "ms_A"))"}]}]}
@@ -139,9 +141,8 @@ import Testing
         #expect(entry?.scopes == .all)
     }
 
-    /// The drill of a revoked key that a gateway still remembers: of many connections that never stop asking, none gets
-    /// through any more.
-    @Test func `a key that is revoked under load passes nowhere two seconds later`() async throws {
+    /// Drill: a gateway may still remember a revoked key. None of many busy connections gets through any more.
+    @Test func `a key revoked under load is refused everywhere two seconds later`() async throws {
         try await Self.withGateway { test in
             let drill = Drill()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -187,9 +188,9 @@ private final class Drill: Sendable {
     struct State {
         var isRevoked = false
         var hasEnded = false
-        /// Answers 401.
+        /// Number of 401 responses.
         var refused = 0
-        /// Others, to what was asked two seconds after the end of the key.
+        /// Other responses to requests sent more than two seconds after the revocation.
         var late = 0
     }
 

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import Testing
 
-/// What request smuggling is made of is refused, the connection closed, and no upstream sees any of it.
+/// Typical request smuggling is refused, the connection is closed, and no upstream sees any of it.
 @Suite struct SmugglingTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -123,7 +123,7 @@ import Testing
         Case("endless trailer", chunked + "0\r\n" + String(repeating: "X: 1\r\n", count: 3000) + next),
     ]
 
-    @Test func `Heads that two readers could understand differently are refused`() async throws {
+    @Test func `Ambiguous heads are refused`() async throws {
         try await withGateway { test in
             for item in Self.framing + Self.requestLines + Self.paths {
                 let client = try await test.exchange(item.request)
@@ -137,12 +137,12 @@ import Testing
     }
 
     @Test(arguments: chunks)
-    func `Bad chunks are refused and nothing behind them is taken for a request`(_ item: Case) async throws {
+    func `Malformed chunks are refused, and nothing after them is parsed as a request`(_ item: Case) async throws {
         try await withGateway { test in
             let client = try await test.exchange(item.request)
             #expect(client.status == item.status, "\(client.text)")
             #expect(client.isClosed)
-            // The head was good, so the upstream may have seen it; the request never ended there, and no other came.
+            // The head was valid, so the upstream may have seen it; the request never ended, and no other arrived.
             #expect(test.upstream.arrivals.count <= 1)
             #expect(!test.upstream.arrivals.contains { $0.head.uri.contains("smuggled") })
             let isAborted = await eventually { test.upstream.arrivals.allSatisfy(\.isAborted) }
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `Good chunks with extensions and trailers arrive framed anew`() async throws {
+    @Test func `Valid chunks with extensions and trailers are framed anew`() async throws {
         try await withGateway { test in
             let request =
                 Self.head

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Staff: what opens their routes, and what services are told.
+/// Staff: which credentials open their routes, and what services are told.
 @Suite struct StaffTests {
     private static let key = P256.Signing.PrivateKey()
     private static let ada = StaffGrant(
@@ -48,7 +48,7 @@ import Testing
         Int(try await test.exchange(request).text.dropFirst(9).prefix(3)) ?? 0
     }
 
-    /// With a ring that has the key and Ada.
+    /// Runs with a ring that has the key and Ada.
     private func withAda(_ body: @Sendable (TestGateway) async throws -> Void) async throws {
         try await withGateway { test in
             test.auth.publish {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `A token of staff says who asks and what they may do, and goes no further`() async throws {
+    @Test func `A staff token identifies the caller and their rights, and is not passed on`() async throws {
         try await withAda { test in
             #expect(try await status(test, Self.request(try Self.token())) == 200)
             let known = try #require(principal(test))
@@ -75,7 +75,7 @@ import Testing
             #expect(
                 !head.headers.contains(name: "authorization")
                     && head.headers.first(name: HeaderName.address) == "0:ffff7f000001")
-            // Who has to choose another password is known by the token.
+            // The token tells whether the member must change the password.
             #expect(try await status(test, Self.request(try Self.token(mustReset: true))) == 200)
             #expect(principal(test)?.staff?.mustReset == true)
             #expect(try await status(test, Self.request(try Self.token())) == 200)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `An app in the path is in hand, with its number and the environment of the header`() async throws {
+    @Test func `An app in the path is passed on with its number and the environment of the header`() async throws {
         try await withAda { test in
             let token = try Self.token()
             #expect(try await status(test, Self.request(token, "/admin/apps/alpha/storage")) == 200)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing else opens a route of staff`() async throws {
+    @Test func `Only staff tokens open staff routes`() async throws {
         try await withAda { test in
             let before = test.upstream.arrivals.count
             let good = try Self.token()
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `A token of staff opens nothing of an app`() async throws {
+    @Test func `A staff token opens nothing of an app`() async throws {
         try await withAda { test in
             let before = test.upstream.arrivals.count
             let token = try Self.token()
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `Who comes to sign in needs no token, and nobody in particular asks`() async throws {
+    @Test func `Signing in requires no token, and the caller is anonymous`() async throws {
         try await withAda { test in
             for token in [nil, try Self.token(age: 10_000), try Self.token()] {
                 #expect(
@@ -164,7 +164,7 @@ import Testing
                     principal(test)?.kind == .staff && principal(test)?.staff == nil
                         && principal(test)?.sessionID == nil)
             }
-            // What is no token at all is refused here, too.
+            // A malformed token is refused here, too.
             #expect(
                 try await status(
                     test, Self.request("x", "/admin/auth/login", method: "POST", headers: ["Content-Length: 0"])) == 401
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `Rights that change and sessions that end count from the next request on, on an open connection, too`()
+    @Test func `Changed rights and ended sessions apply from the next request on, even on an open connection`()
         async throws
     {
         try await withAda { test in

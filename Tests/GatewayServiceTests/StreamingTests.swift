@@ -11,12 +11,12 @@ import Testing
 @Suite(.serialized) struct StreamingTests {
     static let size = 100 * 1024 * 1024
 
-    @Test func `A slow reader holds the upstream back instead of filling the gateway`() async throws {
+    @Test func `A slow reader slows the upstream down instead of filling the gateway`() async throws {
         try await withGateway { test in
             let before = residentBytes()
             let client = try await test.connect(reading: false)
             try await client.send(TestGateway.request("big", ["Connection: close"]))
-            // What the kernel's buffers and our watermarks hold is a few megabytes; then it must stand still.
+            // The kernel's buffers and the gateway's watermarks hold a few megabytes; then it must stop.
             await eventually { test.upstream.sentBytes > 0 }
             var sent = -1
             await eventually {
@@ -28,12 +28,12 @@ import Testing
             client.startReading()
             let isComplete = await eventually(within: .seconds(60)) { client.count > Self.size }
             #expect(isComplete, "\(client.count)")
-            // Client and upstream live in this process: 100 MB received are theirs.
+            // Client and upstream run in this process: 100 MB received belong to them.
             #expect(residentBytes() - before < 350 * 1024 * 1024)
         }
     }
 
-    @Test func `100 MB go up without being held, with a length and in chunks`() async throws {
+    @Test func `100 MB are uploaded without buffering, with a length and in chunks`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(
@@ -58,7 +58,9 @@ import Testing
         }
     }
 
-    @Test func `Events pass as they come, and the upstream learns when the client is gone`() async throws {
+    @Test func `Events are forwarded as they arrive, and the upstream notices when the client disconnects`()
+        async throws
+    {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(
@@ -73,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `A client that goes away while it waits aborts the upstream's work`() async throws {
+    @Test func `A client that disconnects while waiting aborts the upstream's work`() async throws {
         try await withGateway(configure: { $0.timeouts.halfClosed = .milliseconds(500) }) { test in
             let client = try await test.connect()
             try await client.send(TestGateway.request("never"))
@@ -90,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `A client that has closed its sending side gets its answer`() async throws {
+    @Test func `A client that has closed its sending side gets its response`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(TestGateway.request("slow"))
@@ -100,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `A WebSocket becomes a pipe both ways, on streaming routes only`() async throws {
+    @Test func `A WebSocket becomes a bidirectional pipe, on streaming routes only`() async throws {
         let server = try await UpgradeServer.start()
         try await withGateway(configure: {
             $0.upstreams = ["storage": [server.address]]

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Access tokens of end users: what the gateway makes of them, and what services are told.
+/// Access tokens of end users: what the gateway does with them, and what services are told.
 @Suite struct TokenTests {
     private static let key = P256.Signing.PrivateKey()
 
@@ -51,7 +51,7 @@ import Testing
         return false
     }
 
-    /// With a ring that has the key.
+    /// Runs with a ring that has the key.
     private func withKey(_ body: @Sendable (TestGateway) async throws -> Void) async throws {
         try await withGateway { test in
             test.auth.publish { $0.signingKeys = [Self.signingKey()] }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `A good token says who asks, and goes no further than the gateway`() async throws {
+    @Test func `A valid token identifies the caller, and is not passed beyond the gateway`() async throws {
         try await withKey { test in
             #expect(try await isAccepted(test, Self.request(try Self.token())))
             let known = try #require(principal(test))
@@ -69,18 +69,20 @@ import Testing
                 known.kind == .client && known.userID == "ada" && known.sessionID == "s-1"
                     && known.credentialID == "k-live")
             #expect(test.upstream.arrivals.last?.head.headers.contains(name: "authorization") == false)
-            // Without one, or with another scheme, nobody in particular asks.
+            // Without a token, or with another scheme, the caller is anonymous.
             for headers in [["X-Martlet-Secret: ms_A"], ["X-Martlet-Secret: ms_A", "Authorization: Basic YTpi"]] {
                 #expect(try await isAccepted(test, Self.request(nil, headers)))
                 #expect(principal(test)?.userID == nil && principal(test)?.sessionID == nil)
             }
-            // The app's own server may hand on a user's token: its rights are then the user's.
+            // The app's own server may pass on a user's token: the user's rights then apply.
             #expect(try await isAccepted(test, Self.request(try Self.token(), ["X-Martlet-Master-Key: mm_A"])))
             #expect(principal(test)?.kind == .client && principal(test)?.userID == "ada")
         }
     }
 
-    @Test func `What is not good now, here and for this app is refused, and nothing is passed on`() async throws {
+    @Test func `A token that is not valid now, here and for this app is refused, and the request is not forwarded`()
+        async throws
+    {
         try await withKey { test in
             let good = try Self.token()
             let other = P256.Signing.PrivateKey()
@@ -105,7 +107,7 @@ import Testing
                 #expect(try await !isAccepted(test, request), "\(name)")
             }
             #expect(test.upstream.arrivals.count == before)
-            // Where a master key is asked for, a token is no other one: a user's rights do not go that far.
+            // Where a master key is required, a token does not replace it.
             for key in ["X-Martlet-Secret: ms_A", "X-Martlet-Master-Key: mm_A"] {
                 let managed = try await test.exchange(Self.request(good, [key], line: CredentialTests.collections))
                 #expect(managed.text.hasPrefix("HTTP/1.1 403"))
@@ -116,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `A session that ends is refused, on a connection that was in use with it, too`() async throws {
+    @Test func `The token of an ended session is refused, even on a connection that used it`() async throws {
         try await withKey { test in
             let client = try await test.connect()
             let keeping = Self.request(try Self.token("s-9")).replacing("Connection: close\r\n", with: "")
@@ -136,8 +138,7 @@ import Testing
         }
     }
 
-    @Test func `Keys follow one another without a token that is refused, and end when they have expired`() async throws
-    {
+    @Test func `Keys rotate without a refused token, and are dropped once they have expired`() async throws {
         try await withKey { test in
             let next = P256.Signing.PrivateKey()
             test.auth.publish { $0.signingKeys = [Self.signingKey(), Self.signingKey("k2", next)] }

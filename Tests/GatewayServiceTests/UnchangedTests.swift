@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Answers 304 that the gateway gives again by itself (`UnchangedAnswers`).
+/// 304 responses that the gateway repeats by itself (`UnchangedAnswers`).
 @Suite struct UnchangedTests {
     private static let routes = testRoutes.replacing(
         #""maximumBodyBytes": 200000000, "timeoutSeconds": 2"#,
@@ -14,7 +14,7 @@ import Testing
     private func withGenerations(_ body: (TestGateway) async throws -> Void) async throws {
         try await withGateway(routes: Self.routes, configure: { $0.eventLoopThreads = 1 }) { test in
             test.upstream.generation = 7
-            // The feed is asked again by and by, as it was down at the start.
+            // The feed is retried after a while, because it was unavailable at the start.
             let isKnown = await eventually(within: .seconds(30)) {
                 _ = try? await test.ask("unchanged", Self.ask)
                 let before = test.upstream.arrivals.count
@@ -34,7 +34,7 @@ import Testing
         return test.upstream.arrivals.count > before
     }
 
-    @Test func anAnswerIsGivenAgainAsItWas() async throws {
+    @Test func `a response is repeated unchanged`() async throws {
         try await withGenerations { test in
             let before = test.upstream.arrivals.count
             let answer = try await test.ask("unchanged", Self.ask)
@@ -50,20 +50,22 @@ import Testing
         }
     }
 
-    @Test func whatIsAskedOtherwiseIsPassedOn() async throws {
+    @Test func `different requests are passed on`() async throws {
         try await withGenerations { (test: TestGateway) async throws in
             #expect(try await passesOn(test, "unchanged", []))
             #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"v6\""]))
             #expect(try await passesOn(test, "unchanged?language=de"))
             #expect(try await passesOn(test, "unchanged", Self.ask + ["X-Martlet-Environment: test"]))
             #expect(try await passesOn(test, "other"))
-            // What the upstream did not mark is never given again.
+            // Responses that the upstream did not mark are never repeated.
             for _ in 0..<3 { #expect(try await passesOn(test, "status/304")) }
         }
     }
 
-    /// What a service sees of two lines is none of theirs who send the first.
-    @Test func severalTagsAreNobodysKey() async throws {
+    /// A service may read two lines as one list, so its response must not be repeated to clients that send only the
+    /// first one.
+    @Test func `requests with several If-None-Match lines are passed on and do not answer those with one`() async throws
+    {
         try await withGenerations { (test: TestGateway) async throws in
             for _ in 0..<3 {
                 #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\"", "If-None-Match: \"v7\""]))
@@ -72,23 +74,23 @@ import Testing
         }
     }
 
-    @Test func namesAreInSmallLettersForHTTP2() async throws {
+    @Test func `header names are in lower case for HTTP/2`() async throws {
         try await withGenerations { test in
             let text = try await test.ask("unchanged", Self.ask).text
             #expect(text.contains("\r\netag: ") && !text.contains("ETag"), "\(text)")
         }
     }
 
-    @Test func nothingHoldsOnceSomethingIsPublished() async throws {
+    @Test func `a publication invalidates all responses`() async throws {
         try await withGenerations { test in
             test.upstream.generation = 8
             #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == true })
-            // The answer is of the new generation, and holds again.
+            // The response belongs to the new generation, and is valid again.
             #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == false })
         }
     }
 
-    @Test func nothingHoldsWhileNobodyTells() async throws {
+    @Test func `without the feed no response is valid`() async throws {
         try await withGenerations { (test: TestGateway) async throws in
             test.upstream.generation = nil
             test.upstream.closeConnections()
@@ -99,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func credentialsAreLookedAtFirst() async throws {
+    @Test func `credentials are checked first`() async throws {
         try await withGenerations { test in
             let before = test.upstream.arrivals.count
             let wrong = try await test.exchange(

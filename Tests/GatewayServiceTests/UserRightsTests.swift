@@ -7,22 +7,23 @@ import Testing
 
 @testable import GatewayService
 
-/// What a request may do that names a user beside another credential, on every route of `gateway/routes.json`.
+/// What a request may do that names a user in addition to another credential, on every route of `gateway/routes.json`.
 @Suite struct UserRightsTests {
     private static let key = P256.Signing.PrivateKey()
     private static let file =
         #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/gateway/routes.json"
 
-    /// Headers of a request, and what each kind of route makes of them: who the service is told is asking (kind and
-    /// user), or the code of the refusal.
+    /// Headers of a request, and the result on each kind of route: the kind and user of the principal, or the code of
+    /// the refusal.
     private struct Case {
         var name: String
         var headers: [String]
-        /// Routes that clients with a secret may use, that need a master key, and that sign in and look at no token.
+        /// Routes open to clients with a secret, routes that need a master key, and routes for signing in, which ignore
+        /// tokens.
         var client: String
         var master: String
         var signIn: String
-        /// All other routes that do not say otherwise.
+        /// All other routes.
         var others: [RouteCredential: String] = [:]
 
         init(
@@ -45,7 +46,7 @@ import Testing
             case .none: "visitor"
             case .link: others[.link] ?? (client == "invalid-token" ? client : "link")
             case .staff: ignores ? others[.none] ?? "staff" : others[.staff] ?? "invalid-token"
-            // A key in the path is the one that counts.
+            // The key in the path counts.
             case .ingest where route.path.contains("{ingestKey}"): "unauthorized"
             case .ingest, .evaluation, .masterBearer: others[route.credential] ?? "unauthorized"
             }
@@ -64,7 +65,7 @@ import Testing
         func bearer(_ text: String) -> String { "Authorization: Bearer \(text)" }
         let good = bearer(try token())
         let malformed: [RouteCredential: String] = [.none: "invalid-token"]
-        // Named, a user is refused wherever nobody acts for users.
+        // Naming a user is refused wherever no one acts for users.
         let named: [RouteCredential: String] = [.link: "unauthorized", .none: "unauthorized", .staff: "invalid-token"]
         let basic = CredentialTests.basic("mi_live_A:")
         return [
@@ -106,7 +107,7 @@ import Testing
             Case(
                 "Basic and user", [basic, user], client: "unauthorized", master: "unauthorized", signIn: "unauthorized",
                 named),
-            // Tokens that count no more open nothing, but whoever signs in may still have one.
+            // Expired tokens open nothing, but may be sent when signing in.
             Case(
                 "master key, expired token", [master, bearer(try token(age: 901))], client: "invalid-token",
                 master: "invalid-token", signIn: "master",
@@ -143,7 +144,7 @@ import Testing
     }
 
     @Test
-    func `Who names a user has that user's rights on every route, and a malformed token is refused on every route`()
+    func `A token grants its user's rights on every route, and a malformed token is refused on every route`()
         async throws
     {
         let routes = try RouteFile.read(Self.file).routes
@@ -175,7 +176,7 @@ import Testing
     }
 
     private static func check(_ item: Case, at route: RouteFile.Entry, id: String, _ test: TestGateway) async throws {
-        // An answer to HEAD has no code to look at.
+        // A response to HEAD has no code to check.
         let method = route.methods.first { $0 != "HEAD" } ?? "GET"
         let lines =
             ["\(method) \(path(route)) HTTP/1.1", "Host: gw", "Connection: close", "X-Request-Id: \(id)"] + item.headers

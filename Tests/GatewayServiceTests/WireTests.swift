@@ -24,12 +24,12 @@ import Testing
         ("Hosts", .other), ("X-Martlet", .other), ("Accept", .other), ("te2", .other), ("a", .other),
         ("x-forwarded-port", .other),
     ])
-    func `Header names mean what they should in any case`(_ name: String, _ meaning: FieldName) {
+    func `Header names are case-insensitive`(_ name: String, _ meaning: FieldName) {
         let found = Array(name.utf8).withUnsafeBytes { FieldName($0) }
         #expect(found == meaning)
     }
 
-    @Test func `Any portioning of a head gives the same result`() throws {
+    @Test func `The result does not depend on how a head is split`() throws {
         let text = "POST /a/b?c HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nConnection: close\r\n\r\n"
         let bytes = Array(text.utf8)
         for step in 1...bytes.count {
@@ -53,16 +53,16 @@ import Testing
         ("::1/128", "::1", true), ("::ffff:10.0.0.0/104", "10.1.2.3", true), ("172.16.0.0/12", "172.32.0.1", false),
         ("172.16.0.0/12", "172.31.0.1", true),
     ])
-    func `Networks contain what they should`(_ network: String, _ address: String, _ isInside: Bool) throws {
+    func `Networks contain the right addresses`(_ network: String, _ address: String, _ isInside: Bool) throws {
         let network = try #require(Network(network))
         let address = try #require(IPAddress(address))
         #expect(network.contains(address) == isInside)
     }
 
     @Test(arguments: ["10.0.0.0/33", "10.0.0/8", "x", "::1/129", "10.0.0.0/-1", ""])
-    func `What is no network is refused`(_ text: String) { #expect(Network(text) == nil) }
+    func `Invalid networks are refused`(_ text: String) { #expect(Network(text) == nil) }
 
-    @Test func `Buckets fill up again at their rate`() {
+    @Test func `Buckets refill at their rate`() {
         let buckets = TokenBuckets<String>(.init(requestsPerSecond: 2, burst: 2))
         let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
         #expect(buckets.take("a", at: start) == nil && buckets.take("a", at: start) == nil)
@@ -88,7 +88,7 @@ import Testing
         #expect(try HostAndPort(text).host == host)
     }
 
-    @Test func `A socket is a path, short enough for the system`() throws {
+    @Test func `A socket address is a path within the system's length limit`() throws {
         #expect(try UpstreamTarget("unix:/run/storage.sock") == .socket(path: "/run/storage.sock"))
         #expect(try SocketAddress(unixDomainSocketPath: "/run/storage.sock").configured == "unix:/run/storage.sock")
         for text in ["unix:", "unix:storage.sock", "unix:/" + String(repeating: "x", count: 107)] {

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Apps and their keys as staff manage them, and what gateways make of it.
+    /// Apps and their keys as managed by staff, and their effect on gateways.
     @Suite(.localServer)
     struct AppTests {
         let server: LocalServer
@@ -15,7 +15,7 @@ extension IntegrationTests {
             console = StaffConsole(server: server)
         }
 
-        /// An app that was just made, and its client with the first keys.
+        /// Creates an app, and a client with its first keys.
         private func make(_ name: String, as token: String) async throws -> (id: String, client: Client) {
             let made = try await console.send("POST", "apps", #"{"name":"\#(name)"}"#, as: token)
             try #require(made.status == 201, "\(made)")
@@ -36,7 +36,7 @@ extension IntegrationTests {
             return text
         }
 
-        @Test func `A key that staff make opens what its scopes say, is rotated, and is refused once it is revoked`()
+        @Test func `A key that staff create opens what its scopes say, is rotated, and is refused once it is revoked`()
             async throws
         {
             let token = try await console.asAdministrator()
@@ -72,7 +72,7 @@ extension IntegrationTests {
             try await waitUntilRefused(reader)
             #expect(try await second.get("storage/Notes").status == 200)
 
-            // A connection on which it was let in a moment ago, and goes on asking.
+            // A connection that was accepted a moment ago and keeps sending requests.
             #expect(try await keys("DELETE", "/\(next)").status == 204)
             try await waitUntilRefused(second)
             #expect(try await client.get("storage/Notes").ids == ["a"])
@@ -82,7 +82,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `An archived app is shut at the gateway, and open again when it is restored`() async throws {
+        @Test func `An archived app is closed at the gateway, and open again when it is restored`() async throws {
             let token = try await console.asAdministrator()
             let (app, client) = try await make("Archived", as: token)
             #expect(try await console.send("POST", "apps/\(app)/archive", as: token).status == 200)
@@ -92,7 +92,7 @@ extension IntegrationTests {
             try await waitUntilOpen(client)
         }
 
-        @Test func `What the operator makes and revokes is in the log`() async throws {
+        @Test func `Keys that the operator creates and revokes are logged`() async throws {
             let token = try await console.asAdministrator()
             let app = try await server.makeApp("By command")
             let made = try await console.send("GET", "audit?app=\(app.appId)", as: token)
@@ -115,9 +115,9 @@ extension IntegrationTests {
                 revoked.string("data.0.action") == "revoke-key" && revoked.string("data.0.target") == id, "\(revoked)")
         }
 
-        @Test func `Staff begin at a provider without a token, also with one that is none any more`() async throws {
+        @Test func `Staff begin signing in at a provider without a token, and even with an invalid one`() async throws {
             let token = try await console.asAdministrator()
-            // It has the form of a token; what has not is refused everywhere.
+            // It has the form of a token; other texts are refused everywhere.
             let gone = "eyJhbGciOiJFUzI1NiJ9.e30.AAAA"
             #expect(try await console.send("GET", "auth/providers", as: gone)["count"] == "0")
             #expect(try await console.send("GET", "auth/providers", as: "none").isProblem(.invalidToken))

@@ -5,7 +5,7 @@ import Testing
 
 extension IntegrationTests {
     struct CommandTests {
-        @Test func `doctor finds a healthy server healthy and names a dead service`() async throws {
+        @Test func `doctor reports a healthy server as healthy and names a dead service`() async throws {
             try await LocalServer.with { server in
                 let healthy = try await Programs.run("martlet", ["doctor", "--state", server.state.path])
                 #expect(healthy.status == 0 && !healthy.output.contains("WRONG"), "\(healthy)")
@@ -27,7 +27,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `migrate does everything the first time and nothing the second`() async throws {
+        @Test func `migrate applies everything the first time and nothing the second`() async throws {
             let postgres = try await PostgresServer.start()
             let name = try await postgres.makeDatabaseNamed()
             let url = "postgresql://\(postgres.user):\(postgres.password)@127.0.0.1:\(postgres.port)/\(name)"
@@ -52,9 +52,9 @@ extension IntegrationTests {
         struct Wrong: Sendable, CustomTestStringConvertible {
             var programs = ["auth", "storage", "config", "analytics", "notifications", "gateway"]
             var what: String
-            /// Over a good configuration; nil takes a variable away.
+            /// Changes to a valid configuration; nil removes a variable.
             var environment: [String: String?]
-            /// What the one line must name.
+            /// What the single line must name.
             var names: String
 
             var testDescription: String { what }
@@ -113,7 +113,9 @@ extension IntegrationTests {
         ]
 
         @Test(arguments: wrong)
-        func `a program with a wrong configuration ends with status 1 and one line that names the key`(_ wrong: Wrong)
+        func `a program with an invalid configuration exits with status 1 and one line that names the key`(
+            _ wrong: Wrong
+        )
             async throws
         {
             let folder = try TemporaryFolder.make()

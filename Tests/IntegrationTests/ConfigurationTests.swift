@@ -19,7 +19,9 @@ extension IntegrationTests {
                 url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
         }
 
-        @Test func `what is published is read, told in lists, and goes on without config's database`() async throws {
+        @Test func `a published configuration is read, announced in lists, and served without config's database`()
+            async throws
+        {
             try await eventually("the app is known") { try await client.get("storage/Note").status == 200 }
             #expect(try await client.get("storage/Note")["config.version"] == "null")
             #expect(try await client.get("remote/1.0").isProblem(.documentNotFound))

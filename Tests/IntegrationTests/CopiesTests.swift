@@ -13,7 +13,7 @@ extension IntegrationTests {
 
         init() throws { server = try .current }
 
-        @Test func `two copies of storage share the work, and the loss of one fails no read but those in flight`()
+        @Test func `two storage instances share the work, and losing one fails only the reads in flight`()
             async throws
         {
             let second = try await start("storage", upstreams: [])
@@ -44,7 +44,7 @@ extension IntegrationTests {
             #expect(entries.problems.values.reduce(0, +) <= Self.readers)
         }
 
-        @Test func `rules and roles set through one copy hold in the other at once`() async throws {
+        @Test func `rules and roles set through one instance apply in the other at once`() async throws {
             let second = try await start("storage", upstreams: [])
             defer { second.stop() }
             let front = try await start("gateway", upstreams: [second.address])
@@ -57,7 +57,7 @@ extension IntegrationTests {
             #expect(try await master.post("storage/Ruled", #"{"_id":"a","_readers":["role:editors"]}"#).isSuccess)
             #expect(try await other.get("storage/Ruled").status == 200)
             #expect(try await user.get("storage/Ruled/a").status == 404)
-            // What a copy remembers is good for 10 s: well before that, it was told.
+            // Cached values are valid for 10 s; the instance was notified well before that.
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["ada"]}"#).isSuccess)
             let (start, limit) = (ContinuousClock.now, Duration.seconds(5))
             try await eventually("the role holds", within: limit) {
@@ -68,7 +68,7 @@ extension IntegrationTests {
             print("rules and roles in the other copy after \(ContinuousClock.now - start)")
         }
 
-        @Test func `a copy that stops by SIGTERM fails no request at all`() async throws {
+        @Test func `an instance stopped by SIGTERM fails no request`() async throws {
             let second = try await start("storage", upstreams: [])
             defer { second.stop() }
             let first = try #require(server.connection.services["storage"])
@@ -99,7 +99,7 @@ extension IntegrationTests {
             func stop() { program.signal(SIGKILL) }
         }
 
-        /// Starts one more of a process with the environment of the first, on ports of its own.
+        /// Starts another process with the environment of the first, on its own ports.
         private func start(_ name: String, upstreams: [String]) async throws -> Copy {
             var environment = try server.environment(of: name)
             let (port, internalPort) = (try FreePort.find(), try FreePort.find())

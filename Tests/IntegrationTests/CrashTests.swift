@@ -5,8 +5,7 @@ import Synchronization
 import Testing
 
 extension IntegrationTests {
-    /// Crash reports, through the gateway, by the client library that others use, and through deaths of what stores
-    /// them.
+    /// Crash reports through the gateway, from a third-party client library, while the processes that store them die.
     @Suite struct CrashTests {
         private static var hasPython: Bool {
             ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false
@@ -33,7 +32,8 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: hasPython))
-        func `sentry-sdk reports crashes, messages and sessions as it is, and heeds rate limits`() async throws {
+        func `an unmodified sentry-sdk reports crashes, messages and sessions, and respects rate limits`() async throws
+        {
             try await LocalServer.with(environment: ["MARTLET_ANALYTICS_CRASHES_QUOTA_ERRORS": "25"]) { server in
                 let sent = try await sentryClient("report", server)
                 let crashes = try #require(sent["crashes"] as? [String])
@@ -96,7 +96,8 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `whatever is killed while reports come in, each acknowledged one is stored, each once`() async throws
+        @Test func `whatever is killed while reports arrive, each acknowledged one is stored exactly once`()
+            async throws
         {
             let kills = ProcessInfo.processInfo.environment["MARTLET_TEST_KILLS"].flatMap { Int($0) } ?? 4
             try await LocalServer.with(environment: ["MARTLET_ANALYTICS_CRASHES_QUOTA_ERRORS": "1000000"]) { server in
@@ -110,7 +111,7 @@ extension IntegrationTests {
                     let headers = [
                         "X-Sentry-Auth": "Sentry sentry_version=7, sentry_key=\(server.connection.ingestKey)"
                     ]
-                    // No answer is as good as none: clients of this kind keep what they got none for.
+                    // No response is as good as a refusal, because clients of this kind then keep their reports.
                     guard let reply = try? await Client.send("POST", url, headers: headers, body) else {
                         try? await Task.sleep(for: .milliseconds(20))
                         return
@@ -136,7 +137,7 @@ extension IntegrationTests {
                         try await texts(server, "SELECT replace(event_id::text, '-', '') FROM analytics.crash_events"))
                     return Set(ids).isSubset(of: stored)
                 }
-                // The counts are of what is stored, whatever was digested twice.
+                // The counts match what is stored, whatever was digested twice.
                 try await eventually("the counts agree") {
                     try await texts(
                         server,

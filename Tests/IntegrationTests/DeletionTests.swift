@@ -6,7 +6,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Users who leave, and what is left of them: nothing.
+    /// Deleted users leave nothing behind.
     @Suite(.localServer)
     struct DeletionTests {
         private static let objects = 5_000
@@ -45,7 +45,7 @@ extension IntegrationTests {
             return (id, asUser)
         }
 
-        /// Rows of the app's tables that name the user; the log of changes forgets in its own time.
+        /// Rows of the app's tables that name the user, except the log of changes, which expires by itself.
         private func traces(of id: String) async throws -> [String] {
             try await server.withDatabase { database in
                 let tables = try await database.query(
@@ -65,7 +65,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `Storage and auth die in the middle of a deletion, the receipt ends complete and nothing is left`()
+        @Test func `A deletion completes and leaves nothing behind although storage and auth die in the middle`()
             async throws
         {
             let (id, asUser) = try await user("anna")
@@ -100,7 +100,7 @@ extension IntegrationTests {
             try await eventually("the token is refused", within: .seconds(20)) {
                 try await asUser.get("storage/Diary").status == 401
             }
-            // Another user's are untouched.
+            // Data of another user are unchanged.
             #expect(try await asOther.get("auth/me").string("id") == otherID)
             let left: Int = try await server.withDatabase { database in
                 let diary = try #require(PostgresIdentifier(schema: "app_" + server.connection.appId, name: "Diary"))
@@ -110,7 +110,7 @@ extension IntegrationTests {
             #expect(left == Self.objects)
         }
 
-        @Test func `A user fetches all that is held of them through the gateway`() async throws {
+        @Test func `A user downloads all their data through the gateway`() async throws {
             let (id, asUser) = try await user("carla")
             #expect(try await asUser.post("auth/me/export", "").status == 202)
             try await eventually("the export is done", within: .seconds(120)) {

@@ -12,7 +12,7 @@ extension IntegrationTests {
     struct EventTests {
         static let writers = 8
         static let eventsPerBatch = 10
-        /// The issue's drill has 20.
+        /// The full drill uses 20.
         static let kills = ProcessInfo.processInfo.environment["MARTLET_KILLS"].flatMap { Int($0) } ?? 4
 
         let server: LocalServer
@@ -22,7 +22,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `segment-analytics-python and rudder-sdk-python send what they have, as they are`() async throws {
+        func `segment-analytics-python and rudder-sdk-python work unmodified`() async throws {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
             let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
                 path: "Support/segment_clients.py")
@@ -61,7 +61,7 @@ extension IntegrationTests {
         }
 
         @Test
-        func `an ingest key is asked for, its own app's events are stored, and an app on a device has its own door`()
+        func `an ingest key is required, events of its app are stored, and apps on devices have a route of their own`()
             async throws
         {
             let body = #"{"batch":[{"type":"track","event":"Door","userId":"u1"}]}"#
@@ -80,7 +80,7 @@ extension IntegrationTests {
                 "GET", "\(server.connection.url)/segment/v1/projects/\(server.connection.ingestKey)/settings")
             #expect(settings.status == 200 && settings["plan"] != nil, "\(settings)")
             #expect(settings.text.contains(#""apiKey":"\#(server.connection.ingestKey)""#), "\(settings)")
-            // As mobile clients and browsers send: the key is in the address, and nowhere else that counts.
+            // Like mobile clients and browsers: only the key in the address counts.
             func post(by key: String, _ path: String, _ body: String) async throws -> Reply {
                 try await Client.send(
                     "POST", "\(server.connection.url)/segment/v1/projects/\(key)/\(path)",
@@ -106,7 +106,7 @@ extension IntegrationTests {
             #expect(try await master.get("analytics/settings")["privacy"] == #""standard""#)
         }
 
-        @Test func `analytics and PostgreSQL killed while events come lose none that was acknowledged and double none`()
+        @Test func `killing analytics and PostgreSQL loses no acknowledged event and duplicates none`()
             async throws
         {
             let book = Book()
@@ -146,7 +146,7 @@ extension IntegrationTests {
                 "every acknowledged event is there")
         }
 
-        /// Sends a batch until it is acknowledged, as Segment's clients do.
+        /// Sends a batch until it is acknowledged, like Segment's clients.
         private func send(_ writer: Int, _ round: Int, _ book: Book) async {
             let id = "\(writer)-\(round)"
             let messages = (0..<Self.eventsPerBatch).map {

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// An experiment from its start to its results, through the gateway, with its events by Segment's API.
+    /// An experiment from start to results, through the gateway, with events sent by Segment's API.
     @Suite(.localServer)
     struct ExperimentTests {
         private static let flags = """
@@ -23,7 +23,7 @@ extension IntegrationTests {
         }
 
         @Test
-        func `who is given a variation and what they do are joined in results, which stay readable without analytics`()
+        func `exposures and events are joined in results, which remain readable without analytics`()
             async throws
         {
             let client = Client(server.connection), master = Client.master(server.connection)
@@ -79,7 +79,7 @@ extension IntegrationTests {
 
             try await server.withoutSupervisor {
                 try server.signal("analytics", SIGKILL)
-                // What was said half a minute ago is not asked for again; until then nobody notices.
+                // Analytics is not asked again within half a minute, so the outage shows only then.
                 try await eventually("results say that analytics is away", within: .seconds(60)) {
                     try await Task.sleep(for: .milliseconds(300))
                     results = try await master.get("config/experiment/checkout/results")
@@ -97,7 +97,7 @@ extension IntegrationTests {
             #expect(results["conversions.seen"] == #"{"control":1,"dark":1}"#, "\(results)")
         }
 
-        @Test func `what a user says in the profile is an attribute of conditions`() async throws {
+        @Test func `a user's profile provides attributes for conditions`() async throws {
             let app = try await server.makeApp("Profiles")
             let client = server.client(app)
             let master = Client(
@@ -130,7 +130,7 @@ extension IntegrationTests {
 
         private func send(_ messages: [String]) async throws {
             let key = Data("\(server.connection.ingestKey):".utf8).base64EncodedString()
-            // As Segment's clients do: their clock may be another one than ours.
+            // Like Segment's clients, whose clock may differ from the server's.
             let body = #"{"sentAt":"\#(Date().ISO8601Format())","batch":[\#(messages.joined(separator: ","))]}"#
             let reply = try await Client.send(
                 "POST", server.connection.url + "/segment/v1/batch",

@@ -14,7 +14,7 @@ extension IntegrationTests {
             client = Client(server.connection)
         }
 
-        @Test func `a file goes up, down in ranges, and out by a link without the secret`() async throws {
+        @Test func `a file is uploaded, downloaded in ranges, and opened by a link without the secret`() async throws {
             let made = try await client.send("PUT", "upload/a/b%20c.txt", "hello")
             #expect(made.status == 201 && made.string("path") == "a/b c.txt", "\(made)")
             let part = try await client.adding("range", "bytes=1-3").get("upload/a/b%20c.txt")
@@ -27,7 +27,7 @@ extension IntegrationTests {
             #expect(try await anybody.get(link).text == "hello")
             #expect(try await anybody.get(link.replacing("b%20c", with: "d")).isProblem(.invalidLink))
             #expect(try await anybody.get("upload/a/b%20c.txt").isProblem(.unauthorized))
-            // A browser sends no header: a link says itself of which environment its file is.
+            // A browser sends no header, so a link contains the environment of its file.
             let test = client.adding(HeaderName.environment, "test")
             #expect(try await test.send("PUT", "upload/a/b%20c.txt", "of test").status == 201)
             let linkToTest = try #require(try await test.post("upload-link/a/b%20c.txt", "{}").string("path"))
@@ -36,7 +36,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [true, false])
-        func `an upload that breaks off stores nothing`(_ isChunked: Bool) async throws {
+        func `an interrupted upload stores nothing`(_ isChunked: Bool) async throws {
             let path = "broken-\(isChunked)"
             var line: RawConnection? = try RawConnection(port: server.port)
             try line?.write(
@@ -50,7 +50,7 @@ extension IntegrationTests {
             #expect(try await client.send("PUT", "upload/after", "x").isSuccess)
         }
 
-        @Test func `what arrived of a resumable upload before the connection broke is kept`() async throws {
+        @Test func `a resumable upload keeps what arrived before the connection broke`() async throws {
             let metadata = "path " + Data("resumed".utf8).base64EncodedString()
             let tus = client.adding("Tus-Resumable", "1.0.0")
             let created = try await tus.adding("Upload-Length", "10").adding("Upload-Metadata", metadata).send(

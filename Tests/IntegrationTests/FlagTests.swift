@@ -17,7 +17,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `openfeature-provider-ofrep and schemathesis find the protocol as it is published`() async throws {
+        func `openfeature-provider-ofrep and schemathesis find the protocol as published`() async throws {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
             let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
                 path: "Support/ofrep_client.py")
@@ -48,7 +48,7 @@ extension IntegrationTests {
             #expect(try await post(["Authorization": "Bearer " + server.connection.secret]) == 401)
             #expect(try await post(["X-API-Key": server.connection.evaluationKey]) != 401)
         }
-        @Test func `A role that storage gives a user changes what flags and configurations answer, within ten seconds`()
+        @Test func `A role granted in storage changes flags and configurations within ten seconds`()
             async throws
         {
             let app = try await server.makeApp("Roles")
@@ -79,7 +79,7 @@ extension IntegrationTests {
             }
             try await eventually("both are live") { try await answers() == ["false", "plain"] }
             let tag = try #require(try await asAda.get("remote/1.0").header("etag"))
-            // Given often enough for the gateway to repeat what may be repeated.
+            // Requested often enough for the gateway to repeat what it may repeat.
             for _ in 0..<3 { #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 304) }
 
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["\#(id)"]}"#).status == 204)

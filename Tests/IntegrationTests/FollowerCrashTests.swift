@@ -7,12 +7,12 @@ import Synchronization
 import Testing
 
 extension IntegrationTests {
-    /// PostgreSQL killed under all that follows changes: what it loses nobody has seen, and the numbers it gives out
-    /// again nobody passes over.
+    /// PostgreSQL is killed while others follow changes: no one has seen what it loses, and no one skips transaction
+    /// ids that it reuses.
     @Suite(.localServer(environment: ["MARTLET_HOOKS_PRIVATE_ALLOWED": "true"]))
     struct FollowerCrashTests {
-        /// More than a process may fail to start: to be killed is not that. A drill of more than 30 meets the suite's
-        /// time limit.
+        /// More deaths than the allowed number of failed starts, because a killed process is not a failed one. A drill
+        /// of more than 30 exceeds the suite's time limit.
         static let kills = ProcessInfo.processInfo.environment["MARTLET_KILLS"].flatMap { Int($0) } ?? 6
         static let writers = 4
 
@@ -121,7 +121,7 @@ extension IntegrationTests {
             }
         }
 
-        /// What rolls back leaves numbers behind that nobody waits for to be on disk.
+        /// Rolls back transactions, whose ids are used up without waiting for the disk.
         private static func rollBack(_ server: LocalServer, _ note: @escaping @Sendable (Int64) -> Void) async {
             struct RolledBack: Error {}
             while !Task.isCancelled {
@@ -146,7 +146,7 @@ extension IntegrationTests {
             try await server.withDatabase { try await $0.query(PostgresQuery(unescaped: sql))[0].decode(0) }
         }
 
-        /// From now on `acted` has what rules did; of a rule only the last runs are kept.
+        /// From now on `acted` keeps the objects of all runs; the service itself keeps only a rule's last runs.
         private func keepRuns() async throws {
             try await server.withDatabase { database in
                 try await database.executeScript(
@@ -169,11 +169,11 @@ extension IntegrationTests {
             }
         }
 
-        /// Number and object of every change that a follower was to see.
+        /// Number and object of every change that a follower should see.
         private func changes() async throws -> [(seq: Int, id: String)] {
             let schema = "app_" + server.connection.appId
             return try await server.withDatabase { database in
-                // The app's id comes from the server itself.
+                // The server itself provides the app's id.
                 let rows = try await database.query(
                     .init(
                         unescaped:
@@ -185,7 +185,7 @@ extension IntegrationTests {
     }
 }
 
-/// The last number of a transaction that was spent.
+/// The highest transaction id that was used.
 private final class Numbers: Sendable {
     private let state = Mutex<Int64>(0)
 
@@ -194,7 +194,7 @@ private final class Numbers: Sendable {
     func note(_ number: Int64) { state.withLock { $0 = max($0, number) } }
 }
 
-/// Keeps a copy of a collection by the feed of changes.
+/// Maintains a copy of a collection from the feed of changes.
 private final class FeedReader: Sendable {
     private struct State {
         var cursor: String?
@@ -213,7 +213,7 @@ private final class FeedReader: Sendable {
 
     var isOpen: Bool { state.withLock { $0.cursor != nil } }
     var ids: Set<String> { state.withLock { $0.ids } }
-    /// An answer after which nobody may go on.
+    /// A response after which a client must not continue.
     var refusal: String? { state.withLock { $0.refusal } }
 
     func run() async {

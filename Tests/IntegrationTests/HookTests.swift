@@ -18,7 +18,8 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `an app's own server is asked, called, and told of every write, although storage is killed`() async throws
+        func `an app's own server is asked, called, and notified of every write although storage is killed`()
+            async throws
         {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
             let files = ["address", "secrets", "told"].map { server.folder.appending(path: "hooks.\($0)") }

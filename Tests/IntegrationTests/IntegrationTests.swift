@@ -1,7 +1,7 @@
 import Testing
 
-/// The real programs, a real PostgreSQL, and everything asked through the real gateway.
+/// Tests with the real programs and a real PostgreSQL, always through the real gateway.
 ///
-/// One test after the other: each needs a machine's worth of processes, and many take some of them away.
+/// Runs one test at a time: each needs all processes of a server, and many tests kill some of them.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct IntegrationTests {}

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Nothing that is ours among ourselves can be reached or forged from outside.
+    /// Internal calls can be neither reached nor forged from outside.
     @Suite(.localServer)
     struct InternalAccessTests {
         let server: LocalServer
@@ -16,7 +16,9 @@ extension IntegrationTests {
             connection = server.connection
         }
 
-        @Test func `a principal sent by a client is ignored, even one signed with our own secret`() async throws {
+        @Test func `a principal sent by a client is ignored, even if it is signed with the internal secret`()
+            async throws
+        {
             let other = try await server.makeApp("Victim")
             let victim = server.client(other)
             try await eventually("the app is known") {
@@ -57,7 +59,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `an app's principal does not open what is the gateway's`() async throws {
+        @Test func `an app's principal cannot use the gateway's routes`() async throws {
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
             var calls = [
                 ("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used"),
@@ -82,14 +84,14 @@ extension IntegrationTests {
             "/internal/users/erase", "/internal/staff/names", "/storage/Notes",
             "/collections", "/admin",
         ])
-        func `the public port has nothing at`(path: String) async throws {
+        func `the internal paths are not on the public port`(path: String) async throws {
             for headers in [[:], [HeaderName.secret: connection.secret, HeaderName.masterKey: connection.masterKey]] {
                 let reply = try await Client.send("GET", connection.url + path, headers: headers)
                 #expect(reply.isProblem(.notFound), "\(reply)")
             }
         }
 
-        @Test func `every process tells its health and metrics on its internal port`() async throws {
+        @Test func `every process serves health and metrics on its internal port`() async throws {
             _ = try await Client(connection).get("storage/Notes")
             for name in LocalServer.processNames {
                 let address = try #require(connection.internalServices[name])

@@ -86,7 +86,7 @@ extension IntegrationTests {
             #expect(try await client.get("storage/Kept").ids == ["a"])
         }
 
-        @Test func `apps keep their data apart, and a new one is open at once`() async throws {
+        @Test func `apps are separate, and a new app is available at once`() async throws {
             let other = server.client(try await server.makeApp("Apart"))
             try await waitUntilOpen(other)
             #expect(try await client.post("storage/Apart", #"{"_id":"mine","owner":"first"}"#).isSuccess)
@@ -96,7 +96,7 @@ extension IntegrationTests {
             #expect(try await client.get("storage/Apart/mine").string("owner") == "first")
         }
 
-        @Test func `a secret rotates without an outage`() async throws {
+        @Test func `a secret is rotated without an outage`() async throws {
             let (old, new) = (
                 try await server.makeKey("secret", "--label", "old"),
                 try await server.makeKey("secret", "--label", "new")
@@ -127,7 +127,7 @@ extension IntegrationTests {
             try await waitUntilRefused(managing)
         }
 
-        @Test func `a secret is refused from its expiry on`() async throws {
+        @Test func `a secret is refused once it has expired`() async throws {
             let secret = try await server.makeKey("secret", "--expires-in-days", "1")
             let expiring = client.adding(HeaderName.secret, secret.key)
             try await waitUntilOpen(expiring)
@@ -139,14 +139,14 @@ extension IntegrationTests {
             try await waitUntilRefused(expiring)
         }
 
-        @Test func `a master key is taken from its networks only`() async throws {
+        @Test func `a master key is accepted only from its networks`() async throws {
             let far = try await server.makeKey("master", "--network", "192.0.2.0/24")
             let near = try await server.makeKey("master", "--network", "192.0.2.0/24", "--network", "127.0.0.0/8")
             try await waitUntilOpen(client.adding(HeaderName.masterKey, near.key))
             #expect(try await client.adding(HeaderName.masterKey, far.key).get("collections").isProblem(.unauthorized))
         }
 
-        @Test func `the last use shows after the gateway has reported it`() async throws {
+        @Test func `the last use is shown after the gateway has reported it`() async throws {
             let secret = try await server.makeKey("secret", "--label", "to be used")
             let unused = try await server.makeKey("secret", "--label", "never used")
             try await waitUntilOpen(client.adding(HeaderName.secret, secret.key))
@@ -156,7 +156,7 @@ extension IntegrationTests {
             #expect(keys.first { $0.id == unused.record.id }.map { $0.lastUsed == nil } == true)
         }
 
-        @Test func `test data stand apart from live data, by key and by header`() async throws {
+        @Test func `test data are separate from live data, by key and by header`() async throws {
             let byHeader = client.adding(HeaderName.environment, "test")
             let byKey = Client(url: client.url, appKey: connection.testAppKey, headers: client.headers)
             let byKeyAsLive = byKey.adding(HeaderName.environment, "live")

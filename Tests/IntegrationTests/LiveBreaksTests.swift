@@ -5,13 +5,13 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// `deploy/bench breaks` in short.
+    /// A short version of `deploy/bench breaks`.
     @Suite(.localServer)
     struct LiveBreaksTests {
         static let writers = 4
         static let subscribers = 8
 
-        @Test func `storage and gateway killed under live streams lose no event and bring none twice`() async throws {
+        @Test func `killing storage and gateway under live streams loses no event and duplicates none`() async throws {
             let server = try LocalServer.current
             let client = Client(server.connection)
             #expect(try await client.post("storage/Break", #"{"_id":"first"}"#).isSuccess)
@@ -52,7 +52,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a stream whose client is gone ends at once, not at the next event`() async throws {
+        @Test func `a stream whose client has disconnected ends at once, not at the next event`() async throws {
             let server = try LocalServer.current
             #expect(try await Client(server.connection).post("storage/Gone", #"{"_id":"first"}"#).isSuccess)
             let before = try await Self.subscribers(server)
@@ -66,7 +66,7 @@ extension IntegrationTests {
                 lines.append(line)
             }
             try await eventually("five streams are open") { try await Self.subscribers(server) == before + 5 }
-            // Each event loop's first stream opens its relay, which the next ones find.
+            // The first stream of each event loop opens its relay, which the next ones use.
             try await eventually("a stream has a relay") {
                 let line = try RawConnection(port: server.port)
                 let path = "/api/\(server.connection.appKey)/live/Gone"
@@ -93,11 +93,11 @@ extension IntegrationTests {
             return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }.map { Int($0) } ?? 0
         }
 
-        /// Number and object of every change that a subscriber was to see.
+        /// Number and object of every change that a subscriber should see.
         private static func log(_ server: LocalServer) async throws -> [(seq: Int, id: String)] {
             let schema = "app_" + server.connection.appId
             return try await server.withDatabase { database in
-                // The app's id comes from the server itself.
+                // The server itself provides the app's id.
                 let rows = try await database.query(
                     .init(
                         unescaped:

@@ -4,18 +4,18 @@ import MartletCore
 import Testing
 
 extension IntegrationTests {
-    /// `Location` of what is made, as clients see it: behind the gateway, which gives services other paths.
+    /// `Location` of created things as clients see it: behind the gateway, whose paths differ from those of services.
     @Suite(.localServer)
     struct LocationTests {
         struct Making: CustomTestStringConvertible, Sendable {
             var method = "POST"
-            /// Behind `/api/{appKey}/`.
+            /// The path after `/api/{appKey}/`.
             var path: String
             var body: String
-            /// As the location begins, behind `/api/{appKey}/`.
+            /// The beginning of the location, after `/api/{appKey}/`.
             var place: String
             var headers: [String: String] = [:]
-            /// Whether the place answers 200 to a GET.
+            /// Whether a GET of the location answers 200.
             var isRead = true
             var isMaster = true
 
@@ -68,7 +68,7 @@ extension IntegrationTests {
                 place: "notifications/messages/"),
         ]
 
-        @Test func `everything that is made is where Location says`() async throws {
+        @Test func `every created thing is where Location says`() async throws {
             let server = try LocalServer.current
             var missing: [String] = []
             for making in Self.makings {
@@ -93,7 +93,9 @@ extension IntegrationTests {
             #expect(missing.isEmpty, "\(missing.joined(separator: "\n"))")
         }
 
-        @Test func `answers of services come packed through the gateway, and their tags go back`() async throws {
+        @Test func `services' responses arrive compressed through the gateway, and their tags are accepted`()
+            async throws
+        {
             let client = Client(try LocalServer.current.connection)
             let text = String(repeating: "much the same ", count: 200)
             let made = try await client.post("storage/Packed", #"{"_id":"p","text":"\#(text)"}"#)

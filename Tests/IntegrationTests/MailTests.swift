@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Mail of an app, as it is run: ordered through the gateway, received by PyPI's aiosmtpd.
+    /// Mail of an app in operation: ordered through the gateway, received by PyPI's aiosmtpd.
     @Suite(.enabled(if: MailServer.isThere)) struct MailTests {
         private static func withMail(_ body: (LocalServer) async throws -> Void) async throws {
             let mail = try await MailServer.shared.server(.startTLS)
@@ -24,7 +24,7 @@ extension IntegrationTests {
 
         private static func address(_ name: String) -> String { "\(name)-\(UInt64.random(in: 0 ... .max))@example.org" }
 
-        /// Somebody who has signed up and confirmed the address by the code that was mailed there: their id.
+        /// Signs up a user and confirms the address with the mailed code; returns the id.
         private static func person(_ address: String, reading language: String, on server: LocalServer) async throws
             -> String
         {
@@ -43,7 +43,7 @@ extension IntegrationTests {
             return try #require(made.string("user.id"))
         }
 
-        /// A mail's record when it has ended.
+        /// The record of a mail that has ended.
         private static func ended(_ id: String?, _ master: Client) async throws -> Reply {
             let id = try #require(id)
             try await eventually("the mail has ended", within: .seconds(60)) {
@@ -52,7 +52,7 @@ extension IntegrationTests {
             return try await master.get("notifications/mail/\(id)")
         }
 
-        @Test func `Users read the app's mail in their language, and one click ends it`() async throws {
+        @Test func `Users get the app's mail in their language, and unsubscribe with one click`() async throws {
             try await Self.withMail { server in
                 let master = Client.master(server.connection)
                 let own = try await MailServer.shared.server()
@@ -127,7 +127,7 @@ extension IntegrationTests {
                     second.map { $0.string("state") } == ["sent", "skipped", "sent"]
                         && second[1].string("reason") == "unsubscribed", "\(second)")
 
-                // What came back for good ends the rest of it, as the app's webhook says by the mail's own id.
+                // A hard bounce ends further mail, as the app's webhook reports with the mail's own id.
                 let id = try #require(try await MailServer.shared.mail(to: kim, number: 2).headers["message-id"])
                 let bounce = try await master.post(
                     "notifications/mail/bounces", #"{"mail":"\#(id)","kind":"hard","reason":"550 5.1.1"}"#)
@@ -147,11 +147,11 @@ extension IntegrationTests {
             try #require(mail.headers["list-unsubscribe"]).filter { !"<> \r\n\t".contains($0) }
         }
 
-        /// What is promised: none is lost, and a process that dies hands in again at most the one that it had under
-        /// way, with the same Message-ID.
+        /// The guarantee: no mail is lost, and a process that dies repeats at most the one it was sending, with the
+        /// same Message-ID.
         @Test
         func
-            `Whenever notifications is killed, each queued mail arrives, and what comes twice says that it is the same`()
+            `Whenever notifications is killed, each queued mail arrives, and duplicates can be recognized`()
             async throws
         {
             let kills = ProcessInfo.processInfo.environment["MARTLET_TEST_KILLS"].flatMap { Int($0) } ?? 2
@@ -164,7 +164,7 @@ extension IntegrationTests {
                         "notifications/mail", #"{"to":[\#(to)],"subject":"Hi","text":"Hello"}"#)
                     try #require(ordered.status == 202, "\(ordered)")
                 }
-                // Who has got it is not looked at again: this is asked all the time.
+                // Skips recipients that are done, because this runs all the time.
                 var waiting = recipients
                 func arrived() async throws -> Int {
                     var left: [String] = []

@@ -16,7 +16,7 @@ extension IntegrationTests {
             master = .master(server.connection)
         }
 
-        @Test func `an object is created, read, replaced, changed, removed, brought back and deleted`() async throws {
+        @Test func `an object is created, read, replaced, changed, removed, restored and deleted`() async throws {
             let created = try await client.post("storage/Tour", #"{"_id":"a","name":"Tim","age":1.50}"#)
             #expect(created.status == 201 && created["age"] == "1.50" && created["_version"] == "1", "\(created)")
             #expect(created.string("created") == created.string("updated") && created["deleted"] == "null")
@@ -70,7 +70,7 @@ extension IntegrationTests {
             #expect(counted["count"] == "5" && counted.ids.count == 1)
         }
 
-        @Test func `the master key lists, renames and drops collections, and makes, lists and drops indexes`()
+        @Test func `the master key lists, renames and drops collections, and creates, lists and drops indexes`()
             async throws
         {
             #expect(try await client.post("storage/Old", #"{"_id":"a","n":1}"#).status == 201)
@@ -139,14 +139,14 @@ extension IntegrationTests {
         ]
 
         @Test(arguments: refused)
-        func `what is refused is a whole problem answer and writes nothing`(_ request: Refused) async throws {
+        func `a refusal is a complete problem response, and nothing is written`(_ request: Refused) async throws {
             let reply = try await (request.usesMasterKey ? master : client).send(
                 request.method, request.path, request.body)
             #expect(reply.isProblem(request.code), "\(reply)")
             #expect(try await client.get("storage/Bad")["count"] == "0")
         }
 
-        @Test func `a client names its request and finds the name in the answer, the problem and both logs`()
+        @Test func `a client's request id is found in the response, the problem and both logs`()
             async throws
         {
             let name = "named-by-the-client-1"
@@ -159,7 +159,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a body beyond the service's limit is 413, one beyond the route's too`() async throws {
+        @Test func `a body beyond the service's limit is 413, and so is one beyond the route's`() async throws {
             let large = String(repeating: "x", count: 1 << 20)
             #expect(try await client.post("storage/Bad", #"{"x":"\#(large)"}"#).isProblem(.payloadTooLarge))
             let headers = [HeaderName.secret: server.connection.secret, "content-length": String((16 << 20) + 1)]

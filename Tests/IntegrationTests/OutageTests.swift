@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// What still works while something is gone.
+    /// What still works during an outage.
     @Suite(.localServer)
     struct OutageTests {
         let server: LocalServer
@@ -17,7 +17,7 @@ extension IntegrationTests {
             stranger = client.adding(HeaderName.secret, "ms_wrong")
         }
 
-        @Test func `reads and writes go on without auth, and keys are judged without PostgreSQL`() async throws {
+        @Test func `reads and writes continue without auth, and keys are checked without PostgreSQL`() async throws {
             #expect(try await client.post("storage/Outage", #"{"_id":"a"}"#).isSuccess)
             try await server.withoutSupervisor {
                 try server.signal("auth", SIGKILL)
@@ -63,7 +63,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a silent PostgreSQL gives 503 or 504, and is used again when it speaks`() async throws {
+        @Test func `a silent PostgreSQL causes 503 or 504, and is used again once it responds`() async throws {
             #expect(try await client.post("storage/Outage", #"{"_id":"c"}"#).isSuccess)
             let family = try postgresProcesses()
             for process in family { kill(process, SIGSTOP) }

@@ -4,7 +4,7 @@ import MartletCore
 import Testing
 
 extension IntegrationTests {
-    /// Other applications that let the users of an app sign in.
+    /// Third-party applications that sign in the users of an app.
     @Suite(.localServer)
     struct ProviderTests {
         let server: LocalServer
@@ -21,9 +21,9 @@ extension IntegrationTests {
             $0.isEmpty ? nil : $0
         }
 
-        /// Lets a user sign in by a program of others, in Python.
+        /// Signs a user in with a third-party program in Python.
         ///
-        /// - Returns: the user's id.
+        /// - Returns: The user's id.
         private func signIn(by script: String) async throws -> String {
             let python = try #require(Self.python)
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/\(script)")
@@ -50,25 +50,26 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: python != nil))
-        func `authlib and requests-oauthlib let users sign in`() async throws {
+        func `authlib and requests-oauthlib can sign users in`() async throws {
             let user = try await signIn(by: "oidc_client.py")
             let grants = try await master.adding(HeaderName.user, user).get("auth/me/grants")
             #expect(grants.status == 200 && grants["count"] == "4", "\(grants)")
         }
 
         @Test(.enabled(if: python != nil))
-        func `idpyoidc, which insists on RS256, lets users sign in, and they are asked once`() async throws {
+        func `idpyoidc, which requires RS256, can sign users in, who give consent once`() async throws {
             let user = try await signIn(by: "idpyoidc_client.py")
             let grants = try await master.adding(HeaderName.user, user).get("auth/me/grants")
             #expect(grants.status == 200 && grants["count"] == "1", "\(grants)")
         }
 
-        @Test func `An ID token opens nothing of the app, by whatever algorithm, and no forged one does`() async throws
+        @Test func `An ID token opens nothing of the app, whatever its algorithm, and a forged one is refused`()
+            async throws
         {
             let keys = try await Client.send("GET", server.connection.oidcIssuer + "/jwks")
             guard case .array(let published)? = keys.json?["keys"] else { throw Trouble("no keys in \(keys)") }
             #expect(published.map { $0["alg"] } == [.string("RS256"), .string("ES256")], "\(keys)")
-            // The keys for an app's own server are those of access tokens alone.
+            // The keys for an app's own server are only those of access tokens.
             let own = try await Client(url: client.url, appKey: client.appKey, headers: [:]).get("auth/jwks")
             #expect(own["keys.0.alg"] == #""ES256""# && own["keys.1.alg"] != #""RS256""#, "\(own)")
             let claims =
@@ -88,7 +89,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `The provider is where connection.json says, and its door opens nothing else`() async throws {
+        @Test func `The provider is where connection.json says, and its route opens nothing else`() async throws {
             let issuer = server.connection.oidcIssuer
             #expect(issuer == "\(client.url)/oidc/\(server.connection.appId)")
             func get(_ address: String) async throws -> Reply { try await Client.send("GET", address) }
@@ -100,7 +101,7 @@ extension IntegrationTests {
             for path in ["../../internal/keyring", "%2e%2e/%2e%2e/internal/keyring", "..%2f..%2finternal/keyring"] {
                 #expect(try await get(issuer + "/" + path).status >= 400)
             }
-            // The principal is the gateway's to make.
+            // Only the gateway creates principals.
             let auth = try #require(server.connection.services["auth"])
             #expect(try await get(auth + "/oidc/\(server.connection.appId)/jwks").isRefusal(.unauthorized))
         }

@@ -6,10 +6,10 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// What is written through the gateway comes out as pushes at a simulated APNs, by rules alone: storage,
-    /// notifications and delivery as they are run.
+    /// Writes through the gateway become pushes at a simulated APNs, by rules alone, with storage, notifications and
+    /// delivery as in operation.
     @Suite struct PushRuleTests {
-        /// A server whose pushes go to a simulator that knows `key`.
+        /// A server that pushes to a simulator which knows `key`.
         private static func withSimulator(_ body: (LocalServer, APNsSimulator) async throws -> Void) async throws {
             let (apns, key) = (try await APNsSimulator.start(), SimulatedKey())
             apns.trust(key)
@@ -36,7 +36,7 @@ extension IntegrationTests {
             await apns.stop()
         }
 
-        /// Somebody who is signed in on a device.
+        /// A user who is signed in on a device.
         private struct Person {
             var id: String
             var client: Client
@@ -63,7 +63,7 @@ extension IntegrationTests {
             apns.requests.filter { $0.device == person.device }.compactMap { try? JSONValue(parsing: $0.payload) }
         }
 
-        @Test func `FindMyBike: a sighting is pushed to the bike's owner, although notifications is killed in between`()
+        @Test func `FindMyBike: a sighting is pushed to the bike's owner although notifications is killed`()
             async throws
         {
             try await Self.withSimulator { server, apns in
@@ -106,7 +106,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `SportLook: chat reaches all participants but the sender, an invitation whom it is for`()
+        @Test func `SportLook: chat reaches all participants but the sender, and an invitation reaches the invited`()
             async throws
         {
             try await Self.withSimulator { server, apns in
@@ -144,7 +144,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `SportLook: one user invites another by a template, as the app's client-rules allow it`()
+        @Test func `SportLook: one user invites another by a template, as the app's client rules allow`()
             async throws
         {
             try await Self.withSimulator { server, apns in

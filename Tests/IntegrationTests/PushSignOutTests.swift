@@ -5,13 +5,13 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Sessions end in auth, and notifications hears of it, as both are run.
+    /// Sessions end in auth and notifications is told, both as in operation.
     @Suite(.localServer) struct PushSignOutTests {
         let server: LocalServer
 
         init() throws { server = try .current }
 
-        /// Somebody's device: its installation, and the client that is signed in on it.
+        /// A user's device: its installation, and the client signed in on it.
         private func device(_ tokens: Reply) async throws -> (path: String, client: Client) {
             let client = Client(server.connection).adding(
                 "authorization", "Bearer \(try #require(tokens.string("accessToken")))")
@@ -30,7 +30,8 @@ extension IntegrationTests {
             return answer.string("user")
         }
 
-        @Test func `Who signs out everywhere else gets no push there any more, and a changed password does the same`()
+        @Test
+        func `A user who signs out everywhere else gets no more push there, and the same holds for a changed password`()
             async throws
         {
             let client = Client(server.connection)
@@ -60,7 +61,7 @@ extension IntegrationTests {
             try await eventually("all are signed out") { try await user(kept.path) == nil }
         }
 
-        @Test func `Nobody signs others out of push through the gateway`() async throws {
+        @Test func `No client can sign others out of push through the gateway`() async throws {
             let answer = try await Client.master(server.connection).post("internal/users/sign-out", "{}")
             #expect(answer.status == 404, "\(answer)")
         }

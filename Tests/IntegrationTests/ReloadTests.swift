@@ -14,7 +14,7 @@ extension IntegrationTests {
             connection = server.connection
         }
 
-        @Test func `SIGHUP brings new routes, and connections stay`() async throws {
+        @Test func `SIGHUP loads new routes, and connections stay open`() async throws {
             let line = try RawConnection(port: server.port)
             let headers = [HeaderName.secret: connection.secret]
             let (old, new) = ("/api/\(connection.appKey)/storage/Notes", "/api/\(connection.appKey)/objects/Notes")

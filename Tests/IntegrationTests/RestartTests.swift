@@ -4,7 +4,8 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Processes are taken away under load: no acknowledged write is lost, errors are clean, and all recovers alone.
+    /// Processes are killed under load: no acknowledged write is lost, errors are clean, and everything recovers by
+    /// itself.
     @Suite(.localServer)
     struct RestartTests {
         static let writers = 16
@@ -36,7 +37,7 @@ extension IntegrationTests {
         ]
 
         @Test(arguments: drills)
-        func `a process ended twice under load loses no acknowledged write`(_ drill: Drill) async throws {
+        func `killing a process twice under load loses no acknowledged write`(_ drill: Drill) async throws {
             let server = try LocalServer.current
             let client = Client(server.connection)
             let collection = "Drill-\(drill.process)-\(drill.signal)"
@@ -59,7 +60,7 @@ extension IntegrationTests {
             let stored = try await client.allIDs(of: collection)
             #expect(stored.count == Set(stored).count, "each once")
             #expect(Set(stored) == entries.acknowledged)
-            // On all connections: each event loop of the gateway has a breaker of its own, which may pause still from
+            // On all connections: each event loop of the gateway has its own breaker, which may still be pausing after
             // this drill.
             try await eventually("every connection is served") {
                 try await withThrowingTaskGroup(of: Int.self) { group in

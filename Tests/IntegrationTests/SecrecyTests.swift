@@ -4,10 +4,9 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Every server of these tests is searched for secrets when it has stopped; this one logs all that it can.
+    /// Every server of these tests is searched for secrets after it has stopped; this one logs as much as possible.
     struct SecrecyTests {
-        @Test func `no log holds a credential or a password, whatever is logged and whatever goes wrong`() async throws
-        {
+        @Test func `no log contains a credential or a password, at any log level and after any failure`() async throws {
             try await LocalServer.with(environment: ["MARTLET_LOG_LEVEL": "trace"]) { server in
                 let (client, master) = (Client(server.connection), Client.master(server.connection))
                 let connection = server.connection
@@ -19,7 +18,7 @@ extension IntegrationTests {
                     _ = try await client.get("nowhere")
                     _ = try await client.get("storage/a%2fb")
                 }
-                // Keys where they do not belong.
+                // Keys in the wrong places.
                 for path in [
                     "/\(connection.appKey)", "/api/\(connection.secret)/storage/Notes", "/?secret=\(connection.secret)",
                 ] {

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Clients that ask for long lists and do not read them.
+    /// Clients that request long lists and do not read them.
     @Suite(.localServer)
     struct SlowReaderTests {
         let server: LocalServer
@@ -17,7 +17,7 @@ extension IntegrationTests {
         }
 
         @Test
-        func `200 clients that do not read fill no process's memory, others go on, and the silent ones are cut off`()
+        func `200 clients that do not read fill no process's memory, others continue, and the silent ones are cut off`()
             async throws
         {
             let text = String(repeating: "x", count: 900_000)
@@ -51,7 +51,8 @@ extension IntegrationTests {
                 )
                 return try await client.get("storage/Long").isSuccess
             }
-            // 128 MiB of answers, as much again of rows they are made of, and libpq's buffers of four connections.
+            // 128 MiB of responses, as much again for the rows they are made of, and libpq's buffers for four
+            // connections.
             #expect(peak.storage - before.storage < 420 << 20, "\((peak.storage - before.storage) >> 20) MiB")
             #expect(peak.gateway - before.gateway < 200 << 20, "\((peak.gateway - before.gateway) >> 20) MiB")
             withExtendedLifetime(silent) {}

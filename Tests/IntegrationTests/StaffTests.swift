@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Staff, as a console has them: through the gateway.
+    /// Staff with a console, through the gateway.
     @Suite(.localServer)
     struct StaffTests {
         let server: LocalServer
@@ -16,7 +16,7 @@ extension IntegrationTests {
             console = StaffConsole(server: server)
         }
 
-        /// Somebody with a password of their own, whom the gateway knows.
+        /// Creates a member with a password of their own, and waits until the gateway knows them.
         private func make(_ name: String, rights: String, by administrator: String) async throws -> (
             id: String, tokens: Reply
         ) {
@@ -32,7 +32,7 @@ extension IntegrationTests {
             return (try #require(made.string("id")), tokens)
         }
 
-        @Test func `The administrator of connection.json signs in, makes staff, and what was done is in the log`()
+        @Test func `The administrator from connection.json signs in and creates staff, and this is logged`()
             async throws
         {
             let token = try await console.asAdministrator()
@@ -50,7 +50,7 @@ extension IntegrationTests {
             #expect(export.status == 200 && export.text.contains(id) && !export.text.contains("horse"), "\(export)")
         }
 
-        @Test func `A member with a right in one app finds it`() async throws {
+        @Test func `A member with a right in one app can find the app`() async throws {
             let token = try await console.asAdministrator()
             let app = try await server.makeApp("Found").appId
             let (_, tokens) = try await make("karla", rights: #"{"\#(app)":{"tickets":["read"]}}"#, by: token)
@@ -64,7 +64,7 @@ extension IntegrationTests {
 
         @Test
         func
-            `Rights that are taken away and accounts that are disabled count within two seconds, with tokens of before`()
+            `Revoked rights and disabled accounts take effect within two seconds, even with earlier tokens`()
             async throws
         {
             let token = try await console.asAdministrator()
@@ -85,7 +85,7 @@ extension IntegrationTests {
             #expect(refresh.isProblem(.invalidToken))
         }
 
-        @Test func `Tickets are given to staff who are there and may read them`() async throws {
+        @Test func `Tickets can be assigned to existing staff who may read them`() async throws {
             let token = try await console.asAdministrator()
             let (id, _) = try await make("hilda", rights: #"{"*":{"tickets":["read"]}}"#, by: token)
             let (stranger, _) = try await make("ines", rights: #"{"*":{"crashes":["read"]}}"#, by: token)
@@ -101,7 +101,7 @@ extension IntegrationTests {
             #expect(try await app.post("tickets", #"{"title":"t","assignee":"\#(id)"}"#).isProblem(.invalidBody))
         }
 
-        @Test func `Rights as many as fit reach the service`() async throws {
+        @Test func `As many rights as fit reach the service`() async throws {
             let token = try await console.asAdministrator()
             let all = #"["create","read","update","delete"]"#
             var rights: [String] = []
@@ -115,7 +115,7 @@ extension IntegrationTests {
             #expect(me.status == 200 && me.text.utf8.count > 8_000, "\(me)")
         }
 
-        @Test func `A new password by others is changed first, and counts at once`() async throws {
+        @Test func `A password set by someone else must be changed first, and is valid at once`() async throws {
             let token = try await console.asAdministrator()
             let made = try await console.send(
                 "POST", "staff", #"{"userName":"dora","isAdministrator":true}"#, as: token)
@@ -132,7 +132,7 @@ extension IntegrationTests {
             #expect(try await console.send("GET", "staff", as: fresh).status == 200)
         }
 
-        @Test func `Tokens of users and of staff open nothing of each other`() async throws {
+        @Test func `Tokens of users and staff are not interchangeable`() async throws {
             let token = try await console.asAdministrator()
             let client = Client(server.connection)
             let user = try await client.post("auth/signup", #"{"userName":"stafflike","password":"correct horse"}"#)
@@ -145,7 +145,7 @@ extension IntegrationTests {
             for path in ["auth/me", "storage/Notes", "auth/sessions"] {
                 #expect(try await asStaff.get(path).isProblem(.invalidToken))
             }
-            // Nor do keys of an app, or a cookie.
+            // Neither do an app's keys, or a cookie.
             for headers in [[HeaderName.masterKey: server.connection.masterKey], ["cookie": "accessToken=\(token)"]] {
                 #expect(
                     try await Client.send("GET", server.connection.url + "/admin/staff", headers: headers).isProblem(
@@ -153,7 +153,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `The operator lists, resets and disables, and it is in the log`() async throws {
+        @Test func `The operator lists, resets and disables staff, and this is logged`() async throws {
             let token = try await console.asAdministrator()
             let (id, tokens) = try await make("emma", rights: "{}", by: token)
             let list = try await server.martlet("staff", "list")

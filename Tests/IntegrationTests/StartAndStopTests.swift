@@ -6,7 +6,7 @@ import Testing
 
 extension IntegrationTests {
     struct StartAndStopTests {
-        @Test func `a fresh server stores an object and a query finds it, also after down and up again`() async throws {
+        @Test func `a fresh server stores an object and finds it by a query, even after down and up`() async throws {
             try await LocalServer.with { server in
                 let client = Client(server.connection)
                 #expect(server.connection.url == "http://127.0.0.1:\(server.port)", "MARTLET_PORT")
@@ -18,7 +18,7 @@ extension IntegrationTests {
                 #expect(found["config.version"] == "null" && found["translation.version"] == "null")
 
                 let before = server.connection
-                // A fraction of a second; the gateway's long poll at auth, which lasts 20 s, must not be waited for.
+                // A fraction of a second: the gateway's long poll at auth, which lasts 20 s, must not be waited for.
                 try await server.stop(limit: .seconds(15))
                 await #expect(throws: (any Error).self, "nobody listens") { try await client.get("storage/Notes") }
                 try await server.startAgain()
@@ -30,7 +30,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `connection json holds what a program needs and only its owner reads it`() async throws {
+        @Test func `connection.json has what a program needs, and only its owner can read it`() async throws {
             try await LocalServer.with { server in
                 let file = server.state.appending(path: "connection.json")
                 for name in ["connection.json", "secrets.json", "gateway/keyring.json"] {
@@ -60,7 +60,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a second server over the same state is refused in one sentence`() async throws {
+        @Test func `a second server on the same state is refused in one sentence`() async throws {
             try await LocalServer.with { server in
                 let second = try await Programs.run(
                     "martlet",
@@ -80,7 +80,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["0", "65536", "x"])
-        func `a port that is none is refused in one sentence`(port: String) async throws {
+        func `an invalid port is refused in one sentence`(port: String) async throws {
             let folder = try TemporaryFolder.make()
             defer { TemporaryFolder.remove(folder) }
             let result = try await Programs.run(
@@ -90,7 +90,7 @@ extension IntegrationTests {
             #expect(result.errors == "martlet up: MARTLET_PORT must be 1 to 65535\n")
         }
 
-        @Test func `a setting that is misspelt is refused in one sentence, and nothing is started`() async throws {
+        @Test func `a misspelt setting is refused in one sentence, and nothing is started`() async throws {
             let folder = try TemporaryFolder.make()
             defer { TemporaryFolder.remove(folder) }
             let state = folder.appending(path: "state")
@@ -104,14 +104,14 @@ extension IntegrationTests {
             #expect(!FileManager.default.fileExists(atPath: state.appending(path: "postgres").path))
         }
 
-        @Test func `a health check that fails says why in one line`() async throws {
+        @Test func `a failed health check gives the reason in one line`() async throws {
             let url = "http://127.0.0.1:\(try FreePort.find())/health/ready"
             let result = try await Programs.run("martlet", ["health", url], environment: [:])
             #expect(result.status == 1 && result.output == "")
             #expect(result.errors.hasPrefix("martlet health: \(url) did not answer: "), "\(result)")
         }
 
-        @Test func `after SIGKILL of the supervisor the next one clears up and serves the data`() async throws {
+        @Test func `after SIGKILL of the supervisor, the next one cleans up and serves the data`() async throws {
             try await LocalServer.with { server in
                 let made = try await Client(server.connection).post("storage/Notes", #"{"_id":"kept"}"#)
                 #expect(made.status == 201)

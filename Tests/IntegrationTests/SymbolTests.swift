@@ -22,7 +22,7 @@ extension IntegrationTests {
             server = try .current
         }
 
-        /// `sentry-cli` with arguments, as somebody's build would run it.
+        /// Runs `sentry-cli` like a build would.
         private func sentry(_ arguments: String..., key: String? = nil, project: String) async throws -> (
             status: Int, output: String
         ) {
@@ -49,7 +49,7 @@ extension IntegrationTests {
             )
         }
 
-        @Test(.enabled(if: canRun)) func `sentry-cli uploads a dSYM unmodified, and only once`() async throws {
+        @Test(.enabled(if: canRun)) func `an unmodified sentry-cli uploads a dSYM, and only once`() async throws {
             let project = server.connection.sentryDSN.split(separator: "/").last.map(String.init) ?? ""
             let info = try await sentry("info", project: project)
             #expect(info.status == 0 && info.output.contains(server.connection.url), "\(info)")
@@ -81,7 +81,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: canRun))
-        func `sentry-cli tells of releases, deploys and issues, and what is not offered says so`() async throws {
+        func `sentry-cli shows releases, deploys and issues, and unsupported operations say so`() async throws {
             let (project, version) = (server.connection.appId, "cli@1.0+\(UInt32.random(in: 0 ... .max))")
             for (arguments, words) in [
                 (["organizations", "list"], "martlet"), (["projects", "list"], server.connection.appId),
@@ -107,7 +107,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: canRun && FileManager.default.isExecutableFile(atPath: "/usr/bin/git")))
-        func `sentry-cli sets the commits of releases of a local tree, one after the other`() async throws {
+        func `sentry-cli sets the commits of consecutive releases from a local repository`() async throws {
             let folder = server.folder.appending(path: "tree-\(UInt32.random(in: 0 ... .max))").path
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let git = ["/usr/bin/git", "-C", folder, "-c", "user.name=N", "-c", "user.email=n@example.org"]
@@ -123,7 +123,7 @@ extension IntegrationTests {
                 let set = try await sentry(
                     ["releases", "set-commits", version, "--local"], variables: ["GIT_DIR": folder + "/.git"],
                     project: server.connection.appId)
-                // The second one knows the first: there is nothing new.
+                // The second one finds the first: there is nothing new.
                 #expect(
                     set.status == 0
                         && set.output.contains(version == versions[0] ? "Success! Set commits" : "No commits found"),

@@ -27,7 +27,7 @@ extension IntegrationTests {
         @Test func `a file is imported, exported, exported by a job, and copied to test, through the gateway`()
             async throws
         {
-            // More than the gateway lets other calls send.
+            // More than the gateway accepts for other calls.
             let count = 3_000
             let text = String(repeating: "x", count: 900)
             let file =
@@ -59,7 +59,7 @@ extension IntegrationTests {
             #expect(try await client.get("storage/Moved/o77")["n"] == "77")
         }
 
-        @Test func `without the master key nothing of this is open`() async throws {
+        @Test func `without the master key all of this is refused`() async throws {
             for (method, path) in [
                 ("POST", "imports/X?format=json"), ("GET", "exports/X?format=json"), ("GET", "jobs"),
                 ("DELETE", "environment"),

@@ -6,7 +6,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// End users, as an app on a device has them.
+    /// End users with an app on a device.
     @Suite(.localServer)
     struct UserTests {
         let server: LocalServer
@@ -27,7 +27,7 @@ extension IntegrationTests {
             return (tokens, client.adding("authorization", "Bearer \(try #require(tokens.string("accessToken")))"))
         }
 
-        @Test func `Who is signed in owns what they store, and others do not see it`() async throws {
+        @Test func `Signed-in users own what they store, and others do not see it`() async throws {
             let (anna, asAnna) = try await signUp("anna")
             let (_, asBerta) = try await signUp("berta")
             let rules =
@@ -43,7 +43,7 @@ extension IntegrationTests {
             #expect(try await client.post("storage/Diary", "{}").status == 403)
         }
 
-        /// One call of each kind of management, of every service.
+        /// One management call of each kind in every service.
         static let management = [
             ("GET", "collections", nil), ("PUT", "collections/Diary/rules", "{}"), ("DELETE", "collections/Diary", nil),
             ("GET", "roles", nil),
@@ -66,7 +66,7 @@ extension IntegrationTests {
 
         @Test
         func
-            `A master key beside a user's token has that user's rights, in every service, and beside a malformed one none at all`()
+            `A master key with a user's token has that user's rights in every service, and with a malformed token none at all`()
             async throws
         {
             let (tokens, _) = try await signUp("helga")
@@ -90,7 +90,7 @@ extension IntegrationTests {
             #expect(try await master.get("auth/settings").text == settings)
         }
 
-        @Test func `A session that ends is refused by the gateway within two seconds, everywhere`() async throws {
+        @Test func `An ended session is refused by the gateway within two seconds, everywhere`() async throws {
             let (tokens, asUser) = try await signUp("carla")
             #expect(try await asUser.get("auth/me").status == 200)
             #expect(try await asUser.get("storage/Notes").status == 200)
@@ -104,7 +104,7 @@ extension IntegrationTests {
             #expect(refresh.isProblem(.invalidToken), "\(refresh)")
         }
 
-        @Test func `Sessions and keys outlive every process`() async throws {
+        @Test func `Sessions and keys survive the restart of every process`() async throws {
             let (tokens, asUser) = try await signUp("dora")
             for name in ["auth", "gateway", "postgres"] { try await server.restart(name) }
             try await eventually("everything is ready", within: .seconds(60)) { await server.isEverythingReady() }
@@ -116,7 +116,7 @@ extension IntegrationTests {
             #expect(refreshed.status == 200, "\(refreshed)")
         }
 
-        @Test func `Whoever comes for new tokens may send one that has expired`() async throws {
+        @Test func `An expired access token does not prevent a refresh`() async throws {
             let (tokens, asUser) = try await signUp("gerda")
             let stale = client.adding(
                 "authorization", "Bearer \(try #require(tokens.string("accessToken")).dropLast(4))AAAA")
@@ -135,7 +135,7 @@ extension IntegrationTests {
             #expect(try await asUser.get("auth/sessions")["count"] == "2")
         }
 
-        @Test func `While auth is away who is signed in goes on`() async throws {
+        @Test func `While auth is unavailable signed-in users can continue`() async throws {
             let (_, asUser) = try await signUp("elsa")
             try await server.withoutSupervisor {
                 try server.signal("auth", SIGKILL)
@@ -147,7 +147,7 @@ extension IntegrationTests {
             try await eventually("everything is ready", within: .seconds(60)) { await server.isEverythingReady() }
         }
 
-        @Test func `Nobody makes a token of their own`() async throws {
+        @Test func `Forged tokens are refused`() async throws {
             let (tokens, _) = try await signUp("frida")
             let token = try #require(tokens.string("accessToken"))
             let keys = try await Client(url: client.url, appKey: client.appKey, headers: [:]).get("auth/jwks")

@@ -26,7 +26,7 @@ import Testing
         Array(text.utf8).withUnsafeBytes { verifier.token(from: $0) }
     }
 
-    @Test func `What was signed is read again, as RFC 7519 and RFC 9068 have it`() throws {
+    @Test func `A signed token can be read, in the form of RFC 7519 and RFC 9068`() throws {
         let token = try Self.token()
         #expect(read(token, try Self.verifier()) == Self.said)
         let parts = token.split(separator: ".").map { String(decoding: Base64URL.decode($0) ?? Data(), as: UTF8.self) }
@@ -34,7 +34,7 @@ import Testing
         #expect(parts[1] == #"{"aud":"shop","env":"test","exp":1800000900,"iat":1800000000,"sid":"s-1","sub":"u-1"}"#)
     }
 
-    @Test func `Whatever was changed is refused`() throws {
+    @Test func `A modified token is refused`() throws {
         let verifier = try Self.verifier()
         let token = try Self.token()
         let parts = token.split(separator: ".").map(String.init)
@@ -47,8 +47,8 @@ import Testing
         let forged = [
             "", ".", "..", "...", token + ".", "." + token, parts[0] + "." + parts[1], parts[0] + "." + parts[1] + ".",
             parts[0] + ".." + parts[2], [parts[0], encoded(claims), parts[2]].joined(separator: "."),
-            // alg none, with and without a signature; another algorithm under the public key; another kid; a header
-            // with more in it.
+            // Algorithm none, with and without a signature; another algorithm with the public key; another kid; a
+            // header with additional members.
             [encoded(#"{"alg":"none","kid":"k1","typ":"at+jwt"}"#), parts[1], ""].joined(separator: "."),
             [encoded(#"{"alg":"none"}"#), parts[1], parts[2]].joined(separator: "."),
             [encoded(#"{"alg":"HS256","kid":"k1","typ":"at+jwt"}"#), parts[1], hmac].joined(separator: "."),
@@ -68,7 +68,7 @@ import Testing
         #expect(read(token, try Self.verifier("k2")) == nil)
     }
 
-    @Test func `A key that is no point of the curve verifies nothing`() {
+    @Test func `A key that is not a point on the curve verifies nothing`() {
         for key in ["", "AAAA", Base64URL.encode(Array(repeating: 4, count: 65)), "%%%"] {
             #expect(AccessTokenVerifier(.init(id: "k1", publicKey: key, expires: nil)) == nil)
         }

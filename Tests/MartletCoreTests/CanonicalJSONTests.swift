@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct CanonicalJSONTests {
     @Test(
-        "The examples of RFC 8785 come out as in the RFC",
+        "The examples of RFC 8785 give the published results",
         arguments: [
             // §3.2.2
             (
@@ -29,7 +29,7 @@ import Testing
         #expect(LogicValue(value).json == canonical, "the SDK comes to the same text")
     }
 
-    @Test("What has no canonical form is refused")
+    @Test("Values without a canonical form are refused")
     func refused() throws {
         #expect(throws: CanonicalJSON.Failure.numberTooLarge("1e399")) {
             try CanonicalJSON.text(of: JSONValue(parsing: "[1e399]".utf8))

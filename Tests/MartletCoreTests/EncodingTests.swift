@@ -10,24 +10,24 @@ import Testing
         ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
         ("foobar", "Zm9vYmFy"),
         ("\u{3fb}\u{3ff}", "z7vPvw"), ("~~~???>>>", "fn5-Pz8_Pj4-"),
-    ]) func `bytes become text and bytes again`(_ bytes: String, _ text: String) {
+    ]) func `bytes are encoded as text and decoded again`(_ bytes: String, _ text: String) {
         #expect(Base64URL.encode(bytes.utf8) == text)
         #expect(Base64URL.decode(text) == Data(bytes.utf8))
     }
 
-    @Test func `every byte survives`() {
+    @Test func `every byte survives a round trip`() {
         let bytes = (0...255).map { UInt8($0) }
         #expect(Base64URL.decode(Base64URL.encode(bytes)) == Data(bytes))
     }
 
     @Test(arguments: ["Z", "Zg==", "Zm9v=", "Zm+v", "Zm/v", "Zm 9v", "Zm9v\n", "Zmü", "Zm9vZ", "%3D"])
-    func `other text is refused`(_ text: String) {
+    func `invalid text is refused`(_ text: String) {
         #expect(Base64URL.decode(text) == nil)
     }
 }
 
 @Suite struct UUIDv7Tests {
-    @Test func `version, variant and time stand where RFC 9562 has them`() throws {
+    @Test func `version, variant and time are where RFC 9562 puts them`() throws {
         let text = UUIDv7.make(at: Date(timeIntervalSince1970: 1_645_557_742))
         // The time of the example in appendix A.6.
         #expect(text.hasPrefix("017f22e2-79b0-7"))
@@ -78,7 +78,7 @@ import Testing
         #expect(secrets.allSatisfy { Base64URL.decode($0)?.count == 32 })
     }
 
-    @Test func `emptiness can be asked`() {
+    @Test func `emptiness can be queried`() {
         #expect(Secret("").isEmpty)
         #expect(!Secret("x").isEmpty)
     }
@@ -89,7 +89,7 @@ import Testing
         (CredentialKind.client, AppEnvironment.live as AppEnvironment?, "mk_live_"), (.client, .test, "mk_test_"),
         (.secret, nil, "ms_"),
         (.ingest, .live, "mi_live_"), (.evaluation, .test, "me_test_"), (.master, nil, "mm_"),
-    ]) func `a credential tells its kind and environment, then 256 random bits`(
+    ]) func `a credential has its kind and environment, then 256 random bits`(
         _ kind: CredentialKind, _ environment: AppEnvironment?, _ prefix: String
     ) {
         let (one, two) = (

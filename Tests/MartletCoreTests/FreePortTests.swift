@@ -3,7 +3,7 @@ import MartletCore
 import Testing
 
 @Suite struct FreePortTests {
-    @Test func `Ports are different, none that outgoing connections get, and none of those that are to be left out`()
+    @Test func `Ports are distinct, outside the ephemeral range, and none of the excluded ones`()
         throws
     {
         let ports = try FreePort.find(20)

@@ -17,7 +17,7 @@ import Testing
         ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
         ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
     ])
-    func mergePatches(_ value: String, _ patch: String, _ expected: String) throws {
+    func `merge patches give the results of RFC 7396`(_ value: String, _ patch: String, _ expected: String) throws {
         #expect(try json(value).merging(try json(patch)) == json(expected))
     }
 
@@ -38,7 +38,7 @@ import Testing
             #"[{"op":"replace","path":"/a/1/b","value":3},{"op":"add","path":"/a/2","value":4}]"#
         ),
     ])
-    func patches(_ old: String, _ new: String, _ expected: String) throws {
+    func `a patch describes the difference of two values`(_ old: String, _ new: String, _ expected: String) throws {
         #expect(JSONPatch(from: try json(old), to: try json(new)).json.text == expected)
     }
 }

@@ -15,7 +15,7 @@ import Testing
         ("{}", "{}"),
         (#"{ "b" : 1 , "a" : {"c":[null]} }"#, #"{"b":1,"a":{"c":[null]}}"#), (#"{"":0}"#, #"{"":0}"#),
         (#"{"\u0061":1}"#, #"{"a":1}"#), ("\"\u{7f}\"", #""\u007f""#), ("\"\u{2028}\u{ffff}\"", "\"\u{2028}\u{ffff}\""),
-    ]) func `JSON is read as it was written`(_ text: String, _ canonical: String) throws {
+    ]) func `JSON is read unchanged`(_ text: String, _ canonical: String) throws {
         let value = try JSONValue(parsing: text.utf8)
         #expect(value.text == canonical)
         #expect(try JSONValue(parsing: value.text.utf8) == value)
@@ -31,7 +31,7 @@ import Testing
         "\"\\uD800\"", "\"\\uD800x\"", "\"\\uD800\\n\"", "\"\\uD800\\u0041\"", "\"\\uDC00\"", "\"\\uD800\\uD800\"",
         "\"\n\"", "\"\t\"", "\"\u{1f}\"",
         "\u{feff}1", "\u{feff}{}", "1//", "/*x*/1", "[1]x", "{}{}", "\u{a0}1", "\"\\u００41\"", "tru\u{0}",
-    ]) func `what is not JSON is refused`(_ text: String) {
+    ]) func `invalid JSON is refused`(_ text: String) {
         #expect(error(text.utf8)?.reason == .syntax)
     }
 
@@ -49,7 +49,7 @@ import Testing
         arguments: [
             ([0x5b, 0x22, 0x61, 0xff, 0x22, 0x5d], 3), ([0x22, 0xc3, 0xa9, 0xe2, 0x82, 0x22], 3),
             ([0x22, 0xed, 0xa0, 0x80, 0x22], 1),
-        ] as [([UInt8], Int)]) func `the first byte that is not UTF-8 is named`(_ bytes: [UInt8], _ offset: Int)
+        ] as [([UInt8], Int)]) func `the error names the first byte that is not UTF-8`(_ bytes: [UInt8], _ offset: Int)
     {
         #expect(error(bytes) == JSONError(reason: .encoding, offset: offset))
     }
@@ -68,7 +68,7 @@ import Testing
             (#"[{"x":{"a":1}},{"a":{"b":1,"c":{},"b":1}}]"#, 35),
             (#"{"é":1,"\u00e9":2}"#, 9), (#"{"":1,"":2}"#, 7), (many(200, "k7"), nil), (many(200, #"\u006b7"#), nil),
             ("{\"a\\n\":1,\"a\\u000a\":1}", 10),
-        ] as [(String, Int?)]) func `a name that its object already has is refused where it stands`(
+        ] as [(String, Int?)]) func `a duplicate name in an object is refused at its position`(
             _ text: String, _ offset: Int?
         )
     {
@@ -80,11 +80,11 @@ import Testing
         #expect((try? JSONValue(parsing: bytes, allowingDuplicates: true)) != nil)
     }
 
-    /// Names that Swift takes for the same text are two names: a name is its bytes.
+    /// Names that Swift considers equal are two names, because names are compared by bytes.
     @Test(arguments: [
         "{\"\u{e9}\":1,\"e\u{301}\":2}", "{\"K\":1,\"\u{212a}\":2}", #"{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}"#,
         many(200, nil), #"{"a":1,"A":2}"#,
-    ]) func `names that differ in a byte are two names`(_ text: String) {
+    ]) func `names that differ in a byte are different`(_ text: String) {
         #expect(error(text.utf8) == nil)
     }
 
@@ -105,29 +105,31 @@ import Testing
         (growth(2_760), .numberTooLarge),
         ("1.5e-398", .numberTooLarge), ("1e401", .numberTooLarge), ("1E99999999999999999999999", .numberTooLarge),
         (digits(401), .numberTooLarge), ("0." + digits(399), .numberTooLarge),
-    ]) func `JSON beyond what PostgreSQL or we can hold is told apart`(_ text: String, _ reason: JSONError.Reason) {
+    ]) func `JSON beyond the limits of PostgreSQL or Martlet has an error of its own`(
+        _ text: String, _ reason: JSONError.Reason
+    ) {
         #expect(error(text.utf8)?.reason == reason)
     }
 
     @Test(arguments: [
         nested(32), "1e399", "1e-398", "1.7976931348623157e308", "-5e-324", digits(400), growth(2_600), #""\\u0000""#,
-    ]) func `the limits themselves are allowed`(_ text: String) {
+    ]) func `values at the limits are accepted`(_ text: String) {
         #expect(error(text.utf8) == nil)
     }
 
-    @Test func `a hundred thousand brackets are refused, not followed`() {
+    @Test func `a hundred thousand brackets are refused without recursion`() {
         #expect(error(Array(repeating: UInt8(ascii: "["), count: 100_000))?.reason == .tooDeep)
         let objects = String(repeating: #"{"a":"#, count: 100_000)
         #expect(error(objects.utf8)?.reason == .tooDeep)
     }
 
-    @Test(arguments: [("[1,2,x]", 5), (#"{"a":tru}"#, 5), ("", 0), ("  ]", 2)]) func `an error says where`(
+    @Test(arguments: [("[1,2,x]", 5), (#"{"a":tru}"#, 5), ("", 0), ("  ]", 2)]) func `an error names its position`(
         _ text: String, _ offset: Int
     ) {
         #expect(error(text.utf8)?.offset == offset)
     }
 
-    @Test func `an object's members are taken out as bytes`() throws {
+    @Test func `an object's members are extracted as bytes`() throws {
         let text = #" { "a" : 1.10 , "\u0062":{"x":[1]}, "c":"z" } "#
         let members = try members(text)
         #expect(members.map(\.name) == ["a", "b", "c"])
@@ -143,12 +145,14 @@ import Testing
         (#""x""#, .shape(expected: .object, found: .string)), ("true", .shape(expected: .object, found: .boolean)),
         ("", .syntax), ("x", .syntax), ("nul", .syntax),
         ("{}x", .syntax), (#"{"a":1}]"#, .syntax), (nested(33), objectNotArray), (#"{"a":\#(nested(32))}"#, .tooDeep),
-    ]) func `what is not an object is told apart from what is not JSON`(_ text: String, _ reason: JSONError.Reason) {
+    ]) func `a value that is not an object has a different error than invalid JSON`(
+        _ text: String, _ reason: JSONError.Reason
+    ) {
         let error = #expect(throws: JSONError.self) { try members(text) }
         #expect(error?.reason == reason)
     }
 
-    @Test func `a list's objects are taken apart`() throws {
+    @Test func `the objects in a list are extracted`() throws {
         #expect(try elements(#"[{"a":1}, {} ,{"b":2,"c":3}]"#).map { $0.map(\.name) } == [["a"], [], ["b", "c"]])
         #expect(try elements(" [ ] ").isEmpty)
     }
@@ -158,7 +162,7 @@ import Testing
         ("[1]", .shape(expected: .object, found: .number)), ("[{},[]]", objectNotArray),
         ("[{},null]", .shape(expected: .object, found: .null)), ("", .syntax), ("[{}", .syntax), ("[{},]", .syntax),
         ("[{}]]", .syntax),
-    ]) func `what is not a list of objects is refused`(_ text: String, _ reason: JSONError.Reason) {
+    ]) func `anything but a list of objects is refused`(_ text: String, _ reason: JSONError.Reason) {
         let error = #expect(throws: JSONError.self) { try elements(text) }
         #expect(error?.reason == reason)
     }
@@ -172,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `the values of an array are found whatever they are`() throws {
+    @Test func `the values of an array are found, whatever they are`() throws {
         func values(_ text: String) throws -> [String] {
             let bytes = Array(text.utf8)
             return try bytes.withUnsafeBufferPointer { try JSONText.values(of: $0, maximum: 1_000) }.map {
@@ -186,14 +190,14 @@ import Testing
     }
 
     @Test(arguments: ["0", "[]", "[0]", #"{"":0}"#, #""a""#, #""0123456789abcdef""#, "null", " [ ] "])
-    func `a text of very many small values is refused before they take many times its size`(_ value: String) {
+    func `a text with very many small values is refused before it takes many times its size`(_ value: String) {
         let count = (16 << 20) / (value.utf8.count + 1)
         let text = "[" + String(repeating: value + ",", count: count) + "0]"
         let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text.utf8) }
         #expect(error?.reason == .tooMany)
     }
 
-    @Test func `an object of very many members is refused before its names take many times its size`() {
+    @Test func `an object with very many members is refused before its names take many times its size`() {
         let members = (0..<200_000).map { "\"\($0)\":0" }.joined(separator: ",")
         let bytes = Array("{\"a\":{\(members)}}".utf8)
         let error = #expect(throws: JSONError.self) {
@@ -202,7 +206,7 @@ import Testing
         #expect(error?.reason == .tooMany)
     }
 
-    @Test func `a text whose values are of ordinary size is read at any size, a short one whatever they are`() throws {
+    @Test func `a text with values of ordinary size is read at any size, and a short text with any values`() throws {
         let value = "\"" + String(repeating: "x", count: 60) + "\""
         let text = "[" + Array(repeating: value, count: (16 << 20) / 63).joined(separator: ",") + "]"
         guard case .array(let elements) = try JSONValue(parsing: text.utf8) else { return #expect(Bool(false)) }
@@ -225,7 +229,7 @@ import Testing
 
     private static let objectNotArray = JSONError.Reason.shape(expected: .object, found: .array)
 
-    /// An object of so many members and one more.
+    /// An object with so many members and one more.
     private static func many(_ count: Int, _ name: String?) -> String {
         let names = (0..<count).map { "k\($0)" } + (name.map { [$0] } ?? [])
         return "{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}"
@@ -235,7 +239,7 @@ import Testing
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
 
-    /// Numbers that PostgreSQL writes with 395 digits more, each.
+    /// Numbers that PostgreSQL writes with 395 additional digits each.
     private static func growth(_ count: Int) -> String {
         "[" + Array(repeating: "1e399", count: count).joined(separator: ",") + "]"
     }

@@ -17,7 +17,7 @@ import Testing
         principal, .service("gateway"),
         Principal(kind: .master, appID: "ü\"", appNumber: -1, environment: .live, credentialID: ""),
     ])
-    func `a principal comes out as it went in`(_ principal: Principal) throws {
+    func `a principal survives a round trip`(_ principal: Principal) throws {
         let header = try signer.header(for: principal, at: Self.now)
         #expect(header.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f })
         let read = try #require(signer.principal(from: header, at: Self.now))
@@ -26,20 +26,20 @@ import Testing
     }
 
     @Test(arguments: [(0.0, true), (90, true), (-90, true), (91, false), (-91, false), (1e9, false)])
-    func `a header is good for 90 seconds either side of its time`(_ offset: TimeInterval, _ isGood: Bool) throws {
+    func `a header is valid for 90 seconds on either side of its time`(_ offset: TimeInterval, _ isGood: Bool) throws {
         let header = try signer.header(for: Self.principal, at: Self.now)
         #expect((signer.principal(from: header, at: Self.now + offset) != nil) == isGood)
     }
 
-    @Test func `another secret's header is refused`() throws {
+    @Test func `a header signed with another secret is refused`() throws {
         let other = PrincipalSigner(internalSecret: Secret("the-internal-secret-of-these-tests-2"))
         let header = try other.header(for: Self.principal, at: Self.now)
         #expect(signer.principal(from: header, at: Self.now) == nil)
     }
 
-    @Test func `no character of payload or mac can be changed`() throws {
+    @Test func `a changed character in payload or MAC is detected`() throws {
         let header = Array(try signer.header(for: Self.principal, at: Self.now).utf8)
-        // The last character of 43 carries two bits that mean nothing.
+        // The last of 43 characters has two unused bits.
         for position in header.indices.dropLast() {
             var changed = header
             changed[position] = changed[position] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a payload with another's mac, or none, is refused`() throws {
+    @Test func `a payload with another's MAC, or none, is refused`() throws {
         let own = try signer.header(for: Self.principal, at: Self.now).split(separator: ".")
         let other = try signer.header(for: .service("auth"), at: Self.now).split(separator: ".")
         let payload = Base64URL.encode(#"{"principal":{},"issued":1800000000}"#.utf8)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["not json", "{}", #"{"principal":{},"issued":1800000000}"#, #"{"issued":1800000000}"#, ""])
-    func `what has a good mac but is no principal is refused`(_ text: String) {
+    func `a valid MAC over something that is not a principal is refused`(_ text: String) {
         let payload = Base64URL.encode(text.utf8)
         let key = SymmetricKey(data: Data("the-internal-secret-of-these-tests-1".utf8))
         let mac = HMAC<SHA256>.authenticationCode(for: Data(payload.utf8), using: key)

@@ -15,7 +15,7 @@ import Testing
         return try SourceSearch().matches(of: pattern, in: ["Sources"]).map { ($0.file, $0.text) }
     }
 
-    @Test func `every setting that the code reads is listed, with the process that reads it`() throws {
+    @Test func `every setting that the code reads is listed with its process`() throws {
         let reads = try Self.reads()
         #expect(reads.count > 80)
         for (file, key) in reads {
@@ -25,9 +25,9 @@ import Testing
         }
     }
 
-    @Test func `every setting that is listed is read`() throws {
+    @Test func `every listed setting is read`() throws {
         let reads = Set(try Self.reads().map(\.key))
-        // Read by a name that is put together.
+        // Read by a computed name.
         let made =
             #/(upstream|services)\.\w+|limit\.(key|address)\.(rate|burst)|files\.quota\.\w+|symbols\.(demangler|symbolizer)/#
         for key in Set(SettingNames.byProcess.values.joined()).sorted() where try made.wholeMatch(in: key) == nil {

@@ -14,14 +14,14 @@ import Testing
             (.read, .status, "shop", true),
             (.read, .status, "*", true), (.read, .storage, "*", false), (.update, .status, nil, false),
         ] as [(StaffAction, StaffArea, String?, Bool)])
-    func `Rights allow what they say`(action: StaffAction, area: StaffArea, app: String?, expected: Bool) {
+    func `Rights allow exactly what they name`(action: StaffAction, area: StaffArea, app: String?, expected: Bool) {
         #expect(Self.rights.allow(action, area, in: app) == expected)
         #expect(StaffGrant(id: "1", userName: "a", rights: Self.rights).may(action, area, in: app) == expected)
         #expect(StaffGrant(id: "1", userName: "a", isAdministrator: true).may(action, area, in: app))
         #expect(!StaffRights.none.allow(action, area, in: app))
     }
 
-    @Test func `Rights are covered by those that allow as much`() {
+    @Test func `Rights are covered by rights that allow at least as much`() {
         #expect(StaffRights.none.isCovered(by: .none))
         #expect(Self.rights.isCovered(by: Self.rights))
         #expect(StaffRights(["shop": [.storage: [.read]]]).isCovered(by: Self.rights))
@@ -31,7 +31,7 @@ import Testing
         #expect(!StaffRights(["shop": [.storage: [.delete]]]).isCovered(by: Self.rights))
     }
 
-    @Test func `What is not known opens nothing, and empty is as none`() throws {
+    @Test func `Unknown rights allow nothing, and empty ones count as none`() throws {
         let text = #"{"*":{"storage":["read","own"],"gold":["read"]},"shop":{"users":[]}}"#
         let rights = try JSONDecoder().decode(StaffRights.self, from: Data(text.utf8))
         #expect(rights == StaffRights(["*": [.storage: [.read]]]))
@@ -42,7 +42,7 @@ import Testing
                 == #"{"*":{"status":["read"]},"shop":{"storage":["read","update"]}}"#)
     }
 
-    @Test func `A principal of before there were staff is read as it was`() throws {
+    @Test func `A principal from before the introduction of staff can still be read`() throws {
         let text = #"{"kind":"client","appID":"shop","appNumber":1,"environment":"live","credentialID":"k"}"#
         let principal = try JSONDecoder().decode(Principal.self, from: Data(text.utf8))
         #expect(principal.staff == nil && principal.kind == .client)

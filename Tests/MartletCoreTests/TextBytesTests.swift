@@ -2,7 +2,7 @@ import MartletCore
 import Testing
 
 @Suite struct TextBytesTests {
-    /// Each pair is one text to Swift.
+    /// Swift considers the texts of each pair equal.
     @Test(arguments: [("K", "\u{212a}"), ("caf\u{e9}", "cafe\u{301}"), ("a\u{b7}b", "a\u{387}b"), ("a;b", "a\u{37e}b")])
     func `texts that only look alike are different`(_ one: String, _ other: String) throws {
         #expect(one == other)
@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [
         "", "a", "'", "''", "\u{600}'", "'\u{301}", "'\u{200d}'", "a'\u{fe0f}b", "\u{1f1e8}'\u{1f1ed}", "\u{d4e}'x",
     ])
-    func `every quote is doubled, whatever stands around it`(_ text: String) {
+    func `every quote is doubled, whatever surrounds it`(_ text: String) {
         let quoted = Array(text.enclosed(in: "'").unicodeScalars)
         #expect(quoted.first == "'" && quoted.last == "'")
         var inner: [Unicode.Scalar] = []
@@ -40,7 +40,7 @@ import Testing
         #expect(inner == Array(text.unicodeScalars))
     }
 
-    @Test func `parts, marks and beginnings are told by bytes`() {
+    @Test func `parts, separators and prefixes are compared by bytes`() {
         #expect("a\u{600}.b".parts(between: ".") == ["a\u{600}", "b"])
         #expect("a.\u{301}b".parts(between: ".").map { Array($0.unicodeScalars) } == [["a"], ["\u{301}", "b"]])
         #expect("".parts(between: ".") == [""] && "a..b.".parts(between: ".") == ["a", "", "b", ""])

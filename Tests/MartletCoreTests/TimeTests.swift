@@ -15,7 +15,8 @@ import Testing
             ("9999-12-31T23:59:59Z", 253_402_300_799), ("1582-10-10T00:00:00Z", -12_219_724_800),
             ("1970-01-01T00:00:00.000000001999Z", 0.000_000_001),
             ("1970-01-01T15:59:00+15:59", 0),
-        ] as [(String, Double)]) func `a time is read as RFC 3339 has it`(_ text: String, _ seconds: Double) throws
+        ] as [(String, Double)]) func `times are read in the format of RFC 3339`(_ text: String, _ seconds: Double)
+        throws
     {
         let date = try #require(Date(rfc3339: text))
         #expect(abs(date.timeIntervalSince1970 - seconds) < 0.000_001)
@@ -42,11 +43,11 @@ import Testing
         "２０２６-01-01T00:00:00Z", "now", "today", "infinity", "-infinity", "epoch", "1795337339",
         "2026-01-01T00:00:00Europe/Berlin",
         "2026-01-01T00:00:00." + String(repeating: "0", count: 60) + "Z",
-    ]) func `what is not a time of RFC 3339 is refused`(_ text: String) {
+    ]) func `times in other formats are refused`(_ text: String) {
         #expect(Date(rfc3339: text) == nil)
     }
 
-    @Test func `times are written in UTC with milliseconds and come back`() {
+    @Test func `times are written in UTC with milliseconds, and survive a round trip`() {
         #expect(Date(timeIntervalSince1970: 1_795_337_339.678).rfc3339 == "2026-11-22T08:48:59.678Z")
         #expect(Date(timeIntervalSince1970: -0.322).rfc3339 == "1969-12-31T23:59:59.678Z")
         #expect(Date(rfc3339: "1500-02-28T12:00:00Z")?.rfc3339 == "1500-02-28T12:00:00.000Z")
@@ -54,7 +55,7 @@ import Testing
         #expect(Date(timeIntervalSince1970: -1e300).rfc3339 == "0001-01-01T00:00:00.000Z")
     }
 
-    @Test func `every day of the years 1 to 9999 is its number and its text`() {
+    @Test func `every day of the years 1 to 9999 has the right number and text`() {
         for days in stride(from: -719_162, through: 2_932_896, by: 7) {
             let day = CalendarDay(daysSince1970: days)
             guard day.daysSince1970 == days, CalendarDay(day.text) == day else {
@@ -67,7 +68,7 @@ import Testing
     @Test(arguments: [
         "2026-02-29", "2026-11-22T", "2026-11-2", "2026/11/22", "0000-01-01", "2026-11-31", " 2026-11-22", "",
     ])
-    func `what is no day of the calendar is refused`(_ text: String) {
+    func `days that are not in the calendar are refused`(_ text: String) {
         #expect(CalendarDay(text) == nil)
     }
 
@@ -76,11 +77,11 @@ import Testing
         "GMT+0530", "PST", "europe/berlin",
         "Europe/berlin", "Asia/\u{212a}olkata", "EST5", "<+03>-3", "/etc/localtime", "../UTC", "", "SystemV/EST5",
         "Europe/Berlin ",
-    ]) func `what is no name of the IANA's time zones is refused`(_ name: String) {
+    ]) func `unknown IANA time zones are refused`(_ name: String) {
         #expect(TimeZone(iana: name) == nil)
     }
 
-    @Test func `all zones and links of the IANA are known`() {
+    @Test func `all IANA zones and links are known`() {
         #expect(TimeZone.ianaNames.count == 597)
         for name in TimeZone.ianaNames { #expect(TimeZone(iana: name) != nil, "\(name)") }
         for name in ["UTC", "Europe/Zurich", "Asia/Calcutta", "US/Pacific", "Etc/GMT+5", "America/Argentina/Ushuaia"] {

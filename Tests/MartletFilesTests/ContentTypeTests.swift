@@ -32,7 +32,7 @@ import Testing
         Case("<svg xmlns='http://www.w3.org/2000/svg'>", "image/png", "image/svg+xml"),
         Case("<?xml version='1.0'?><!-- --><svg onload='x()'>", "text/plain", "image/svg+xml"),
         Case("<?xml version='1.0'?><note/>", "text/plain", "application/xml"),
-        // What the client says counts where it does no harm.
+        // The client's declaration counts where it does no harm.
         Case("a,b\n1,2\n", "text/csv; charset=utf-8", "text/csv"), Case("{}", "application/json", "application/json"),
         Case("hello", nil, "text/plain"), Case("hello", "text/html", "text/plain"),
         Case("hello", "image/svg+xml", "text/plain"),
@@ -45,7 +45,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `the type is told from the bytes`(_ example: Case) {
+    func `the type is determined by the bytes`(_ example: Case) {
         #expect(ContentType.decide(declared: example.declared, prefix: example.bytes) == example.type)
     }
 
@@ -53,12 +53,12 @@ import Testing
         "text/html", "image/svg+xml", "application/xml", "application/pdf", "application/octet-stream", "text/markdown",
         "font/woff",
     ])
-    func `what a browser might run is not shown in place`(_ type: String) {
+    func `types that a browser might run are not shown inline`(_ type: String) {
         #expect(!ContentType.isInline(type))
     }
 
     @Test(arguments: ["image/jpeg", "image/png", "video/mp4", "audio/mpeg", "text/plain", "application/json"])
-    func `what it cannot run is`(_ type: String) {
+    func `types that it cannot run are shown inline`(_ type: String) {
         #expect(ContentType.isInline(type))
     }
 }

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available, [0, 1, 1_000, 300_000, 5 << 20, (5 << 20) + 1, 12_345_678])
-    func `what is written is read back, whole and in ranges`(_ backend: Backend, _ size: Int) async throws {
+    func `written bytes are read back, whole and in ranges`(_ backend: Backend, _ size: Int) async throws {
         try await backend.with { files, space in
             let bytes = Self.noise(size)
             let blob = BlobName.random(in: space)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func `a stream beyond the limit or that breaks off leaves nothing`(_ backend: Backend) async throws {
+    func `a stream that exceeds the limit or breaks off leaves nothing`(_ backend: Backend) async throws {
         try await backend.with { files, space in
             for size in [2_000, 6 << 20] {
                 await #expect(throws: FileError.self) {
@@ -47,13 +47,13 @@ import Testing
                 }
             }
             #expect(try await files.list(space, after: nil, limit: 10).blobs == [])
-            // An aborted upload may still be on its way out.
+            // An aborted upload may not be removed yet.
             try await files.removeAbandoned(before: Date().addingTimeInterval(60), in: space)
         }
     }
 
     @Test(arguments: Backend.available)
-    func `blobs are listed in pages by id, apart from other spaces, and removed`(_ backend: Backend) async throws {
+    func `blobs are listed in pages by id, separately for each space, and removed`(_ backend: Backend) async throws {
         try await backend.with { files, space in
             var ids: [String] = []
             for _ in 0..<7 {
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `what a writer that died left behind is removed when it is old`() async throws {
+    @Test func `leftovers of a dead writer are removed once they are old`() async throws {
         try await withFolder { folder in
             let files = LocalFiles(directory: folder)
             _ = try await files.write(Portions([1]), to: .random(in: "app_a"), limitInBytes: 1)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `files and directories are the service's alone`() async throws {
+    @Test func `only the service can read files and directories`() async throws {
         try await withFolder { folder in
             let blob = BlobName.random(in: "app_a")
             _ = try await LocalFiles(directory: folder + "/files").write(Portions([1]), to: blob, limitInBytes: 1)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: ["", "..", "a/b", "A", "app-a", "app_a\0", "ü", String(repeating: "a", count: 64)])
-    func `nothing that a client could have sent names a space or a blob`(_ text: String) {
+    func `no space or blob can be named by text from a client`(_ text: String) {
         #expect(BlobName(space: text, id: String(repeating: "0", count: 32)) == nil)
         #expect(BlobName(space: "app_a", id: text) == nil)
         #expect(BlobName(space: "app_a", id: "../" + String(repeating: "0", count: 29)) == nil)

@@ -14,7 +14,7 @@ import Testing
         return try await withFolder { try await process.run("sh", ["-c", script], in: $0).end }
     }
 
-    @Test func `what a process died of is told apart`() async throws {
+    @Test func `the causes of a process's death are distinguished`() async throws {
         #expect(try await end("exit 3") == .exited(3))
         #expect(try await end("kill -9 $$") == .killed(signal: SIGKILL))
         #expect(try await end("while :; do :; done") { $0.limits.cpuTimeInSeconds = 1 } == .killed(signal: SIGXCPU))
@@ -24,7 +24,7 @@ import Testing
                 == .killed(signal: SIGXFSZ))
     }
 
-    @Test func `a process reads the file it is given, and what it writes is kept up to a limit`() async throws {
+    @Test func `a process reads the given file, and its output is limited`() async throws {
         var process = LimitedProcess()
         process.keptOutputInBytes = 5
         let text = try await withFolder { folder in

@@ -3,7 +3,7 @@ import MartletFiles
 import Testing
 
 @Suite struct LineProcessTests {
-    /// A shell that runs `script`, asked by `body`.
+    /// Lends a shell that runs `script`.
     private func run(
         _ script: String, limits: ProcessLimits = ProcessLimits(), _ body: (LineProcess) async throws -> Void
     ) async throws {
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `every line is answered by a line, for as long as the process lives`() async throws {
+    @Test func `every line is answered by a line while the process lives`() async throws {
         try await run("while read -r line; do echo \"<$line>\"; done") { process in
             for lines in [["a", "b c"], ["d"]] {
                 let answers = try await process.exchange(lines, within: .seconds(20))
@@ -31,7 +31,9 @@ import Testing
     ]
 
     @Test(arguments: failures)
-    func `what ends, hangs, or says something else is noticed`(_ script: String, _ failure: LineProcess.Failure)
+    func `a process that ends, hangs, or answers something else is detected`(
+        _ script: String, _ failure: LineProcess.Failure
+    )
         async throws
     {
         try await run(script) { process in
@@ -42,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `limits end it`() async throws {
+    @Test func `exceeding a limit ends the process`() async throws {
         var limits = ProcessLimits()
         limits.cpuTimeInSeconds = 1
         try await run("while :; do :; done", limits: limits) { process in
@@ -50,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `it knows nothing of the environment, and has nothing open but its line`() async throws {
+    @Test func `the process sees no environment and has no other open files`() async throws {
         try await run(
             "read -r line; env | cut -d= -f1 | sort | tr '\\n' ' '; echo; read -r line; ls /proc/self/fd | tr '\\n' ' '; echo"
         ) { process in
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `who stops waiting ends it`() async throws {
+    @Test func `cancelling the wait ends the process`() async throws {
         try await run("sleep 60") { process in
             let task = Task { try await process.exchange(["a"], within: .seconds(60)) }
             try await Task.sleep(for: .milliseconds(50))

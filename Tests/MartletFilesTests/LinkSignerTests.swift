@@ -9,7 +9,7 @@ import Testing
         environment: "live", space: "app_a", path: "a/b.jpg", fileID: "1", thumbnail: nil, expires: 2_000_000_000)
     let now = Date(timeIntervalSince1970: 1_999_999_999)
 
-    @Test func `a link opens until it expires`() {
+    @Test func `a link is valid until it expires`() {
         let token = signer.token(for: link)
         #expect(token.hasPrefix("live.2000000000."))
         let claims = LinkSigner.claims(token)
@@ -18,7 +18,7 @@ import Testing
         #expect(!signer.isValid(token, for: link, at: Date(timeIntervalSince1970: 2_000_000_000)))
     }
 
-    @Test func `no part of a link can be another`() {
+    @Test func `no part of a link can be replaced`() {
         let token = signer.token(for: link)
         var others: [FileLink] = []
         for change: (inout FileLink) -> Void in [
@@ -34,7 +34,7 @@ import Testing
         #expect(!LinkSigner(secret: Secret("another-internal-secret-0123456789-01")).isValid(token, for: link, at: now))
     }
 
-    @Test func `no byte of a token can be another`() {
+    @Test func `no byte of a token can be changed`() {
         let token = signer.token(for: link)
         for index in token.indices {
             for replacement in ["0", "A", ".", "-", ""] where replacement != String(token[index]) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletFiles
 
-/// What S3 stores may do and the one of the tests does not.
+/// Behaviour that S3 servers may have and the test server does not.
 @Suite struct S3Tests {
     private static func answer(_ keys: [String], _ end: String, modified: String = "2026-01-02T03:04:05.000Z") -> String
     {
@@ -12,7 +12,7 @@ import Testing
 
     private static let id = "0123456789abcdef0123456789abcdef"
 
-    @Test func `a page says itself whether more follow, whatever is on it`() throws {
+    @Test func `a page says whether more follow, whatever it contains`() throws {
         let more = "<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken>"
         for keys in [[], ["app_a/01/\(Self.id)"], ["app_a/strange", "app_a/01/\(Self.id)", "app_a/zz/"]] {
             let page = try S3Files.page(Self.answer(keys, more), of: "app_a")
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["", "<IsTruncated>true</IsTruncated>", "<html>"])
-    func `an answer that does not say where the list goes on is no list`(_ end: String) {
+    func `a page that does not say where the list continues is refused`(_ end: String) {
         #expect(throws: FileError.self) { try S3Files.page(Self.answer([], end), of: "app_a") }
     }
 
@@ -36,7 +36,7 @@ import Testing
         ("http://127.0.0.1:9000", "http://127.0.0.1:9000", "127.0.0.1:9000"),
         ("https://s3.example.org", "https://s3.example.org", "s3.example.org"),
     ])
-    func `the host is signed as it is sent: without the scheme's own port`(
+    func `the signed host is the one that is sent, without the scheme's default port`(
         _ endpoint: String, _ base: String, _ host: String
     ) throws {
         let address = try S3Client.address(endpoint)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["", "s3.example.org", "ftp://a", "https://a/b", "https://u@a", "https://a?b"])
-    func `an endpoint is a scheme and a host`(_ endpoint: String) {
+    func `an endpoint consists of scheme and host`(_ endpoint: String) {
         #expect(throws: S3Files.InvalidEndpoint.self) { try S3Client.address(endpoint) }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletFiles
 
-/// The examples that AWS prints in "Authenticating Requests: Using the Authorization Header (AWS Signature Version 4)".
+/// The examples in AWS's "Authenticating Requests: Using the Authorization Header (AWS Signature Version 4)".
 @Suite struct SignatureV4Tests {
     struct Example: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -33,7 +33,7 @@ import Testing
     ]
 
     @Test(arguments: examples)
-    func `a request is signed as AWS signs it`(_ example: Example) {
+    func `a request is signed as by AWS`(_ example: Example) {
         let signature = SignatureV4(
             accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
             region: "us-east-1")
@@ -55,7 +55,7 @@ import Testing
     @Test(arguments: [
         ("/a b", "%2Fa%20b"), ("$&+", "%24%26%2B"), ("ü~-_.", "%C3%BC~-_."), ("\u{1}", "%01"), ("²", "%C2%B2"),
     ])
-    func `everything but unreserved characters is escaped`(_ text: String, _ encoded: String) {
+    func `all but unreserved characters are escaped`(_ text: String, _ encoded: String) {
         #expect(SignatureV4.encoded(text) == encoded)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletFiles
 
-/// Pictures are made by `vips` itself, hostile ones by hand.
+/// Ordinary pictures are made by `vips` itself, hostile ones by hand.
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/vipsthumbnail")))
 struct ThumbnailerTests {
     private func thumbnail(
@@ -48,12 +48,12 @@ struct ThumbnailerTests {
         let thumbnail = try await thumbnail(of: source, picture.size)
         let header = try await vips("vipsheader", Array(thumbnail.content.readableBytesView))
         #expect(header.contains(" \(picture.expected.width)x\(picture.expected.height) "), "\(header)")
-        // A GIF has transparency or not as the encoder likes it.
+        // The encoder decides whether a GIF has transparency.
         if !picture.file.hasSuffix("gif") { #expect(thumbnail.contentType == picture.expected.type) }
     }
 
-    @Test func `a thumbnail stands upright and has no metadata, hence no position`() async throws {
-        // Orientation 6 and a GPS latitude, in an APP1 segment behind the SOI.
+    @Test func `a thumbnail is upright and has no metadata, such as its location`() async throws {
+        // Orientation 6 and a GPS latitude, in an APP1 segment after the SOI.
         let plain = try await make("a.jpg")
         let thumbnail = try await thumbnail(of: Array(plain[..<2]) + Exif.segment + plain[2...])
         let bytes = Array(thumbnail.content.readableBytesView)
@@ -83,17 +83,17 @@ struct ThumbnailerTests {
     ]
 
     @Test(arguments: hostile)
-    func `what is no picture, or too large a one, is refused`(_ name: String, _ bytes: [UInt8]) async throws {
+    func `a file that is not a picture, or too large, is refused`(_ name: String, _ bytes: [UInt8]) async throws {
         await #expect(throws: Thumbnailer.Refusal.self) { _ = try await thumbnail(of: bytes) }
     }
 
     struct Fault: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// Stand in for the programs.
+        /// Scripts that stand in for the programs.
         var header = "echo \"$1: 8x8 uchar, 3 bands, srgb, jpegload\""
         var thumbnail = "exit 0"
         var time: Duration = .seconds(60)
-        /// Nil: not the picture's fault. Else whether it is one for ever.
+        /// Nil if the picture is not at fault, otherwise whether the fault is permanent.
         var isLasting: Bool?
     }
 
@@ -121,7 +121,7 @@ struct ThumbnailerTests {
     ]
 
     @Test(arguments: faults)
-    func `only what is surely the picture's fault is held against it for good`(_ fault: Fault) async throws {
+    func `only a definite fault of the picture is remembered for good`(_ fault: Fault) async throws {
         try await withFolder { folder in
             for (name, script) in [("vipsheader", fault.header), ("vipsthumbnail", fault.thumbnail)] {
                 let made = FileManager.default.createFile(
@@ -148,7 +148,7 @@ struct ThumbnailerTests {
         }
     }
 
-    @Test func `the pixels are counted before anything is decoded`() async throws {
+    @Test func `pixels are counted before anything is decoded`() async throws {
         let source = try await make("a.png")
         _ = try await thumbnail(of: source, maximumPixels: 800 * 600)
         let refusal = await #expect(throws: Thumbnailer.Refusal.self) {
@@ -157,14 +157,14 @@ struct ThumbnailerTests {
         #expect(refusal?.reason.contains("479999 pixels") == true)
     }
 
-    @Test func `a picture cut off half way is refused or shown as far as it goes, and leaves nothing behind`()
+    @Test func `a truncated picture is refused or shown in part, and leaves nothing behind`()
         async throws
     {
         let source = try await make("a.jpg")
         _ = try? await thumbnail(of: Array(source[..<(source.count / 2)]))
     }
 
-    @Test func `many at once take turns, and too many are sent away`() async throws {
+    @Test func `concurrent requests take turns, and too many are refused`() async throws {
         let source = try await make("a.jpg")
         try await withFolder { folder in
             let files = LocalFiles(directory: folder + "/files")
@@ -187,11 +187,11 @@ struct ThumbnailerTests {
     @Test(arguments: [
         "", "a", "a=1", "a=1x", "a=0x1", "a=1x4097", "A=1x1", "a b=1x1", "a=1x1:cut", "a=+1x1", "../a=1x1",
     ])
-    func `a size is a name and two sides`(_ text: String) {
+    func `a size has a name and two sides`(_ text: String) {
         #expect(ThumbnailSize(text) == nil || text == "a=+1x1")
     }
 
-    /// A picture of 800 by 600.
+    /// Creates a picture of 800 by 600 pixels.
     private func make(_ name: String) async throws -> [UInt8] {
         try await withFolder { folder in
             try run("vips", ["gaussnoise", folder + "/noise.v", "800", "600", "--mean", "128"])
@@ -223,7 +223,7 @@ struct ThumbnailerTests {
     }
 }
 
-/// APP1 with a TIFF directory: orientation 6 (turn right by 90°) and a GPS directory with a latitude reference.
+/// APP1 with a TIFF directory: orientation 6 (rotate right by 90°) and a GPS directory with a latitude reference.
 private enum Exif {
     static let segment: [UInt8] = {
         let tiff: [UInt8] =
@@ -237,7 +237,7 @@ private enum Exif {
 }
 
 private enum Png {
-    /// A header that claims a size, and no more than that.
+    /// A header that claims a size, and nothing else.
     static func bytes(width: UInt32, height: UInt32) -> [UInt8] {
         func big(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
         let header = Array("IHDR".utf8) + big(width) + big(height) + [8, 2, 0, 0, 0]

@@ -16,7 +16,7 @@ struct FirebaseTemplateTests {
     }
 
     @Test(
-        "Conditions mean what they meant",
+        "Conditions keep their meaning",
         arguments: [
             ("device.os == 'ios'", #"{"platform":"ios"}"#, true),
             ("device.os == 'ios'", #"{"platform":"android"}"#, false),
@@ -57,7 +57,7 @@ struct FirebaseTemplateTests {
     }
 
     @Test(
-        "What cannot be said here is refused with its reason",
+        "Unsupported parts are refused with a reason",
         arguments: [
             "app.audiences.inAtLeastOne(['paid'])", "device.os == 'ios' || true", "percent == 5", "percent('a'",
             "app.browserAndVersion.anyOf(['x'])",
@@ -95,7 +95,7 @@ struct FirebaseTemplateTests {
     }
 
     @Test(
-        "Values that are nothing here are refused with their place",
+        "Unsupported values are refused with their place",
         arguments: [
             (
                 #"{"p":{"defaultValue":{"useInAppDefault":true}}}"#, "untranslatable-value",

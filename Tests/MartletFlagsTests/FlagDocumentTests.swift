@@ -31,7 +31,7 @@ struct FlagDocumentTests {
     }
 
     @Test(
-        "A good document has no issues, and answers each kind of person",
+        "A valid document has no issues, and answers each kind of person",
         arguments: [
             ("checkout", #"{"email":"sam@EXAMPLE.com"}"#, "true", "on", FlagAnswer.Reason.targetingMatch),
             ("checkout", #"{"email":"sam@example.org"}"#, "false", "off", .unknown),
@@ -64,7 +64,7 @@ struct FlagDocumentTests {
         #expect(flags.evaluateAll(for: Subject([:])).count == 7 && flags.evaluate("nothing", for: Subject([:])) == nil)
     }
 
-    @Test("A share grows without anybody leaving it, and has the size that was asked for")
+    @Test("A growing share keeps everyone in it, and has the requested size")
     func shares() throws {
         func isIn(_ percent: Int) throws -> [Bool] {
             let (flags, _) = try Self.compile(
@@ -82,7 +82,7 @@ struct FlagDocumentTests {
     }
 
     @Test(
-        "A rule that is switched off does nothing, whatever it says",
+        "A disabled rule has no effect",
         arguments: [
             #""value":"x""#, #""split":[{"value":"x","percent":50},{"value":"y","percent":50}]"#,
             #""variations":["x","y"],"hashVersion":2"#,
@@ -100,7 +100,7 @@ struct FlagDocumentTests {
         #expect(try value(isEnabled: true)?.value.text != #""next""#)
     }
 
-    @Test("Variations go by the attribute that by names")
+    @Test("Variations depend on the attribute named in by")
     func by() throws {
         let (flags, _) = try Self.compile(
             #"{"flags":{"f":{"type":"string","default":"d","rules":[{"variations":["x","y"],"by":"device","hashVersion":2}]}}}"#
@@ -109,7 +109,7 @@ struct FlagDocumentTests {
         #expect(flags.evaluate("f", for: Subject(["device": .string("u")]))?.reason == .split)
     }
 
-    @Test("The instants of conditions divide time into periods")
+    @Test("The instants in conditions divide time into periods")
     func periods() throws {
         let (flags, _) = try Self.compile(Self.document)
         #expect(flags.instants == [1_796_083_200, 1_798_329_600])
@@ -119,7 +119,7 @@ struct FlagDocumentTests {
     static func flag(_ text: String) -> String { #"{"flags":{"f":\#(text)}}"# }
 
     @Test(
-        "What is wrong is said with its place",
+        "Errors name their place",
         arguments: [
             (#"{"flags":{"f":{"type":"boolean","default":1}}}"#, "wrong-type", "/flags/f/default"),
             (#"{"flags":{"f":{"type":"bool","default":true}}}"#, "invalid-type", "/flags/f/type"),
@@ -216,7 +216,7 @@ struct FlagDocumentTests {
     }
 
     @Test(
-        "What is doubtful is said, and published all the same",
+        "Doubtful parts are reported, and the document is still published",
         arguments: [
             (
                 flag(#"{"type":"boolean","default":true,"rules":[{"value":false},{"when":{"a":1},"value":true}]}"#),
@@ -249,7 +249,7 @@ struct FlagDocumentTests {
 
     @Test("Documents that would take too long are refused")
     func limits() throws {
-        // Each condition has the one before it twice: 2^40 tests.
+        // Each condition contains the one before it twice: 2^40 tests.
         let conditions = (1...40).map {
             #""c\#($0)":{"$and":[{"$condition":"c\#($0 - 1)"},{"$condition":"c\#($0 - 1)"}]}"#
         }.joined(separator: ",")
@@ -263,7 +263,7 @@ struct FlagDocumentTests {
         )
     }
 
-    @Test("Flags that depend on others through many ways are looked at a bounded number of times")
+    @Test("Flags with many dependency paths are evaluated a bounded number of times")
     func prerequisites() throws {
         var compiler = FeatureCompiler()
         let parents = { (index: Int) in

@@ -2,12 +2,12 @@ import MartletCore
 import MartletFlags
 import Testing
 
-/// GrowthBook's published cases that mean something on a server: 503 of 517. The others are of browsers: `decrypt` (10)
-/// opens payloads that a CDN delivers encrypted, `urlRedirect` (4) sends a page elsewhere. None of the compared results
-/// may be missing a member, nor have one more.
+/// The 503 of GrowthBook's 517 published cases that apply to a server. The others are for browsers: `decrypt` (10)
+/// opens encrypted payloads of a CDN, and `urlRedirect` (4) redirects a page. Compared results must have exactly the
+/// same members.
 @Suite("GrowthBook's published cases", .enabled(if: Vectors.exist(Vectors.growthBook)))
 struct GrowthBookTests {
-    @Test("Conditions match whom they should", arguments: GrowthBookCase.all("evalCondition"))
+    @Test("Conditions match the right attributes", arguments: GrowthBookCase.all("evalCondition"))
     func conditions(_ given: GrowthBookCase) {
         let groups = (given.parts.count > 4 ? given.parts[4] : .null).members.map {
             ($0.name, $0.value.elements.map(FlagValue.init))
@@ -17,14 +17,14 @@ struct GrowthBookTests {
         #expect(condition.matches(FlagAttributes(given.parts[2])) == given.parts[3].bool)
     }
 
-    @Test("Values are hashed to the same place", arguments: GrowthBookCase.all("hash"))
+    @Test("Values have the published hashes", arguments: GrowthBookCase.all("hash"))
     func hash(_ given: GrowthBookCase) {
         let parts = given.parts
         let hash = parts[2].double.flatMap { FlagHash(rawValue: Int($0)) }
         #expect(hash?.bucket(of: parts[1].string ?? "", seed: parts[0].string ?? "") == parts[3].double)
     }
 
-    @Test("Coverage and weights make ranges", arguments: GrowthBookCase.all("getBucketRange"))
+    @Test("Coverage and weights make the published ranges", arguments: GrowthBookCase.all("getBucketRange"))
     func ranges(_ given: GrowthBookCase) {
         let arguments = given.parts[1].elements
         let weights = arguments[2] == .null ? nil : arguments[2].elements.compactMap(\.double)
@@ -37,14 +37,14 @@ struct GrowthBookTests {
         }
     }
 
-    @Test("A place is in the range of one variation", arguments: GrowthBookCase.all("chooseVariation"))
+    @Test("A hash lies in the range of one variation", arguments: GrowthBookCase.all("chooseVariation"))
     func variation(_ given: GrowthBookCase) {
         let ranges = given.parts[2].elements.map { BucketRange($0.elements[0].double ?? 0, $0.elements[1].double ?? 0) }
         #expect(
             Bucketing.variation(at: given.parts[1].double ?? 0, in: ranges) ?? -1 == Int(given.parts[3].double ?? 0))
     }
 
-    @Test("Namespaces have who is in them", arguments: GrowthBookCase.all("inNamespace"))
+    @Test("Namespaces contain the right users", arguments: GrowthBookCase.all("inNamespace"))
     func namespace(_ given: GrowthBookCase) {
         let parts = given.parts[2].elements
         let namespace = Namespace(parts[0].string ?? "", BucketRange(parts[1].double ?? 0, parts[2].double ?? 0))
@@ -59,7 +59,7 @@ struct GrowthBookTests {
         #expect(zip(weights, expected).allSatisfy { abs($0 - $1) < 1e-7 })
     }
 
-    @Test("An address forces a variation", arguments: GrowthBookCase.all("getQueryStringOverride"))
+    @Test("A query parameter forces a variation", arguments: GrowthBookCase.all("getQueryStringOverride"))
     func address(_ given: GrowthBookCase) {
         let parts = given.parts
         let variation = Subject.variation(
@@ -68,7 +68,7 @@ struct GrowthBookTests {
     }
 
     @Test(
-        "Features answer as they should",
+        "Features have the published results",
         arguments: GrowthBookCase.all("feature") + GrowthBookCase.all("contextualBandit"))
     func features(_ given: GrowthBookCase) {
         let context = GrowthBookContext(given.parts[1])
@@ -76,8 +76,8 @@ struct GrowthBookTests {
         #expect(result.published == withoutCondition(FlagValue(given.parts[3])))
     }
 
-    /// The published experiment repeats its condition, which is compiled here; what it does is compared by who takes
-    /// part.
+    /// Removes the experiment's condition, which the published result repeats but ours has compiled. Its effect is
+    /// compared by who takes part.
     private func withoutCondition(_ result: FlagValue) -> FlagValue {
         guard case .object(var members) = result, case .object(var experiment) = members["experiment"] else {
             return result
@@ -87,7 +87,7 @@ struct GrowthBookTests {
         return .object(members)
     }
 
-    @Test("Experiments choose who takes part and what they get", arguments: GrowthBookCase.all("run"))
+    @Test("Experiments include the right users and give the right results", arguments: GrowthBookCase.all("run"))
     func experiments(_ given: GrowthBookCase) {
         var context = GrowthBookContext(given.parts[1])
         let experiment = context.compiler.standaloneExperiment(given.parts[2])
@@ -98,7 +98,7 @@ struct GrowthBookTests {
         #expect(result.isByHash == given.parts[5].bool)
     }
 
-    @Test("Who was in a variation stays in it", arguments: GrowthBookCase.all("stickyBucket"))
+    @Test("A user who got a variation keeps it", arguments: GrowthBookCase.all("stickyBucket"))
     func sticky(_ given: GrowthBookCase) {
         let documents = given.parts[2].elements.map { document in
             StickyBuckets.Document(
@@ -109,7 +109,7 @@ struct GrowthBookTests {
                         ($0.name, $0.value.string ?? "")
                     }))
         }
-        // Whoever keeps the documents hands out those of who asks.
+        // The owner of the documents looks up the user's own.
         let attributes = FlagAttributes(given.parts[1]["attributes"] ?? .object([]))
         let own = documents.filter { attributes[$0.attributeName] == .string($0.attributeValue) }
         var context = GrowthBookContext(given.parts[1], sticky: StickyBuckets(own))
@@ -139,7 +139,7 @@ struct FirebasePercentTests {
         var description: String { json["seed"]?.string ?? "" }
     }
 
-    @Test("A percent condition lets the same half in", arguments: cases)
+    @Test("A percent condition always matches the same half", arguments: cases)
     func half(_ given: CaseOf) {
         let place = FlagHash.microPercent(
             of: given.json["randomizationId"]?.string ?? "", seed: given.json["seed"]?.string ?? "")

@@ -12,7 +12,7 @@ struct RoleConditionTests {
     }
 
     @Test(
-        "It is known beforehand who asks for them",
+        "Which documents need roles is known in advance",
         arguments: [
             (#"{"user.roles":{"$in":["editors"]}}"#, true), (#"{"user.roles.0":"editors"}"#, true), (#""staff""#, true),
             (#"["staff"]"#, true),
@@ -29,7 +29,7 @@ struct RoleConditionTests {
     }
 
     @Test(
-        "Roles that are not known are no reason to have anything, nor to be without a role",
+        "Unknown roles neither grant nor deny anything",
         arguments: [
             (#"{"user.roles":{"$in":["editors"]}}"#, true, false),
             (#"{"user.roles":{"$nin":["editors"]}}"#, false, true),
@@ -50,7 +50,7 @@ struct RoleConditionTests {
     }
 
     @Test(
-        "A list compared as one value is noticed",
+        "Comparing a list as one value is detected",
         arguments: [
             (#"{"user.roles":"editors"}"#, ["list-compared"]),
             (#"{"user.roles":{"$eq":"editors"}}"#, ["list-compared"]),
@@ -62,7 +62,7 @@ struct RoleConditionTests {
     }
 
     @Test(
-        "A document of flags asks for roles where a rule of a flag that is on does",
+        "A document needs roles if an enabled flag's rule does",
         arguments: [
             ("", "", true), (#","enabled":false"#, "", false), ("", #","enabled":false"#, false),
         ])

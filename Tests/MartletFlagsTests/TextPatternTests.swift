@@ -5,7 +5,7 @@ import Testing
 @Suite("Regular expressions")
 struct TextPatternTests {
     @Test(
-        "Patterns are found where ECMAScript finds them",
+        "Patterns match like those of ECMAScript",
         arguments: [
             ("", "x", true), ("a", "cat", true), ("^a", "cat", false), ("t$", "cat", true), ("^$", "", true),
             ("a.c", "a\nc", false), ("a.c", "abc", true),
@@ -26,14 +26,14 @@ struct TextPatternTests {
     }
 
     @Test(
-        "Case does not count where it is not to",
+        "Case can be ignored",
         arguments: [("ÄB[c-e]", "äbD", true), ("straße", "STRASSE", false), ("[^a]", "A", false)])
     func ignoringCase(_ pattern: String, _ text: String, _ isFound: Bool) throws {
         #expect(try TextPattern(pattern, ignoringCase: true).isFound(in: text) == isFound)
     }
 
     @Test(
-        "What is no pattern, or would need to look back, is refused",
+        "Invalid patterns, and those that need to look back, are refused",
         arguments: [
             "(", ")", "a)", "[a", "*", "a**", "a{3,2}", "\\", "\\1", "(a)\\1", "(?=a)", "(?<!a)", "\\p{L}", "[z-a]",
             "a{1000}", "(a{200}){200}", "(((((){255}){255}){255}){255}){255}",
@@ -43,7 +43,7 @@ struct TextPatternTests {
         #expect(throws: TextPatternError.self) { try TextPattern(pattern) }
     }
 
-    @Test("Patterns that others take for ever on are answered")
+    @Test("Patterns that never end elsewhere are answered")
     func bounded() throws {
         let long = String(repeating: "a", count: 1_000)
         #expect(try !TextPattern("^(a+)+$").isFound(in: long + "!"))
@@ -57,9 +57,9 @@ extension TextPatternTests {
     @Test(arguments: [
         "(a?){150}", "(.*)*(.*)*x{200}", "(a|aa|b)*c{100}", "a*a*a*a*a*a*a*a*a*a*b", "[a-z]{250}$", "(a*)*b",
     ])
-    func `The work for a text is bounded, however the pattern is made`(_ pattern: String) throws {
+    func `The work per text is bounded for every pattern`(_ pattern: String) throws {
         let compiled = try TextPattern(pattern)
-        // Beyond the bound nothing is looked at; at it the time grows as the text does.
+        // Text beyond the bound is not searched; up to it, the time grows in proportion to the text.
         func time(_ count: Int) -> Double {
             let text = String(repeating: "a", count: count)
             return (0..<3).map { _ in
@@ -71,13 +71,14 @@ extension TextPatternTests {
             }.min() ?? 0
         }
         for count in [64, 128, 256, 512, 1_024] {
-            // Of a text shorter than the pattern both count: sixteen times for four times as much, and no more.
+            // For a text shorter than the pattern both lengths count: sixteen times as long for four times the length,
+            // and no more.
             #expect(time(count) < 40 * max(time(count / 4), 1), "\(count)")
         }
     }
 
     @Test(arguments: [("a", 1_024), ("a{90}", 1_024), ("a{250}", 398), ("(a?){200}", 249)])
-    func `The more steps a pattern has, the shorter the texts it is found in`(_ pattern: String, _ limit: Int) throws {
+    func `Patterns with more steps apply to shorter texts only`(_ pattern: String, _ limit: Int) throws {
         let compiled = try TextPattern(pattern)
         #expect(compiled.textLimit == limit)
         #expect(compiled.isFound(in: String(repeating: "a", count: limit)))

@@ -6,9 +6,9 @@ import Testing
 
 @testable import MartletHTTP
 
-/// A service behind an address that takes connections and never answers.
+/// A service whose address accepts connections and never answers.
 @Suite struct BlackHoleTests {
-    @Test func `A look-up gives up by itself`() async throws {
+    @Test func `A look-up ends by its own timeout`() async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         try #require(listener >= 0)
         defer { close(listener) }
@@ -17,7 +17,7 @@ import Testing
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                // The kernel takes connections; nobody reads what they send.
+                // The kernel accepts connections; no one reads from them.
                 bind(listener, raw, length) == 0 && listen(listener, 16) == 0
                     && getsockname(listener, raw, &length) == 0
             }

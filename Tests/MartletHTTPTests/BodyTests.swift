@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// Of each way of reading a body what it makes of one that is wrong.
+    /// The problem that each way of reading a body reports for an invalid one.
     private static func problems(_ body: [UInt8]) async -> [HTTPProblem?] {
         [
             await problem { try await request(body).json(upTo: 1 << 16) },
@@ -59,7 +59,7 @@ import Testing
         "{\"a\":Infinity}", "{'a':1}", "{a:1}",
         "{\"a\":\"\\ud800\"}", "{\"a\":\"\\udc00\\ud800\"}", "{\"a\":\"\\x\"}", "{\"a\":\"\n\"}", "{}{}", "{} x",
         "/**/{}", "{}//", "\u{feff}{}", "nul", "\u{a0}{}",
-    ]) func `what is not JSON is refused by every reader`(_ text: String) async {
+    ]) func `every reader refuses invalid JSON`(_ text: String) async {
         for problem in await Self.problems(Array(text.utf8)) { #expect(problem?.code == .invalidJSON, "\(text)") }
     }
 
@@ -69,7 +69,7 @@ import Testing
             Array("{\"a\":\"".utf8) + [0xc0, 0x80] + Array("\"}".utf8),
             Array("{\"a\":1}".data(using: .utf16)!), Array("{\"a\":1}".data(using: .utf16LittleEndian)!),
             Array("{}".data(using: .utf32)!),
-        ] as [[UInt8]]) func `what is not UTF-8 is refused by every reader`(_ body: [UInt8]) async
+        ] as [[UInt8]]) func `every reader refuses invalid UTF-8`(_ body: [UInt8]) async
     {
         for problem in await Self.problems(body) { #expect(problem?.code == .invalidJSON) }
     }
@@ -79,13 +79,13 @@ import Testing
         (#"{"a":{"b":1,"b":1}}"#, .invalidBody),
         (#"{"a":"\u0000"}"#, .invalidBody), (String(repeating: "[", count: 50_000), .limitExceeded),
         ("{\"a\":1e401}", .limitExceeded),
-    ]) func `names that are there twice, U+0000 and depth are refused by every reader`(
+    ]) func `every reader refuses duplicate names, U+0000 and excessive depth`(
         _ text: String, _ code: ErrorCode
     ) async {
         for problem in await Self.problems(Array(text.utf8)) { #expect(problem?.code == code, "\(text.prefix(40))") }
     }
 
-    @Test func `a body that is required and missing is refused`() async throws {
+    @Test func `a missing body is refused if it is required`() async throws {
         #expect(await Self.problem { try await Self.request([]).json(upTo: 10) }?.code == .invalidJSON)
         #expect(await Self.problem { try await Self.request([]).decoded(Body.self) }?.code == .invalidJSON)
         #expect(await Self.problem { try await BodyFields(Self.request([]), ["a"]) }?.code == .invalidJSON)
@@ -100,7 +100,9 @@ import Testing
         ("\t\n\"x\"", "Expected a JSON object, found a string at byte 2."),
         ("true", "Expected a JSON object, found a boolean at byte 0."),
         ("null", "Expected a JSON object, found null at byte 0."),
-    ]) func `a body of another kind is told what was expected, what came and where`(_ text: String, _ detail: String)
+    ]) func `a body of the wrong type is refused with what was expected, what came and where`(
+        _ text: String, _ detail: String
+    )
         async
     {
         let problem = await Self.problem { try await BodyFields(Self.request(Array(text.utf8)), []) }
@@ -125,7 +127,7 @@ import Testing
             ),
             (#"{"name":"x","":1}"#, "", "Unknown member \"\"."),
             ("{\"name\":\"x\",\"flag\u{200b}\":1}", "flag\u{200b}", nil),
-        ] as [(String, String, String?)]) func `an unknown member is refused with the nearest name`(
+        ] as [(String, String, String?)]) func `an unknown member is refused with the nearest known name`(
             _ text: String, _ field: String, _ detail: String?
         ) async
     {
@@ -135,7 +137,7 @@ import Testing
         if let detail { #expect(problem?.detail == detail) }
     }
 
-    @Test func `fields refuse an unknown member with the nearest name, by its bytes`() async {
+    @Test func `fields refuse an unknown member with the nearest known name, compared by bytes`() async {
         let problem = await Self.problem {
             try await BodyFields(Self.request(Array(#"{"rule":{}}"#.utf8)), ["rules", "hidden", "defaults"])
         }
@@ -159,13 +161,13 @@ import Testing
         (#"{"name":"x","flag":1}"#, "flag"),
         (#"{"name":"x","ratio":"1"}"#, "ratio"), (#"{"name":"x","id":"1"}"#, "id"),
         (#"{"name":"x","parts":{}}"#, "parts"),
-    ]) func `a value of another type is refused by its path`(_ text: String, _ field: String) async {
+    ]) func `a value of the wrong type is refused by its path`(_ text: String, _ field: String) async {
         let problem = await Self.problem { try await Self.request(Array(text.utf8)).decoded(Body.self) }
         #expect(problem?.code == .invalidBody)
         #expect(problem?.field == field)
     }
 
-    @Test func `a good body is read whole`() async throws {
+    @Test func `a valid body is read completely`() async throws {
         let text = """
             {"name":"é\\ud83e\\udd89","kind":"text","until":"2026-11-22T08:48:59.5Z","inner":{"readers":["a"],"size":-3},"parts":[{},{"size":1}],
              "byName":{"any":["b"],"other":[]},"ratio":1e2,"flag":true,"small":7,"id":"0E984725-C51C-4BF4-9960-E1C80E27ABA0"}

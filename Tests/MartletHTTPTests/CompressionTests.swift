@@ -22,7 +22,9 @@ import Testing
             ("gzip;q=0.000, br;q=0", nil), ("zstd, deflate", nil),
             ("gzip;q=x", nil), (",,;", nil), ("*;q=0", nil), (nil, nil),
         ] as [(String?, String?)])
-    func `An answer is packed as Accept-Encoding says, Brotli before gzip`(_ accepted: String?, _ coding: String?)
+    func `A response is compressed as Accept-Encoding allows, with Brotli preferred to gzip`(
+        _ accepted: String?, _ coding: String?
+    )
         async throws
     {
         for size in [1_024, 1_500, 20_000, 127 << 10, 128 << 10, 300 << 10, 1 << 20] {
@@ -43,7 +45,7 @@ import Testing
     @Test(arguments: [
         "/json?size=1023", "/text", "/secret", "/file", "/packed", "/stream", "/random", "/event-stream", "/big",
     ])
-    func `What is small, secret, streamed, no JSON, has ranges or is packed already stays as it is`(_ path: String)
+    func `Small, secret, streamed, non-JSON, partial and already compressed responses stay as they are`(_ path: String)
         async throws
     {
         let (plain, answer) = (try await ask(path, nil), try await ask(path, "gzip, br"))
@@ -51,12 +53,14 @@ import Testing
         #expect(answer.header("content-encoding") == (path == "/packed" ? "gzip" : nil))
     }
 
-    @Test func `A HEAD has no body and is not packed`() async throws {
+    @Test func `A response to HEAD has no body and is not compressed`() async throws {
         let answer = try await client().send("HEAD", "/json?size=20000", headers: ["Accept-Encoding": "gzip"])
         #expect(answer.status == 200 && answer.text.isEmpty && answer.header("content-encoding") == nil)
     }
 
-    @Test func `The tag of a packed answer is weak, comes back as either, and 304 repeats it`() async throws {
+    @Test func `The tag of a compressed response is weak, is accepted in either form, and is repeated by 304`()
+        async throws
+    {
         let packed = try await ask("/tagged", "gzip")
         #expect(packed.header("etag") == #"W/"7""# && packed.header("content-encoding") == "gzip")
         #expect(try await ask("/tagged", nil).header("etag") == #""7""#)
@@ -75,17 +79,17 @@ import Testing
         #expect(try await client().send("PUT", "/tagged", "{}", headers: ["If-Match": #"W/"6""#]).status == 412)
     }
 
-    @Test func `Vary names what it named before as well`() async throws {
+    @Test func `Vary keeps the names it had before`() async throws {
         #expect(try await ask("/varying", "br").header("vary") == "Authorization, Accept-Encoding")
     }
 
-    @Test func `A service whose answers have secrets packs none`() async throws {
+    @Test func `A service whose responses contain secrets compresses none`() async throws {
         let client = try await ServiceClient(Pages(compressesAnswers: false)).asking(as: principal)
         let answer = try await client.send("GET", "/json?size=20000", headers: ["Accept-Encoding": "br"])
         #expect(answer.status == 200 && answer.header("content-encoding") == nil && answer.header("vary") == nil)
     }
 
-    @Test func `Many at once are all answered, packed or not`() async throws {
+    @Test func `Concurrent requests are all answered, compressed or not`() async throws {
         let client = try await client()
         try await withThrowingTaskGroup(of: Answer.self) { tasks in
             for _ in 0..<64 {
@@ -121,7 +125,7 @@ private struct Pages: ServiceDefinition {
 
     func isReady() async -> Bool { true }
 
-    /// So many bytes.
+    /// JSON of a given size in bytes.
     static func json(_ size: Int) -> String {
         let objects = (0...size / 20).map { #"{"id":\#($0),"n":"name"}"# }.joined(separator: ",")
         return "[\"" + objects.replacing("\"", with: "'").prefix(size - 4) + "\"]"
@@ -139,7 +143,7 @@ private struct Pages: ServiceDefinition {
         routes.get("/varying") { _, _ in Self.page(headers: [.vary: "Authorization"]) }
         routes.get("/big") { _, _ in Response.json(Self.json(16 << 20 | 1)) }
         routes.get("/random") { _, _ in
-            // What does not become shorter.
+            // Incompressible content.
             var (state, bytes): (UInt64, [UInt8]) = (1, [])
             for _ in 0..<4_000 {
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -10,7 +10,7 @@ import Testing
         "plain", #"quote " backslash \ "#, "line\nbreak\r\n\u{2028}", "\u{0}\u{1}\u{1f}\u{7f}",
         #"{"level":"critical"}"#, "🦉 é e\u{301}", "\",\"x\":\"",
         "\u{1b}[31mred", "",
-    ]) func `whatever is logged is one line of valid JSON that says it`(_ text: String) throws {
+    ]) func `every log entry is one line of valid JSON with its content`(_ text: String) throws {
         let lines = try logged { logger in
             logger.warning(
                 "\(text)",
@@ -46,7 +46,7 @@ import Testing
         #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
     }
 
-    @Test func `metadata of the call stands in for the logger's of the same name`() throws {
+    @Test func `metadata of the call overrides the logger's of the same name`() throws {
         let line = try #require(
             try logged { logger in
                 var logger = logger
@@ -59,7 +59,7 @@ import Testing
         #expect(line.contains(#""other":"kept""#))
     }
 
-    @Test func `below the level nothing is written`() throws {
+    @Test func `entries below the level are not written`() throws {
         let lines = try logged { logger in
             logger.debug("no")
             logger.info("yes")
@@ -74,7 +74,7 @@ import Testing
         (1_709_164_799.001, "2024-02-28T23:59:59.001Z"),
         (1_709_164_800, "2024-02-29T00:00:00.000Z"),
     ])
-    func `times are RFC 3339 with milliseconds`(_ time: TimeInterval, _ text: String) {
+    func `times are in RFC 3339 with milliseconds`(_ time: TimeInterval, _ text: String) {
         var bytes: [UInt8] = []
         Timestamp.append(Date(timeIntervalSince1970: time), to: &bytes)
         #expect(String(decoding: bytes, as: UTF8.self) == text)

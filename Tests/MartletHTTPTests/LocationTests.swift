@@ -36,7 +36,7 @@ import Testing
         ("POST", "/things", #"{"id":{"_id":"x"}}"#, "things"), ("PUT", "/things/x%20y", #"{"id":"b"}"#, "x%20y"),
         ("PATCH", "/things/x", "{}", "x"),
         ("POST", "/things", #"{"broken"#, "things"),
-    ]) func `Every 201 says where the new thing is`(
+    ]) func `Every 201 has a Location`(
         _ method: String, _ path: String, _ body: String, _ location: String
     ) async throws {
         let client = try await ServiceClient(Making()).asking(as: .service("gateway"))
@@ -45,18 +45,18 @@ import Testing
     }
 
     @Test(arguments: [("/named/absolute/x", "../../things/7"), ("/named/relative", "elsewhere/7")])
-    func `What an endpoint names is where the thing is`(_ path: String, _ location: String) async throws {
+    func `Location is where the new thing can be found`(_ path: String, _ location: String) async throws {
         let client = try await ServiceClient(Making()).asking(as: .service("gateway"))
         #expect(try await client.send("POST", path, "{}").header("location") == location)
     }
 
-    @Test func `No other answer gets one`() async throws {
+    @Test func `No other response gets a Location`() async throws {
         let client = try await ServiceClient(Making()).asking(as: .service("gateway"))
         #expect(try await client.get("/things").header("location") == nil)
     }
 }
 
-/// Answers 201 with what it was sent.
+/// A service that answers 201 with the body it was sent.
 private struct Making: ServiceDefinition {
     static let name = "making"
     static let defaultPort = 1

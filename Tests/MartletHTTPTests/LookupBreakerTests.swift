@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletHTTP
 
-/// Look-ups at a service that fails, or does not answer at all.
+/// Look-ups at a service that fails, or never answers.
 @Suite struct LookupBreakerTests {
     private enum Away: Error, Equatable { case first, second }
 
@@ -18,7 +18,7 @@ import Testing
 
     @Test
     func
-        `After a few failures in a row nobody is asked; when the pause is over one tries, and what becomes of it counts for all`()
+        `After a few failures in a row no one asks; after the pause one caller tries, and the result counts for all`()
         throws
     {
         let start = ContinuousClock.now
@@ -46,13 +46,13 @@ import Testing
     }
 
     private final class Refusals: Sendable {
-        /// How many did not even wait.
+        /// How many were refused without waiting.
         let count = Atomic(0)
     }
 
     @Test
     func
-        `Of a crowd at a service that never answers few ask, so many wait, and all go on when the first ones' time is up`()
+        `With an unresponsive service, few callers ask, a limited number wait, and all continue after the first timeout`()
         async throws
     {
         var limits = LookupLimits()
@@ -75,7 +75,7 @@ import Testing
                     }
                 }
             }
-            // The others were turned away while nothing was answered yet.
+            // The others were refused before anything was answered.
             try? await eventually("the others are turned away") {
                 refusals.count.load(ordering: .relaxed) >= 76 && hole.asked >= 4
             }
@@ -84,7 +84,7 @@ import Testing
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(failed == 100 && refusals.count.load(ordering: .relaxed) == 76)
-        // Between the first failure and the third two more may have had their turn.
+        // Between the first failure and the third, two more may have had their turn.
         let asked = hole.asked
         #expect((4...6).contains(asked), "\(asked)")
         for number in 100..<200 {

@@ -20,7 +20,7 @@ import Testing
 
     private static let patient = Duration.seconds(600)
 
-    @Test func `Room is given back when nobody holds it, and in part when it shrinks`() async throws {
+    @Test func `A permit is returned when it is released, and in part when it shrinks`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 100)
         do {
             let room = try await budget.reserve(80)
@@ -34,13 +34,13 @@ import Testing
         #expect(budget.heldInBytes == 0)
     }
 
-    @Test func `What is larger than the budget gets all of it`() async throws {
+    @Test func `A request larger than the budget gets all of it`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 100)
         let room = try await budget.reserve(1_000)
         #expect(room.sizeInBytes == 100 && budget.reserveNow(1) == nil)
     }
 
-    @Test func `Who finds no room gets it in the order of coming`() async throws {
+    @Test func `Waiting requests are served in the order of arrival`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 100, patience: Self.patient)
         var first: MemoryBudget.Room? = try await budget.reserve(100)
         let served = Served()
@@ -64,7 +64,7 @@ import Testing
         #expect(budget.heldInBytes == 0 && budget.waiting == 0)
     }
 
-    @Test func `Who waits too long, or behind too many, is told to come back`() async throws {
+    @Test func `A request that waits too long, or behind too many, is told to retry`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 10, patience: .milliseconds(20))
         let room = try await budget.reserve(10)
         let problem = await #expect(throws: HTTPProblem.self) { try await budget.reserve(1) }
@@ -76,7 +76,7 @@ import Testing
         withExtendedLifetime((room, other)) {}
     }
 
-    @Test func `Who is cancelled leaves the line, and who stood behind is served`() async throws {
+    @Test func `A cancelled request leaves the queue, and the next one is served`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 10, patience: Self.patient)
         let room = try await budget.reserve(5)
         let large = Task { _ = try await budget.reserve(10) }
@@ -122,7 +122,7 @@ import Testing
         return ServiceClient(client, principal: .service("tests"))
     }
 
-    @Test func `Large answers beyond the budget are 503, small ones and those to writes go on`() async throws {
+    @Test func `Large responses beyond the budget are 503, small ones and those to writes continue`() async throws {
         let budgets = MemoryBudgets(answersInBytes: 2 << 20, patience: .milliseconds(20))
         let client = try await client(budgets)
         let taken = try await client.get("/large")
@@ -143,7 +143,7 @@ import Testing
         #expect(budgets.answers.heldInBytes == 0)
     }
 
-    @Test func `An answer counts until its client has taken it`() async throws {
+    @Test func `A response counts until its client has read it`() async throws {
         let budgets = MemoryBudgets()
         let memory = RequestMemory(budgets: budgets)
         let body = RequestMemory.$current.withValue(memory) {
@@ -161,7 +161,7 @@ import Testing
         #expect(held.withLock { $0.allSatisfy { $0 == 300_000 } })
     }
 
-    @Test func `A body counts while its request is worked on, and is 503 where there is no room`() async throws {
+    @Test func `A body counts while its request is processed, and is 503 without room`() async throws {
         let budgets = MemoryBudgets(bodiesInBytes: 2 << 20, patience: .milliseconds(20))
         let client = try await client(budgets)
         let large = String(repeating: "x", count: 1 << 20)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import MartletHTTP
 
-/// The metrics that the sources make, the help that `/metrics` has for them, and what docs/OPERATIONS.md says.
+/// Compares the metrics in the sources, their help on `/metrics`, and docs/OPERATIONS.md.
 @Suite struct MetricNameTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// As `/metrics` names them.
+    /// The metrics' names on `/metrics`.
     private static func made() throws -> Set<String> {
         let registry = MetricsRegistry()
         for match in try SourceSearch().matches(of: #"\b\w+\(\s*label: "[^"]+(?=")"#, in: ["Sources"]) {
@@ -28,7 +28,7 @@ import Testing
         return Set(registry.text().matches(of: /(?m)^# TYPE (\S+)/).map { String($0.1) })
     }
 
-    @Test func `every metric has help, and there is none for others`() throws {
+    @Test func `every metric has a help text, and every help text a metric`() throws {
         let made = try Self.made()
         #expect(made.count > 25)
         #expect(made.symmetricDifference(MetricHelp.sentences.keys).sorted() == [])
@@ -45,7 +45,7 @@ import Testing
         }.map { String($0.1) }
         let table = Set(rows.filter { name in ["martlet_", "postgres_", "process_"].contains { name.hasPrefix($0) } })
         #expect(known.subtracting(table).sorted() == [], "not in the table")
-        // Anywhere in the text, with labels or without.
+        // Anywhere in the text, with or without labels.
         let named = page.matches(
             of: /\b(?:martlet|postgres|process)_[a-z_]+(?:_total|_seconds|_bytes|_fds|_waiting|_stuck)\b/
         ).map { String($0.0) }
@@ -53,11 +53,11 @@ import Testing
         #expect(Set(named).union(table).subtracting(known).sorted() == [], "in the document only")
     }
 
-    @Test(.enabled(if: Promtool.path != nil)) func `promtool finds nothing wrong with any metric that there is`()
+    @Test(.enabled(if: Promtool.path != nil)) func `promtool accepts every metric`()
         async throws
     {
         let registry = MetricsRegistry()
-        // The registry has its own by itself.
+        // The registry adds its own metrics.
         for name in try Self.made() where name != "martlet_metrics_refused_total" {
             if name.hasSuffix("_total") {
                 registry.makeCounter(label: name, dimensions: [("status", "2xx")]).increment(by: 1)
@@ -92,7 +92,7 @@ enum Promtool {
         return places.first { FileManager.default.isExecutableFile(atPath: $0) }
     }()
 
-    /// What `promtool check metrics` says; empty where all is well.
+    /// The output of `promtool check metrics`; empty if everything is in order.
     static func complaints(about text: String) throws -> String {
         let (process, input, output) = (Process(), Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: path ?? "")

@@ -26,7 +26,7 @@ import Testing
             ])
     }
 
-    @Test func `a timer is a histogram in seconds whose buckets add up`() throws {
+    @Test func `a timer is a histogram in seconds whose buckets are cumulative`() throws {
         let registry = MetricsRegistry()
         let timer = registry.makeTimer(label: "t", dimensions: [("x", "y")])
         for duration in [1_000, 3_000_000, 3_000_000, 3_600_000_000_000] as [Int64] {
@@ -55,13 +55,13 @@ import Testing
         #expect(lines[1] == #"c_total{l="\#(escaped)"} 1"#)
     }
 
-    @Test func `one name and labels are one series`() {
+    @Test func `the same name and labels are one series`() {
         let registry = MetricsRegistry()
         for _ in 0..<10 { registry.makeCounter(label: "c", dimensions: [("a", "b")]).increment(by: 1) }
         #expect(registry.text().contains(#"c_total{a="b"} 10"#))
     }
 
-    @Test func `beyond the limit series are counted, not kept`() {
+    @Test func `beyond the limit, series are counted but not kept`() {
         let registry = MetricsRegistry()
         for number in 0..<(MetricsRegistry.maximumSeries + 7) {
             registry.makeCounter(label: "c", dimensions: [("number", "\(number)")]).increment(by: 1)

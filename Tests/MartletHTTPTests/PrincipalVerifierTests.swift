@@ -9,7 +9,7 @@ import Testing
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private let verifier = PrincipalVerifier(signer: ServiceClient.signer)
 
-    @Test func `a header that was good is remembered no longer than it is good`() throws {
+    @Test func `a valid header is cached no longer than it is valid`() throws {
         let header = try ServiceClient.signer.header(for: .service("gateway"), at: Self.now)
         #expect(verifier.principal(from: header, at: Self.now) == .service("gateway"))
         #expect(verifier.principal(from: header, at: Self.now + 89) == .service("gateway"))
@@ -17,7 +17,7 @@ import Testing
         #expect(verifier.principal(from: header, at: Self.now + 1_000) == nil)
     }
 
-    @Test func `a header that was bad is not remembered as good`() throws {
+    @Test func `an invalid header is not cached as valid`() throws {
         let header = try ServiceClient.signer.header(for: .service("gateway"), at: Self.now)
         #expect(verifier.principal(from: header, at: Self.now - 91) == nil)
         #expect(verifier.principal(from: header, at: Self.now) == .service("gateway"))
@@ -28,7 +28,7 @@ import Testing
         #expect(verifier.principal(from: other, at: Self.now) == nil)
     }
 
-    @Test func `more headers than are remembered are verified all the same`() throws {
+    @Test func `headers beyond the cache's limit are still verified`() throws {
         for number in 0..<5_000 {
             let header = try ServiceClient.signer.header(for: .service("\(number)"), at: Self.now)
             #expect(verifier.principal(from: header, at: Self.now) == .service("\(number)"))

@@ -12,7 +12,7 @@ import Testing
         return principal
     }
 
-    @Test func `Storage is asked once for each user, and not for nobody`() async throws {
+    @Test func `Storage is asked once per user, and not without a user`() async throws {
         let asked = Mutex<[UserDataRequest]>([])
         let names = RoleNames { user in
             asked.withLock { $0.append(user) }
@@ -27,7 +27,7 @@ import Testing
 
     private struct Away: Error {}
 
-    @Test func `What could not be asked for is not remembered as none`() async throws {
+    @Test func `A failed look-up is not cached as no roles`() async throws {
         let isAway = Mutex(true)
         let names = RoleNames { _ in
             if isAway.withLock({ $0 }) { throw Away() }
@@ -40,7 +40,7 @@ import Testing
         #expect(try await names.roles(of: principal("u")) == ["editors"])
     }
 
-    @Test func `Large values push each other out, and one that is renewed counts once`() async throws {
+    @Test func `Large values evict each other, and a renewed value counts once`() async throws {
         let asked = Mutex(0)
         let size = Mutex(UserProfiles.maximumValueInBytes)
         let profiles = UserProfiles(size: { _ in size.withLock { $0 } }) { _ in
@@ -52,10 +52,10 @@ import Testing
             for number in 0..<count { _ = try await profiles.value(of: principal("u\(number)")) }
         }
         #expect(asked.withLock { $0 } == count)
-        // The next does not fit: all are forgotten.
+        // The next does not fit, so all are evicted.
         for user in ["w", "u0"] { _ = try await profiles.value(of: principal(user)) }
         #expect(asked.withLock { $0 } == count + 2)
-        // One that is larger still pushes nobody out, and is not remembered.
+        // An even larger one evicts nothing, and is not cached.
         size.withLock { $0 += 1 }
         for user in ["x", "x"] { _ = try await profiles.value(of: principal(user)) }
         _ = try await profiles.value(of: principal("w"))

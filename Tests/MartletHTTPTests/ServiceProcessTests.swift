@@ -20,7 +20,8 @@ import Testing
         ("cancelled", .unavailable), ("unavailable", .unavailable), ("timeout", .unavailable),
         ("fault", .internalError), ("unknown", .internalError),
         ("servererror", .internalError), ("absent", .notFound),
-    ]) func `every error becomes a problem answer of a registered code`(_ path: String, _ code: ErrorCode) async throws
+    ]) func `every error becomes a problem response with a registered code`(_ path: String, _ code: ErrorCode)
+        async throws
     {
         let answer = try await client().get("/fail/\(path)")
         #expect(answer.isProblem(code), "\(answer)")
@@ -28,21 +29,21 @@ import Testing
         #expect((answer.header("retry-after") != nil) == (code == .unavailable))
     }
 
-    @Test func `a problem carries detail, field and headers, and keeps its cause to itself`() async throws {
+    @Test func `a problem has detail, field and headers, and hides its cause`() async throws {
         let answer = try await client().get("/fail/problem")
         #expect(answer.isProblem(.conflict, field: "name"))
         #expect(answer["detail"] == #""a/b \"c\"""#)
         #expect(answer.header("allow") == "GET")
     }
 
-    @Test func `a method that is not there is told apart from an address`() async throws {
+    @Test func `an unknown method is distinguished from an unknown path`() async throws {
         let answer = try await client().post("/whoami")
         #expect(answer.isProblem(.methodNotAllowed), "\(answer)")
         #expect(answer.header("allow") == "GET, HEAD")
         #expect(try await client().post("/nowhere").isProblem(.notFound))
     }
 
-    @Test(arguments: [nil, "", "x", "x.y", "a.b.c"]) func `without the gateway's header nothing answers`(
+    @Test(arguments: [nil, "", "x", "x.y", "a.b.c"]) func `without the gateway's header every request is refused`(
         _ header: String?
     ) async throws {
         let router = ServiceProcess.makeRouter(Failing(), signer: ServiceClient.signer)
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a stale header, and one under another secret, are refused`() async throws {
+    @Test func `a stale header, and one signed with another secret, are refused`() async throws {
         let router = ServiceProcess.makeRouter(Failing(), signer: ServiceClient.signer)
         let stale = try ServiceClient.signer.header(for: .service("x"), at: Date(timeIntervalSinceNow: -100))
         let other = try PrincipalSigner(internalSecret: Secret("another")).header(for: .service("x"), at: Date())
@@ -68,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `the endpoint knows who is asking`() async throws {
+    @Test func `the endpoint gets the principal`() async throws {
         #expect(try await client().get("/whoami").text == "gateway")
     }
 
@@ -85,7 +86,7 @@ import Testing
             (#"{"name":"x","inner":{"n":"1"}}"#, .invalidBody, "inner.n"),
             ("", .invalidJSON, nil), ("{", .invalidJSON, nil),
             (#"{"name":"\#(String(repeating: "x", count: 64 << 10))"}"#, .payloadTooLarge, nil),
-        ] as [(String, ErrorCode, String?)]) func `a management body that does not fit is refused with the field named`(
+        ] as [(String, ErrorCode, String?)]) func `an invalid management body is refused by field`(
             _ body: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {
@@ -93,7 +94,7 @@ import Testing
         #expect(answer.isProblem(code, field: field), "\(answer)")
     }
 
-    @Test func `the internal port answers liveness, readiness and metrics`() async throws {
+    @Test func `the internal port serves liveness, readiness and metrics`() async throws {
         let registry = MetricsRegistry()
         registry.makeCounter(label: "seen", dimensions: []).increment(by: 3)
         let server = InternalServer.make(host: "127.0.0.1", port: 0, metrics: registry, logger: .silent) { false }
@@ -111,7 +112,7 @@ import Testing
     }
 }
 
-/// A service that answers with every kind of failure there is.
+/// A service that fails in every possible way.
 private struct Failing: ServiceDefinition {
     static let name = "failing"
     static let defaultPort = 1

@@ -5,7 +5,7 @@ import Testing
 @testable import MartletHTTP
 
 @Suite struct SettingsTests {
-    @Test func `flags come before the environment, the environment before the file`() async throws {
+    @Test func `flags override the environment, and the environment overrides the file`() async throws {
         let file = try temporaryFile(
             #"{"a":{"one":"file","two":"file","three":"file"},"http":{"port":81},"ratio":0.5}"#)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -23,21 +23,21 @@ import Testing
         #expect(try settings.double("ratio", default: 1, in: 0...1) == 0.5)
     }
 
-    @Test func `a variable without our prefix, and an empty one, count for nothing`() async throws {
+    @Test func `a variable without the prefix, and an empty one, are ignored`() async throws {
         let settings = try await settings(["HTTP_PORT": "1", "MARTLET_HTTP_HOST": ""])
         #expect(try settings.integer("http.port", default: 80, in: 1...100) == 80)
         #expect(settings.string("http.host", default: "h") == "h")
         #expect(throws: SettingsError.self) { try settings.requiredString("http.host") }
     }
 
-    @Test func `a list is separated by commas, blanks dropped`() async throws {
+    @Test func `a list is separated by commas, and blanks are dropped`() async throws {
         let settings = try await settings(["MARTLET_L": " a, b ,,c "])
         #expect(settings.list("l") == ["a", "b", "c"])
         #expect(settings.list("m", default: ["x"]) == ["x"])
     }
 
     @Test(arguments: ["81x", "1.5", "-1", "101", "99999999999999999999", "0x10", " 5", "sekrit"])
-    func `a number that is none or out of range is refused; the error names the key and not the value`(_ value: String)
+    func `an invalid or out-of-range number is refused, and the error names the key but not the value`(_ value: String)
         async throws
     {
         let settings = try await settings(["MARTLET_HTTP_PORT": value])
@@ -53,7 +53,7 @@ import Testing
         #expect(error?.key == "ratio")
     }
 
-    @Test func `a secret that is missing or short is refused without being shown`() async throws {
+    @Test func `a missing or short secret is refused without being shown`() async throws {
         let settings = try await settings(["MARTLET_INTERNAL_SECRET": "hunter2"])
         #expect(try settings.requiredSecret("internal.secret").withValue { $0 } == "hunter2")
         let short = #expect(throws: SettingsError.self) {
@@ -74,7 +74,7 @@ import Testing
         #expect(error?.key == "config.file")
     }
 
-    @Test func `so does a file that is not there`() async throws {
+    @Test func `so does a missing file`() async throws {
         let error = await #expect(throws: SettingsError.self) {
             try await settings(["MARTLET_CONFIG_FILE": "/nowhere/x.json"])
         }
@@ -92,7 +92,7 @@ import Testing
             (["config"], ["MARTLET_HOSTNAME": "x"], "MARTLET_HOSTNAME is not a setting of Martlet."),
             (["config"], ["MARTLET_WHATEVER_ELSE": "secret"], "MARTLET_WHATEVER_ELSE is not a setting of Martlet."),
         ] as [([String], [String: String], String)])
-    func `a flag or variable that nobody knows stops the process, and the nearest one is named`(
+    func `an unknown flag or variable stops the process, and the nearest known one is named`(
         _ arguments: [String], _ environment: [String: String], _ sentence: String
     ) {
         let error = #expect(throws: UnknownSetting.self) {
@@ -101,7 +101,7 @@ import Testing
         #expect(error.map { $0.description == sentence } == true, "\(error?.description ?? "")")
     }
 
-    @Test func `so does a member of the file; settings of other processes and variables of tools are let be`() throws {
+    @Test func `so does a member of the file, except settings of other processes and variables of tools`() throws {
         let file = try temporaryFile(#"{"http":{"port":80},"limit":{"key":{"rates":1}}}"#)
         defer { try? FileManager.default.removeItem(at: file) }
         let error = #expect(throws: UnknownSetting.self) {

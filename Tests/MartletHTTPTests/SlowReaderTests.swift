@@ -13,7 +13,7 @@ import Testing
 
 @testable import MartletHTTP
 
-/// Clients that ask for much and read nothing, over real sockets.
+/// Clients that request large responses and read nothing, over real sockets.
 @Suite(.serialized) struct SlowReaderTests {
     private static let answerSize = 10 << 20
 
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `200 clients that read nothing take no more than the budget of answers, and others are served`()
+    @Test func `200 clients that read nothing take no more than the response budget, and others are served`()
         async throws
     {
         let budgets = MemoryBudgets(answersInBytes: 64 << 20, patience: .milliseconds(50))
@@ -48,15 +48,15 @@ import Testing
             let before = residentBytes()
             var sockets = try (0..<200).map { _ in try Silent(port: port) }
             for socket in sockets { try socket.ask("/large", "\(HeaderName.principal): \(headers()[name] ?? "")") }
-            // Each has an answer waiting, of which it has read nothing.
+            // A response is waiting for each, and none of it has been read.
             var statuses: [Int] = []
             for socket in sockets { statuses.append(try await eventually("an answer waits") { socket.status }) }
             let admitted = statuses.filter { $0 == 200 }.count
-            // The kernel takes some megabytes of each, whose room goes to others: to more of them the longer it takes.
+            // The kernel buffers some megabytes of each, which frees room for others: the longer it takes, the more.
             #expect(((64 << 20) / Self.answerSize..<200).contains(admitted))
             #expect(statuses.filter { $0 == 503 }.count == 200 - admitted)
             #expect(budgets.answers.heldInBytes <= 64 << 20)
-            // Without a limit it would be 2 GB; other tests are in this process too.
+            // Without a limit it would be 2 GB; other tests run in this process, too.
             #expect(residentBytes() - before < 1 << 30)
 
             #expect(try await client.execute(uri: "/small", method: .get, headers: headers()).status == .ok)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// A connection whose answer is looked at and never taken.
+    /// A connection whose response is inspected but never read.
     private final class Silent: Sendable {
         private let descriptor: Int32
 
@@ -97,7 +97,8 @@ import Testing
             try #require(send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
         }
 
-        /// Of the answer that waits; nil: none has come yet. Does not block, as the server may need this thread.
+        /// The status of the waiting response, if there is one. Does not block, because the server may need this
+        /// thread.
         var status: Int? {
             var start = [UInt8](repeating: 0, count: 12)
             guard recv(descriptor, &start, 12, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 12 else { return nil }

@@ -20,7 +20,7 @@ import Testing
             Self.body, id: "msg_1", to: url, signedBy: Self.secrets, at: time, within: timeout, upTo: 1_000)
     }
 
-    @Test func `What is sent is JSON, signed by each secret as Standard Webhooks has it`() async throws {
+    @Test func `The message is JSON, signed with each secret as in Standard Webhooks`() async throws {
         let receiver = try await HookReceiver { _ in (202, "taken") }
         let outcome = try await send(to: receiver.url)
         #expect(
@@ -44,7 +44,7 @@ import Testing
             (429, "-1", "429", nil),
             (500, "oh", "500", nil),
         ] as [(Int, String, String?, Int?)])
-    func `An answer's status says whether it was accepted, and 429 when to come again; a redirect is not followed`(
+    func `The status says whether the message was accepted, and 429 when to retry; redirects are not followed`(
         _ status: Int, _ body: String, _ failure: String?, _ pause: Int?
     ) async throws {
         let receiver = try await HookReceiver { _ in (status, body) }
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test
-    func `An answer that is too large or does not come is none, and neither is a connection that does not come about`()
+    func `A response that is too large or missing counts as none, and so does a failed connection`()
         async throws
     {
         let large = try await HookReceiver { _ in (200, String(repeating: "x", count: 1_001)) }
@@ -77,7 +77,7 @@ import Testing
 
     @Test
     func
-        `Only the public internet is spoken to unless private addresses are allowed, whatever a name is said to stand for`()
+        `Only the public internet is contacted unless private addresses are allowed, whatever a name resolves to`()
         async throws
     {
         let receiver = try await HookReceiver()
@@ -85,7 +85,7 @@ import Testing
         let cases: [(WebhookSender, OutgoingFailure)] = [
             (WebhookSender(arePrivateAddressesAllowed: false), .invalidURL),
             (WebhookSender(arePrivateAddressesAllowed: false, isPlainHTTPAllowed: true), .privateAddress),
-            // The address of the connection itself is looked at.
+            // The address of the connection itself is checked.
             (
                 WebhookSender(arePrivateAddressesAllowed: false, isPlainHTTPAllowed: true, lookUp: elsewhere),
                 .privateAddress
@@ -111,7 +111,7 @@ import Testing
         ("https://a.example/#b", false, false),
         ("ftp://a.example/", false, false), ("https:///", false, false), ("/a", false, false), ("", false, false),
         ("https://a.example/" + String(repeating: "x", count: 2_048), false, false),
-    ]) func `An address that could not be spoken to is a problem of its field`(
+    ]) func `An unusable address is a problem of its field`(
         _ url: String, _ isAllowed: Bool, _ isAllowedInside: Bool
     ) async throws {
         let lookUp: @Sendable (String) async -> [[UInt8]] = {

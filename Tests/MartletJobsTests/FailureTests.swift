@@ -10,7 +10,7 @@ import Testing
 @Suite struct FailureTests {
     struct Mishap: Error {}
 
-    @Test func `a job is tried again until it goes well`() async throws {
+    @Test func `a job is retried until it succeeds`() async throws {
         try await TestQueue.with { test async throws in
             let handler = Simple { _, job in
                 guard job.attempt == 3 else { throw Mishap() }
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `after the last attempt it has failed, without telling the cause`() async throws {
+    @Test func `after the last attempt the job has failed, and the cause is hidden`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             try await test.withWorkers([Simple { _, _ in throw Mishap() }]) { _ async throws in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a final failure is not tried again, and its words reach the owner`() async throws {
+    @Test func `a permanent failure is not retried, and its message reaches the owner`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             try await test.withWorkers([Simple { _, _ in throw JobFailure(code: "bad-file", detail: "Line 3.") }]) {
@@ -54,7 +54,7 @@ import Testing
                 == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
     }
 
-    @Test func `a postponed job runs later, and that is no attempt`() async throws {
+    @Test func `a postponed job runs later, and this does not count as an attempt`() async throws {
         try await TestQueue.with { test async throws in
             let runs = Mutex(0)
             let handler = Simple { _, _ in
@@ -94,9 +94,9 @@ import Testing
         }
     }
 
-    // A worker that dies leaves its lease behind: nobody renews it.
+    // A dead worker leaves its lease behind, and no one renews it.
 
-    @Test func `the job of a worker that died is taken over when its lease ends, not before`() async throws {
+    @Test func `the job of a dead worker is taken over when its lease expires, not before`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let dead = try #require(
@@ -107,7 +107,7 @@ import Testing
                 #expect(ContinuousClock.now - start >= .milliseconds(500))
                 #expect(job.state == .done && job.attempt == 2)
             }
-            // It was not dead, only slow: what it writes now changes nothing.
+            // It was not dead, only slow: its late writes change nothing.
             try await test.queue.end(dead, state: "failed")
             try await test.queue.release(dead)
             #expect(try await test.queue.report(JobProgress(done: 99), dead) == nil)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a job that takes its worker down each time fails after its attempts, and others run meanwhile`()
+    @Test func `a job that crashes its worker fails after its attempts, and others run meanwhile`()
         async throws
     {
         try await TestQueue.with { test async throws in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a long job keeps its lease`() async throws {
+    @Test func `a long job renews its lease`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let handler = Simple { _, _ in
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a worker whose lease was taken stops its work`() async throws {
+    @Test func `a worker that has lost its lease stops its work`() async throws {
         try await TestQueue.with { test async throws in
             let wasStopped = Mutex(false)
             let handler = Simple { _, job in
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `work that ends in the transaction of its job takes place once, also when the lease is gone`()
+    @Test func `work that commits with its job takes place once, even after the lease is lost`()
         async throws
     {
         try await TestQueue.with { test async throws in
@@ -198,7 +198,7 @@ import Testing
 }
 
 @Suite struct CancellationTests {
-    @Test func `a waiting job is cancelled at once, a finished one stays as it is`() async throws {
+    @Test func `a waiting job is cancelled at once, and a finished one does not change`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self, JobOptions(scope: "a"))
             #expect(try await test.queue.cancel(id, scope: "b") == nil)
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `cancellation reaches a running job in another copy, with or without a notification`(_ notifies: Bool)
+    func `cancellation reaches a job running on another instance, with or without a notification`(_ notifies: Bool)
         async throws
     {
         try await TestQueue.with { test async throws in
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `a handler that only reports its progress notices, too`() async throws {
+    @Test func `a handler that only reports progress is cancelled, too`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let claim = try #require(
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test func `at shutdown the job goes to another copy at once, and the attempt does not count`() async throws {
+    @Test func `at shutdown the job moves to another instance at once, and the attempt does not count`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let runs = Mutex(0)
@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    @Test func `at shutdown a job that is about to end may end`() async throws {
+    @Test func `at shutdown a job that is about to finish may do so`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let (starts, start) = AsyncStream.makeStream(of: Void.self)

@@ -6,7 +6,7 @@ import Testing
 @testable import MartletJobs
 
 @Suite struct JobTests {
-    @Test func `a job runs once, and its result and progress are kept`() async throws {
+    @Test func `a job runs once, and its result and progress are stored`() async throws {
         try await TestQueue.with { test async throws in
             let handler = Simple { parameters, job in
                 try await job.report(JobProgress(done: 3, total: 7, message: "half way"), isImportant: true)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `a job of a transaction that is rolled back does not exist`() async throws {
+    @Test func `a job in a transaction that is rolled back does not exist`() async throws {
         try await TestQueue.with { test async throws in
             struct Stop: Error {}
             await #expect(throws: Stop.self) {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `of many workers never two run one job, and each job runs once`() async throws {
+    @Test func `many workers run each job once`() async throws {
         try await TestQueue.with { test async throws in
             let tally = Tally()
             let handler = Simple { parameters, job in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a worker runs no more at once than it is told to`() async throws {
+    @Test func `a worker runs no more jobs at once than allowed`() async throws {
         try await TestQueue.with { test async throws in
             let tally = Tally()
             let handler = Simple { _, job in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `of a lane one job runs at a time, whoever runs it`() async throws {
+    @Test func `a lane runs one job at a time, on any worker`() async throws {
         try await TestQueue.with { test async throws in
             let tally = Tally()
             let handler = Simple { _, job in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a second job with the same key is not stored while the first is not finished`() async throws {
+    @Test func `a second job with the same key is not stored until the first is finished`() async throws {
         try await TestQueue.with { test async throws in
             let options = JobOptions(uniqueKey: "k")
             let id = try await test.enqueue(Simple.self, options)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `priority comes before age, and delayed jobs wait`() async throws {
+    @Test func `priority takes precedence over age, and delayed jobs wait`() async throws {
         try await TestQueue.with { test async throws in
             let first = try await test.enqueue(Simple.self)
             let urgent = try await test.enqueue(Simple.self, JobOptions(priority: 1))
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `jobs are listed newest first, page by page, within a scope`() async throws {
+    @Test func `jobs of a scope are listed newest first, page by page`() async throws {
         try await TestQueue.with { test async throws in
             var ids: [UUID] = []
             for _ in 0..<5 {
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `finished jobs are pruned after their time, others are not`() async throws {
+    @Test func `finished jobs are pruned after their retention, others are not`() async throws {
         try await TestQueue.with { test async throws in
             let old = try await test.enqueue(Simple.self)
             _ = try await test.queue.cancel(old, scope: "")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MartletJobs
 
-/// A queue on a database of its own, under the role of a service.
+/// A queue on a database of its own, with the role of a service.
 struct TestQueue: Sendable {
     let queue: JobQueue
     let postgres: PostgresClient
@@ -22,7 +22,7 @@ struct TestQueue: Sendable {
         }
     }
 
-    /// Runs workers with these handlers until `body` is done.
+    /// Runs workers with these handlers until `body` returns.
     func withWorkers(
         _ handlers: [any JobHandler], count: Int = 1, lease: Duration = .seconds(3), concurrency: Int = 4,
         _ body: ([ServiceGroup]) async throws -> Void
@@ -62,7 +62,7 @@ struct TestQueue: Sendable {
     }
 }
 
-/// A handler made of a closure; three attempts, soon after one another.
+/// A handler that calls a closure; three attempts with short pauses.
 struct Simple: JobHandler {
     static let kind = "test.simple"
     static let retries = JobRetries(maximumAttempts: 3, firstDelay: .milliseconds(20))
@@ -85,7 +85,7 @@ struct Impatient: JobHandler {
     }
 }
 
-/// Counts what runs, and how much at once.
+/// Counts running work, and the maximum at once.
 final class Tally: Sendable {
     private let state = Mutex<(running: [String: Int], most: [String: Int], runs: [UUID: Int])>(([:], [:], [:]))
 
@@ -101,7 +101,7 @@ final class Tally: Sendable {
         state.withLock { $0.running[group, default: 0] -= 1 }
     }
 
-    /// The most at once, by group.
+    /// The maximum at once, by group.
     var most: [String: Int] { state.withLock { $0.most } }
     var runs: [UUID: Int] { state.withLock { $0.runs } }
 }

@@ -25,7 +25,7 @@ struct CatalogueTests {
     }
 
     @Test(
-        "are read for what breaks clients, and for what only looks wrong",
+        "are checked for what breaks clients, and for what only looks wrong",
         arguments: [
             (
                 key("a", ("en", unit("%@ has %lld")), ("de", unit("%lld von %@"))),
@@ -87,7 +87,7 @@ struct CatalogueTests {
         #expect(found.sorted() == expected.sorted())
     }
 
-    @Test("tell at most 1,000 findings, and how many more there are")
+    @Test("report at most 1,000 findings, and the number of the others")
     func manyFindings() throws {
         let strings = (0..<1_200).map { Self.key("k\($0)", ("en", Self.unit("%@")), ("de", Self.unit("%lld"))) }.joined(
             separator: ",")
@@ -96,7 +96,7 @@ struct CatalogueTests {
         #expect(findings.last?.message == "There are 200 more.")
     }
 
-    @Test("give what a language lacks from its parents, its fallback and the source language, in this order")
+    @Test("fill missing texts from the parents, the fallback and the source language, in this order")
     func fallback() throws {
         let languages =
             #"{"de-AT":{"published":true},"de":{"published":true,"fallback":"nl"},"nl":{"published":false},"zh-Hant":{"published":true}}"#
@@ -123,7 +123,7 @@ struct CatalogueTests {
         #expect(catalogue.pseudoTable()?["strings"]?["a"] == .string("[éñ å one]"))
     }
 
-    @Test("count what a language lacks and what is to be reviewed")
+    @Test("count missing texts and those to be reviewed")
     func coverage() throws {
         let catalogue = try Self.catalogue(
             [
@@ -135,7 +135,7 @@ struct CatalogueTests {
         #expect(catalogue.coverage.first { $0.language.text == "en" }?.missing == 0)
     }
 
-    @Test("take in a file: what is new, what is the same, and what goes when the file replaces")
+    @Test("import a file: what is new, what is the same, and what is removed if the file replaces")
     func merge() throws {
         var catalogue = try Self.catalogue(
             [

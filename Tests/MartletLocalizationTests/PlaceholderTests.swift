@@ -28,7 +28,7 @@ struct PlaceholderTests {
     }
 
     @Test(
-        "become another platform's only where they say the same there",
+        "are converted to another platform only where the meaning is the same",
         arguments: [
             (PlaceholderStyle.android, "Hello %@", "Hello %s"), (.android, "%@ has %lld", "%1$s has %2$d"),
             (.android, "%2$@ %1$ld", "%2$s %1$d"),
@@ -42,7 +42,7 @@ struct PlaceholderTests {
     }
 
     @Test(
-        "come back from another platform",
+        "are converted back from another platform",
         arguments: [
             (PlaceholderStyle.android, "Hello %s", "Hello %@"), (.android, "%1$s has %2$d", "%1$@ has %2$lld"),
             (.android, "%,d", nil), (.android, "%5s", nil),
@@ -54,7 +54,7 @@ struct PlaceholderTests {
     }
 
     @Test(
-        "stay untouched in the pseudo-locale, as do tags and names in braces",
+        "stay unchanged in the pseudo-locale, as do tags and names in braces",
         arguments: [
             ("Hello, %@!", "[Ĥéļļö, %@! one]"),
             ("%lld {items} in <b>cart</b>", "[%lld {items} îñ <b>çåŕţ</b> one two]"), ("", ""), ("OK", "[ÖĶ one]"),

@@ -38,7 +38,7 @@ struct PluralRulesTests {
         #expect(samples > 1_000)
     }
 
-    /// The numbers behind @integer and @decimal; of a range both ends and, where there are few, what is between.
+    /// The numbers after @integer and @decimal; for a range both ends, and the numbers in between if there are few.
     private static func numbers(in rule: String) -> [String] {
         rule.split(separator: "@").dropFirst().flatMap { group in
             group.drop { $0 != " " }.split(separator: ",").flatMap { sample -> [String] in
@@ -52,7 +52,7 @@ struct PluralRulesTests {
     }
 
     @Test(
-        "numbers are told apart as they are shown",
+        "numbers are distinguished by the way they are shown",
         arguments: [
             ("en", "1", PluralCategory.one), ("en", "1.0", .other), ("pl", "2", .few), ("pl", "5", .many),
             ("pl", "22", .few), ("pl", "1.5", .other),
@@ -66,14 +66,14 @@ struct PluralRulesTests {
     }
 
     @Test(
-        "what is no number has no form",
+        "a text that is not a number has no form",
         arguments: ["", "x", "1.", ".5", "1e5", "1 ", "١", "1.2.3", "c6", "1234567890123456789", "1c99", "--1"])
     func noNumber(text: String) {
         #expect(PluralOperands(text) == nil)
     }
 
     @Test(
-        "tags are written one way, and shortened without changing the script",
+        "tags have one spelling, and are shortened without changing the script",
         arguments: [
             ("de-at", "de-AT", ["de"]), ("ZH-hant-tw", "zh-Hant-TW", ["zh-Hant"]), ("zh-Hant", "zh-Hant", []),
             ("es-419", "es-419", ["es"]), ("x", nil, []),

@@ -2,7 +2,7 @@ import MartletLogic
 import Testing
 
 @Suite struct CanonicalTextTests {
-    /// RFC 8785, appendix B: IEEE 754 bits and the text they have.
+    /// RFC 8785, appendix B: IEEE 754 bits and their text.
     @Test(
         "Numbers are written as in the RFC's table",
         arguments: [
@@ -24,7 +24,7 @@ import Testing
         #expect(CanonicalText.number(Double(bitPattern: bits)) == text)
     }
 
-    @Test("A number reads back as itself, whatever its bits")
+    @Test("Every number survives a round trip, whatever its bits")
     func roundTrip() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "Values are coerced as JavaScript coerces them",
+        "Values are coerced as in JavaScript",
         arguments: [
             Case(rule: #"{"==":[null,0]}"#, result: "false"),
             Case(rule: #"{"==":["",0]}"#, result: "true"),
@@ -66,7 +66,7 @@ import Testing
         #expect(try JSONLogic(LogicValue(json: test.rule)).evaluate(LogicValue(json: test.data)).json == test.result)
     }
 
-    @Test("An unknown operation is named with its place, before anything is evaluated")
+    @Test("An unknown operation is reported with its place, before anything is evaluated")
     func unknownOperation() throws {
         let rule = try LogicValue(json: #"{"if":[true,1,{"no/pe":[{"var":"a"}]}]}"#)
         #expect(throws: LogicError.unknownOperation(name: "no/pe", path: "/if/2/no~1pe")) { try JSONLogic(rule) }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("A rule that is too deep is not compiled")
+    @Test("A rule that is nested too deeply is not compiled")
     func depth() throws {
         var rule: LogicValue = true
         for _ in 0..<70 { rule = ["!": [rule]] }
@@ -100,7 +100,7 @@ import Testing
     @Test(
         "A rule that would grow without end is stopped",
         arguments: [
-            // A text doubled 60 times, a list doubled 60 times, a list in itself 60 times, and loops in loops.
+            // A text doubled 60 times, a list doubled 60 times, a list nested in itself 60 times, and nested loops.
             #"{"reduce":[{"var":""},{"cat":[{"var":"accumulator"},{"var":"accumulator"}]},"xxxxxxxx"]}"#,
             #"{"reduce":[{"var":""},{"merge":[{"var":"accumulator"},{"var":"accumulator"}]},[1]]}"#,
             #"{"reduce":[{"var":""},[{"var":"accumulator"},{"var":"accumulator"}],1]}"#,

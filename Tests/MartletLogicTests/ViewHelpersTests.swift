@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ViewHelpersTests {
     @Test(
-        "Dates, numbers and templates are shown in the user's language, and other values as they are",
+        "Dates, numbers and templates are shown in the user's language, and other values unchanged",
         arguments: [
             (#"{"format_date":[{"var":"start"},"EEEE d MMMM HH:mm"]}"#, "Sonntag 22 November 10:30"),
             (#"{"format_date":[{"var":"start"},"yyyy-MM-dd HH:mm","UTC"]}"#, "2026-11-22 09:30"),

@@ -13,7 +13,7 @@ struct EnhancedStatusTests {
         ("550 5.1.7 your address", false), ("550 No such user", false), ("550", false), ("", false), ("550 5.1", false),
         ("550 5..1 x", false), ("550 5.1.1.1 x", false),
     ])
-    func `Only what says nothing but that there is no such mailbox means that`(line: String, meansNoMailbox: Bool) {
+    func `Only a status that clearly means an unknown mailbox counts as one`(line: String, meansNoMailbox: Bool) {
         #expect((EnhancedStatus(Array(line.utf8))?.meansNoMailbox == true) == meansNoMailbox)
     }
 }

@@ -17,7 +17,7 @@ import Testing
         String(decoding: message.bytes(), as: UTF8.self).components(separatedBy: "\r\n")
     }
 
-    @Test func `A plain message has the headers that one must have, and its text`() throws {
+    @Test func `A plain message has the required headers and its text`() throws {
         var message = try message()
         message.id = "7"
         #expect(
@@ -41,7 +41,7 @@ import Testing
         #expect(!lines(message).contains { $0.contains("bounces@") })
     }
 
-    @Test func `Text and HTML are two forms of one message`() throws {
+    @Test func `Text and HTML are alternatives in one message`() throws {
         let lines = lines(try message(text: "plain", html: "<p>rich</p>"))
         let boundary = try #require(lines.first { $0.hasPrefix(" boundary=") }).dropFirst(11).dropLast()
         #expect(boundary.count > 20)
@@ -71,11 +71,11 @@ import Testing
         ("a\u{2028}b\u{85}c\u{0}d", "Subject: a b c d"),
         ("\u{202e}evil", "Subject: evil"),
     ])
-    func `A subject is one header, whatever is in it`(subject: String, expected: String) {
+    func `A subject is one header, whatever it contains`(subject: String, expected: String) {
         #expect(MailHeader.text("Subject", subject) == expected)
     }
 
-    @Test func `Long words are encoded in pieces of whole characters, each line short`() throws {
+    @Test func `Long words are encoded in pieces of whole characters, on short lines`() throws {
         let subject = String(repeating: "Grüße aus Köln 😀 ", count: 20)
         let lines = MailHeader.text("Subject", subject).components(separatedBy: "\r\n")
         #expect(
@@ -90,18 +90,18 @@ import Testing
         #expect(decoded.joined() == subject.trimmingCharacters(in: .whitespaces))
     }
 
-    /// Drill: a name that wants to be more than a name.
+    /// Drill: a name that tries to be more than a name.
     @Test(arguments: [
         "Shop\r\nBcc: eve@example.org", "Shop\nX: y", "Shop\u{0}", "\"><eve@example.org>", "Shop\\\"",
         "Shop <eve@example.org>", "Shöp\r\n\r\n<script>",
         "\u{2028}Bcc: eve@example.org", String(repeating: "long name ", count: 50),
     ])
-    func `A name adds no header and no recipient`(name: String) throws {
+    func `A name cannot add a header or a recipient`(name: String) throws {
         let plain = lines(try message())
         let lines = lines(try message(name: name))
         let headers = lines.prefix { !$0.isEmpty }.filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != ":" } }
         #expect(headers == plain.prefix { !$0.isEmpty }.filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != ":" } })
-        // The last thing in the header is our address, and what is before it is quoted or encoded.
+        // The header ends with our address, and everything before it is quoted or encoded.
         #expect(lines.contains(" <shop@example.org>"))
         #expect(
             lines[0].hasPrefix("From: \"") && lines[0].hasSuffix("\"") || lines[0].hasPrefix("From: =?UTF-8?B?"),
@@ -114,7 +114,7 @@ import Testing
         "a,b@example.org", "a@b@c", "\"a\"@example.org", "ada@example.org\u{0}", "ada@example\u{2028}.org",
         String(repeating: "a", count: 65) + "@example.org",
     ])
-    func `What is no address is refused`(address: String) {
+    func `An invalid address is refused`(address: String) {
         #expect(throws: MailAddressError.self) { try MailAddress(address: address) }
     }
 
@@ -132,7 +132,7 @@ import Testing
         ("a@b", false), ("a:25", false), ("-a", false),
         ("[::1]", false), ("a\r\nb", false), ("a?b", false), ("a#b", false), ("ä.example", false),
     ])
-    func `A host is a host and nothing else`(text: String, isHost: Bool) {
+    func `A host is only a host`(text: String, isHost: Bool) {
         #expect(SMTPServer.isHost(text) == isHost)
     }
 }

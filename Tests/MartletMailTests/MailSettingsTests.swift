@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletMail
 
-/// Whom mail is from, and by which server.
+/// The sender of mail, and the server that sends it.
 struct MailSettingsTests {
     private func settings(_ domains: Set<String> = [], from: String = "no-reply@operator.example") throws
         -> MailSettings
@@ -23,7 +23,7 @@ struct MailSettingsTests {
             bounces: try bounces.map { try MailAddress(address: $0) })
     }
 
-    @Test func `Without a word of the app's mail is from the operator, in the app's name`() throws {
+    @Test func `By default an app's mail comes from the operator's address, with the app's name`() throws {
         let way = try #require(try settings().way(of: nil, app: "Shop"))
         #expect(
             way.from == (try MailAddress(name: "Shop", address: "no-reply@operator.example")) && way.replyTo == nil
@@ -32,10 +32,9 @@ struct MailSettingsTests {
         #expect(named.from.name == "Backend")
     }
 
-    /// Drill: an app that writes as a bank, and has what comes back sent to somebody else.
+    /// Drill: an app that poses as a bank, and has bounces sent to someone else.
     @Test(arguments: ["ceo@bank.example", "ceo@sub.operator.example", "ceo@operator.example.bank.example"])
-    func `By the operator's server nobody writes from a domain that the operator has not named`(address: String) throws
-    {
+    func `The operator's server sends only from domains that the operator has named`(address: String) throws {
         let way = try #require(
             try settings(["shop.example"]).way(
                 of: try sender(address, name: "The Shop", bounces: "victim@bank.example"), app: "Shop"))
@@ -46,7 +45,7 @@ struct MailSettingsTests {
     }
 
     @Test(arguments: ["hello@operator.example", "hello@SHOP.example"])
-    func `From domains that are the operator's or named an app writes as itself`(address: String) throws {
+    func `An app may send from the operator's domains and from named ones`(address: String) throws {
         let way = try #require(
             try settings(["shop.example"]).way(of: try sender(address, bounces: "back@shop.example"), app: "Shop"))
         #expect(
@@ -60,7 +59,7 @@ struct MailSettingsTests {
         #expect(any.from.address == "a@b.example" && any.bounces.address == "c@d.example")
     }
 
-    @Test func `By its own server an app is who it says`() throws {
+    @Test func `An app with its own server may use any sender`() throws {
         let own = MailSender.Server(host: "smtp.shop.example", port: 465, tls: .tls)
         let way = try #require(
             try settings().way(

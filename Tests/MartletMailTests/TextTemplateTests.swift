@@ -7,7 +7,7 @@ import Testing
             ("plain", []), ("{{a}}", ["a"]), ("{{a}}{{b}}", ["b"]), ("{{#c}}{{d}}{{/c}}", []),
             ("{{#a}}{{d}}{{/a}}", ["d"]), ("{{#d}}{{d}}{{/d}}", []),
         ] as [(String, Set<String>)])
-    func `What is shown without a value is missing, but for what is in a section that is not there`(
+    func `A placeholder without a value is missing, unless its section is left out`(
         source: String, missing: Set<String>
     ) throws {
         let known: Set<String> = source == "{{a}}" ? [] : ["a"]
@@ -18,12 +18,12 @@ import Testing
         "{{1a}}", "{{a b}}", "{{ä}}", "{{a.b}}", "{{_a}}", "{{}}", "{{#}}{{/}}", "{{//a}}", "{{\u{200b}a}}",
         "{{\(String(repeating: "a", count: 65))}}",
     ])
-    func `A name is letters, digits and underscores`(source: String) {
+    func `A name consists of letters, digits and underscores`(source: String) {
         #expect(throws: TextTemplateError.self) { try TextTemplate(source, names: nil) }
     }
 
-    /// Drill: a quote with an accent on it is another character, and a quote to whoever reads HTML.
-    @Test func `Values of HTML are escaped code point by code point`() throws {
+    /// Drill: a quote with a combining accent is a different character to Swift, but a quote in HTML.
+    @Test func `Values in HTML are escaped code point by code point`() throws {
         let template = try MailTemplate(
             subject: "{{v}}", text: "{{v}}", html: #"<a title="{{v}}">"#, names: nil, maximumBodySize: 100)
         let evil = "\"\u{301} onclick=\"x\" <\u{338}b>"

@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// One role's statements wait for a lock; nobody else does.
+/// Only the role whose statements wait for a lock is delayed.
 @Suite struct BlockingTests {
     private final class Counter: Sendable {
         let value = Atomic<Int>(0)
@@ -17,7 +17,8 @@ import Testing
         let b: PostgresIdentifier
     }
 
-    /// Runs `body` while another client holds a lock on the table `t`, which `body` gives back by the closure it gets.
+    /// Runs `body` while another client holds a lock on the table `t`; `body` releases it by calling the closure it
+    /// gets.
     private func withLockedTable(
         _ configure: (inout PostgresConfiguration) -> Void = { _ in },
         _ body: (Roles, _ release: () async throws -> Void) async throws -> Void
@@ -56,7 +57,7 @@ import Testing
         }
     }
 
-    /// Has the four connections up: transactions hold three, and a statement needs one more.
+    /// Opens all four connections: transactions hold three, and a statement needs one more.
     private func connectAll(_ client: PostgresClient) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
@@ -99,7 +100,7 @@ import Testing
                     let query: PostgresQuery = "SELECT x FROM u WHERE x = \(number)"
                     group.addTask { try await client.execute(under(number % 2 == 0 ? roles.b : nil, query)) }
                 }
-                // A transaction finds a connection, too.
+                // A transaction gets a connection, too.
                 group.addTask {
                     let count = try await client.withTransaction(role: roles.b) {
                         try await $0.execute("INSERT INTO u VALUES (1)")
@@ -115,8 +116,8 @@ import Testing
         }
     }
 
-    /// Those that came before anybody could know that the lock is held.
-    @Test func `Statements sent in the moment in which others begin to wait for a lock do not wait with them`()
+    /// Statements sent before the client can know that the lock is held.
+    @Test func `Statements sent while others begin to wait for a lock do not wait with them`()
         async throws
     {
         try await withLockedTable { roles, release async throws in
@@ -140,11 +141,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 4]) func `A role with statements without end leaves others their turns`(connections: Int)
+    @Test(arguments: [1, 2, 4]) func `A role with endless statements leaves turns to others`(connections: Int)
         async throws
     {
         let roles = (0..<5).compactMap { PostgresIdentifier("turns_\($0)_\(UInt32.random(in: 0 ... .max))") }
-        // More statements than fit into the pipelines, answered one by one: these are never empty by themselves.
+        // More statements than fit into the pipelines, answered one by one, so that the pipelines are never empty by
+        // themselves.
         try await withClient({
             $0.maximumConnections = connections
             $0.maximumPipelineDepth = 8
@@ -166,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `Behind a statement that takes long nothing is sent while another connection is free`() async throws {
+    @Test func `Nothing is queued behind a slow statement while another connection is free`() async throws {
         let plain = try await PostgresServer.shared().makeDatabase()
         var configuration = plain
         configuration.maximumConnections = 3
@@ -184,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `A lock is waited for as long as configured`() async throws {
+    @Test func `Waiting for a lock ends after the configured time`() async throws {
         try await withLockedTable({ $0.lockTimeout = .milliseconds(300) }) { roles, release async throws in
             let start = ContinuousClock.now
             let error = await postgresError { try await roles.client.execute("INSERT INTO t VALUES (1)") }
@@ -210,10 +212,10 @@ import Testing
         }
     }
 
-    @Test func `A commit is on disk when it is acknowledged, whatever server, database and connection string say`()
+    @Test func `A commit is on disk once it is acknowledged, whatever server, database and connection string say`()
         async throws
     {
-        // The server of the tests has it off in postgresql.conf.
+        // The test server has it off in postgresql.conf.
         let server = try await PostgresServer.shared()
         let name = try await server.makeDatabaseNamed()
         _ = try await withClient(server.configuration(database: name)) { client async throws in
@@ -230,7 +232,7 @@ import Testing
         ("57014", .timeout),
         ("53300", .unavailable), ("57P01", .unavailable), ("23505", .fault),
     ])
-    func `What a server's error means to others`(sqlState: String, condition: DependencyCondition) async throws {
+    func `The meaning of a server's errors`(sqlState: String, condition: DependencyCondition) async throws {
         try await withClient { client async throws in
             let raise = PostgresQuery(unescaped: "DO $$ BEGIN RAISE 'x' USING ERRCODE = '\(sqlState)'; END $$")
             #expect(await postgresError { try await client.query(raise) }?.condition == condition)

@@ -15,7 +15,7 @@ import Testing
             let sleepers = (0..<8).map { _ in
                 Task { try await client.query("SELECT pg_sleep(600), 'mark'", timeout: .seconds(600)) }
             }
-            // By a client of its own: the statements may have all connections of the other.
+            // With a separate client, because the statements may occupy all connections of the other.
             try await withClient(configuration) { observer async throws in
                 try await eventually("a statement runs") { try await !isGone(observer, "'mark'") }
                 let neighbours = (0..<40).map { number in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `A task cancelled before it asks gets nothing`() async throws {
+    @Test func `A task that was cancelled before its query gets nothing`() async throws {
         try await withClient { client async throws in
             let task = Task {
                 try? await Task.sleep(for: .seconds(10))
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `The queue has a limit, and gives up what waits too long`() async throws {
+    @Test func `The queue has a limit, and drops what waits too long`() async throws {
         let plain = try await sharedServer().makeDatabase()
         var configuration = plain
         configuration.maximumConnections = 1

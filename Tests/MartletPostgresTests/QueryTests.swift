@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 @Suite struct QueryTests {
-    @Test func `Fragments bring their parameters along`() async throws {
+    @Test func `Fragments carry their parameters`() async throws {
         let name: PostgresQuery = "name = \("x")"
         let age: PostgresQuery = "age > \(1) AND age < \(9)"
         let both = [name, age].joined(separator: " OR ")
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `The description has no values`() {
+    @Test func `The description contains no values`() {
         let query: PostgresQuery = "SELECT \("geheim")"
         #expect(!"\(query) \(String(reflecting: query))".contains("geheim"))
         var dumped = ""
@@ -27,12 +27,12 @@ import Testing
     }
 
     @Test(arguments: ["", String(repeating: "x", count: 64), "a\0b", String(repeating: "ü", count: 32)])
-    func `Names that PostgreSQL would cut are no identifiers`(name: String) {
+    func `Names that PostgreSQL would truncate are not valid identifiers`(name: String) {
         #expect(PostgresIdentifier(name) == nil)
     }
 
     @Test(arguments: ["a", "A b", "x\"; DROP TABLE t; --", "\"", "'", "ü", "$1", "a.b", "\\", "%s\n"])
-    func `No identifier leaves its quotes`(name: String) async throws {
+    func `No identifier escapes its quotes`(name: String) async throws {
         try await withClient { client async throws in
             let table = try #require(PostgresIdentifier(name)), column = try #require(PostgresIdentifier(name))
             try await client.execute("CREATE TABLE \(table) (\(column) text)")
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `A failing statement does not touch its neighbours`() async throws {
+    @Test func `A failing statement does not affect its neighbours`() async throws {
         try await withClient({ $0.maximumConnections = 1 }) { client async throws in
             try await client.execute("CREATE TABLE t (x int PRIMARY KEY)")
             await withTaskGroup(of: Void.self) { group in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `A constraint that fails at the commit fails its statement only`() async throws {
+    @Test func `A constraint that fails at commit fails only its own statement`() async throws {
         try await withClient({ $0.maximumConnections = 1 }) { client async throws in
             try await client.execute("CREATE TABLE t (x int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
             try await client.execute("INSERT INTO t VALUES (1)")
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `Large results and parameters pass`() async throws {
+    @Test func `Large results and parameters are transferred`() async throws {
         try await withClient { client async throws in
             let big = String(repeating: "abcdefgh", count: 1_000_000)
             try await withThrowingTaskGroup(of: String.self) { group in
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: [(16, 0, 1), (17, 0, 0), (1, 2100, 0)])
-    func `Statements of many parameters or much text are not prepared`(binds: Int, padding: Int, prepared: Int)
+    func `Statements with many parameters or long text are not prepared`(binds: Int, padding: Int, prepared: Int)
         async throws
     {
         try await withClient({ $0.maximumConnections = 1 }) { client async throws in
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `A changed table and vanished statements are prepared anew`() async throws {
+    @Test func `Statements are prepared again after a table changes or they vanish`() async throws {
         try await withClient({ $0.maximumConnections = 1 }) { client async throws in
             try await client.execute("CREATE TABLE t (x int)")
             try await client.execute("INSERT INTO t VALUES (1)")
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `By TCP, unprepared, and what refuses transactions`() async throws {
+    @Test func `Queries over TCP, unprepared, and outside transactions`() async throws {
         let server = try await sharedServer()
         let configuration = server.configuration(database: try await server.makeDatabaseNamed(), overTCP: true)
         try await withClient(configuration) { client async throws in

@@ -5,9 +5,9 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-/// Each with a server of its own, to be killed.
+/// Each test has a server of its own, which is killed.
 @Suite struct ReconnectTests {
-    @Test func `A server killed under load gives clean errors, and service returns by itself`() async throws {
+    @Test func `A server killed under load causes clean errors, and service resumes by itself`() async throws {
         let server = try await PostgresServer.start()
         try await withClient(server.configuration()) { client async throws in
             let answered = Count()
@@ -41,7 +41,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `Without a server a query waits its time, then says unavailable`() async throws {
+    @Test func `Without a server a query waits for its time limit, then fails as unavailable`() async throws {
         let server = try await PostgresServer.start()
         try await server.stop()
         var configuration = server.configuration()
@@ -66,7 +66,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `Listening survives a restart and says so`() async throws {
+    @Test func `Listening survives a restart and reports it`() async throws {
         let server = try await PostgresServer.start()
         try await withClient(server.configuration()) { client async throws in
             var reader = client.listen("news \"x\"").makeAsyncIterator()
@@ -85,7 +85,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `The channel is left when its last reader ends`() async throws {
+    @Test func `The channel is closed when its last reader ends`() async throws {
         try await withClient { client async throws in
             let task = Task { for await _ in client.listen("one") {} }
             var other = client.listen("two").makeAsyncIterator()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `As a service it connects ahead and drains at the end`() async throws {
+    @Test func `As a service it connects in advance and drains at the end`() async throws {
         let client = PostgresClient(
             configuration: try await sharedServer().makeDatabase(), logger: Logger(label: "test"))
         let group = ServiceGroup(services: [client], logger: Logger(label: "test"))

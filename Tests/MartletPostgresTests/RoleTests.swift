@@ -4,7 +4,7 @@ import Testing
 @testable import MartletPostgres
 
 @Suite struct RoleTests {
-    /// Two roles with a table each may read only their own rows.
+    /// Lends two roles with a table each, which may read only their own rows.
     private func withRoles(
         connections: Int,
         _ body: (PostgresClient, _ a: PostgresIdentifier, _ b: PostgresIdentifier) async throws -> Void
@@ -42,9 +42,9 @@ import Testing
         return found == [bare, bare]
     }
 
-    /// A session's list of roles may be stale from the start when another role is granted while it is read, which long
-    /// lists make likely.
-    @Test func `A role that was granted a moment ago may be taken, however many others are granted meanwhile`()
+    /// A session's list of roles may be outdated from the start if another role is granted while the list is read,
+    /// which is likely for long lists.
+    @Test func `A role granted a moment ago can be used, however many others are granted meanwhile`()
         async throws
     {
         try await withClient({ $0.maximumConnections = 4 }) { admin async throws in
@@ -80,7 +80,7 @@ import Testing
                     }
                     try await group.waitForAll()
                 }
-                // One that it really may not become is refused, and does no harm.
+                // A role that it really may not become is refused without harm.
                 let foreign = try #require(PostgresIdentifier("foreign_\(suffix)"))
                 try await admin.execute("CREATE ROLE \(foreign)")
                 var refused: PostgresQuery = "SELECT 1"
@@ -110,7 +110,7 @@ import Testing
                             let found = try await owners(client, b)
                             #expect(isOnly(b, found))
                         case 3:
-                            // Fails right after the switch, which PostgreSQL then takes back.
+                            // Fails right after the switch, which PostgreSQL then rolls back.
                             var failing: PostgresQuery = "SELECT 1 / \(0)"
                             failing.role = number % 2 == 0 ? a : b
                             #expect(await postgresError { try await client.query(failing) }?.sqlState == "22012")
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `A transaction has its role and leaves none behind`() async throws {
+    @Test func `A transaction has its role and resets it afterwards`() async throws {
         try await withRoles(connections: 1) { client, a, b async throws in
             for _ in 0..<3 {
                 #expect(isOnly(a, try await owners(client, a)))
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `The tracker believes only what is answered`() throws {
+    @Test func `The tracker relies only on what was answered`() throws {
         let a = PostgresIdentifier("a"), b = PostgresIdentifier("b")
         var tracker = RoleTracker()
         #expect(!tracker.needsSwitch(to: nil))
@@ -185,7 +185,7 @@ import Testing
         #expect(tracker.needsSwitch(to: a) && tracker.needsSwitch(to: b))
         tracker.didSendSwitch(to: a, segment: 3)
         #expect(tracker.needsSwitch(to: a))
-        // The switch to b failed or was taken back: still a, and only a is in flight.
+        // The switch to b failed or was rolled back: the role is still a, and only a is in flight.
         tracker.didAnswer(segment: 2, switchedTo: nil)
         #expect(!tracker.needsSwitch(to: a) && tracker.needsSwitch(to: b))
         tracker.didAnswer(segment: 3, switchedTo: nil)

@@ -3,7 +3,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
-/// No secret and no value in anything that may be logged.
+/// Nothing that may be logged contains a secret or a value.
 @Suite struct SecrecyTests {
     private func check(_ value: Any, hides secrets: [String], sourceLocation: SourceLocation = #_sourceLocation) {
         var dumped = ""
@@ -19,7 +19,7 @@ import Testing
         "host=hunter2.invalid user=hunter2", "host=/tmp/hunter2 password=hunter2", "postgres://hunter2:hunter2@[",
         "hunter2", "a=hunter2",
     ])
-    func `A connection that cannot be made`(connectionString: String) async throws {
+    func `A failed connection reveals nothing`(connectionString: String) async throws {
         let port = try await sharedServer().port
         var configuration = PostgresConfiguration(
             connectionString: connectionString.replacingOccurrences(of: "PORT", with: "\(port)"))
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `A value that PostgreSQL refuses`() async throws {
+    @Test func `A value refused by PostgreSQL is not revealed`() async throws {
         try await withClient { client async throws in
             try await client.execute("CREATE TABLE t (id int PRIMARY KEY, x text CHECK (length(x) < 3), y int)")
             try await client.execute("INSERT INTO t VALUES (4711)")

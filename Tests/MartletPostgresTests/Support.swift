@@ -3,7 +3,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
-/// Lends a client of a fresh database on the common server.
+/// Lends a client of a new database on the shared server.
 func withClient<R>(
     _ configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresClient) async throws -> R
 ) async throws -> R {
@@ -25,7 +25,7 @@ func withClient<R>(_ configuration: PostgresConfiguration, _ body: (PostgresClie
     }
 }
 
-/// The error that `body` throws; a test failure and nil when there is none.
+/// The error that `body` throws; records a failure and returns nil if there is none.
 func postgresError(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Any
 ) async -> PostgresError? {

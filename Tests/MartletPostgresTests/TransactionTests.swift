@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `Rolls back when the task is cancelled, and the connection lives on`() async throws {
+    @Test func `Rolls back when the task is cancelled, and the connection survives`() async throws {
         try await withTable { client async throws in
             let task = Task {
                 try await client.withTransaction { transaction in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `Serialization failures are tried again`() async throws {
+    @Test func `Serialization failures are retried`() async throws {
         try await withTable { client async throws in
             try await client.execute("INSERT INTO t VALUES (1)")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `Reads only when told so, scripts run inside, and BEGIN and COMMIT are refused`() async throws {
+    @Test func `Is read-only on request, runs scripts, and refuses BEGIN and COMMIT`() async throws {
         try await withTable { client async throws in
             let error = await postgresError {
                 try await client.withTransaction(readOnly: true) { try await $0.execute("INSERT INTO t VALUES (1)") }
@@ -119,8 +119,8 @@ import Testing
         }
     }
 
-    @Test func `A longer time-out holds in a transaction, for its statement`() async throws {
-        // PostgreSQL's own limit, without the margin of five seconds that the client adds.
+    @Test func `A longer time-out applies to its statement within a transaction`() async throws {
+        // PostgreSQL's own limit, without the client's margin of five seconds.
         try await withClient({
             $0.maximumConnections = 1
             $0.queryTimeout = .milliseconds(300)

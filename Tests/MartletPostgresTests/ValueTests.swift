@@ -2,7 +2,7 @@ import Foundation
 import MartletPostgres
 import Testing
 
-/// Values go out and come back unchanged.
+/// Values survive a round trip.
 @Suite struct ValueTests {
     private func check<T: PostgresEncodable & PostgresDecodable & Equatable>(_ values: [T]) async throws {
         try await withClient { client async throws in
@@ -28,7 +28,7 @@ import Testing
         try await check([0, Int64.max, Int64.min])
     }
 
-    @Test func `Floating-point numbers, infinities too`() async throws {
+    @Test func `Floating-point numbers, including infinities`() async throws {
         try await check([0, -0.0, 1.5, .pi, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity, -.infinity])
         try await withClient { client async throws in
             #expect(try await client.query("SELECT \(Double.nan)")[0].decode(0, as: Double.self).isNaN)
@@ -93,7 +93,9 @@ import Testing
         }
     }
 
-    @Test func `Enums and other text types are strings, and a wrong type is refused without its value`() async throws {
+    @Test func `Enums and other text types are strings, and a wrong type is refused without showing its value`()
+        async throws
+    {
         try await withClient { client async throws in
             try await client.execute("CREATE TYPE mood AS ENUM ('good', 'bad')")
             #expect(try await client.query("SELECT \("bad")::mood")[0].decode(0, as: String.self) == "bad")

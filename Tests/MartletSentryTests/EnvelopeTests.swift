@@ -9,7 +9,7 @@ import Testing
 
     @Test(
         arguments: [
-            // An attachment of bytes and an event, as the protocol's own example has them.
+            // The protocol's own example with a binary attachment and an event.
             (
                 header
                     + "\n{\"type\":\"attachment\",\"length\":10,\"content_type\":\"text/plain\",\"filename\":\"hello.txt\"}\n\u{feff}Hello\r\n\n{\"type\":\"event\",\"length\":41}\n{\"message\":\"hello world\",\"level\":\"error\"}\n",
@@ -54,11 +54,11 @@ import Testing
                 .tooMany("items", limit: 1_000)
             ),
         ] as [(String, EnvelopeError)])
-    func `What is no envelope is refused with the reason`(_ text: String, _ error: EnvelopeError) {
+    func `An invalid envelope is refused with a reason`(_ text: String, _ error: EnvelopeError) {
         #expect(throws: error) { try Envelope(parsing: Array(text.utf8)) }
     }
 
-    @Test func `The header says whose and when`() throws {
+    @Test func `The header says who sent the envelope and when`() throws {
         let envelope = try Envelope(parsing: Array((Self.header + "\n").utf8))
         #expect(envelope.eventID?.eventID == "9ec79c33ec9942ab8353589fcb2e04dc")
         #expect(envelope.sentAt?.timeIntervalSince1970.rounded() == 1_795_338_000)
@@ -95,7 +95,7 @@ import Testing
             String(repeating: "[", count: 31) + "null" + String(repeating: "]", count: 31)
         ),
     ])
-    func `JSON that is almost right is understood`(_ text: String, _ expected: String) throws {
+    func `JSON that is almost valid is understood`(_ text: String, _ expected: String) throws {
         #expect(try LooseJSON.value(Array(text.utf8)).text == expected)
     }
 
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{", "{\"a\":}", "nothing", "{\"a\":\"", "[1,]"])
-    func `What is no JSON at all is refused`(_ text: String) {
+    func `Anything else that is not JSON is refused`(_ text: String) {
         #expect(throws: JSONError.self) { try LooseJSON.value(Array(text.utf8)) }
     }
 }

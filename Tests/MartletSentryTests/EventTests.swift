@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         #"[{"type":"E","value":"v"}]"#, #"{"values":[{"type":"E","value":"v"},null]}"#, #"{"type":"E","value":"v"}"#,
     ])
-    func `Exceptions come as a list, as values or alone`(_ exception: String) throws {
+    func `Exceptions may be a list, an object with values, or a single one`(_ exception: String) throws {
         let event = try event(#"{"exception":\#(exception)}"#)
         #expect(event.exceptions.map(\.type) == ["E"] && event.exceptions.map(\.value) == ["v"] && event.problems == [])
         #expect(event.content["exception"]?.text == #"{"values":[{"type":"E","value":"v"}]}"#)
@@ -19,7 +19,7 @@ import Testing
         #"{"a":"1","b":2,"c":true,"d":null,"e":{}}"#, #"[["a","1"],["b",2],["c",true],["d",null]]"#,
         #"[{"key":"a","value":"1"},{"key":"b","value":2},{"key":"c","value":true}]"#,
     ])
-    func `Tags come as an object or pairs`(_ tags: String) throws {
+    func `Tags may be an object or pairs`(_ tags: String) throws {
         #expect(try event(#"{"tags":\#(tags)}"#).content["tags"]?.text == #"{"a":"1","b":"2","c":"true"}"#)
     }
 
@@ -31,7 +31,7 @@ import Testing
             (#""2026-11-22 10:00:00+01:00""#, 1_795_338_000),
             ("1795338000000", 1_795_338_000), (#""yesterday""#, nil), ("{}", nil), ("-5", nil), ("1e300", nil),
         ] as [(String, Double?)])
-    func `Times come as seconds or as text`(_ timestamp: String, _ expected: Double?) throws {
+    func `Times may be seconds or text`(_ timestamp: String, _ expected: Double?) throws {
         let event = try event(#"{"timestamp":\#(timestamp)}"#)
         #expect(event.timestamp?.timeIntervalSince1970 == expected)
         #expect(event.problems.isEmpty == (expected != nil))
@@ -45,7 +45,7 @@ import Testing
         (#"{"message":"plain"}"#, "plain"), (#"{"message":{"formatted":"older"}}"#, "older"),
         (#"{"logentry":"text"}"#, "text"), ("{}", ""),
     ])
-    func `Messages are filled in`(_ text: String, _ message: String) throws {
+    func `Parameters of messages are filled in`(_ text: String, _ message: String) throws {
         #expect(try event(text).message == message)
     }
 
@@ -61,13 +61,13 @@ import Testing
         (#"{"fingerprint":"f"}"#, "fingerprint is not a list"),
         (#"{"logentry":[1]}"#, "logentry is neither text nor an object"),
     ])
-    func `What is wrong is named and the rest is read`(_ text: String, _ problem: String) throws {
+    func `Errors are named and the rest is read`(_ text: String, _ problem: String) throws {
         let event = try event(text.dropLast() + #","release":"1.0"}"#)
         #expect(event.problems == [problem])
         #expect(event.release == "1.0")
     }
 
-    @Test func `No address, password or cookie is kept`() throws {
+    @Test func `No address, password or cookie is stored`() throws {
         let event = try event(
             #"""
             {"user":{"id":"7","ip_address":"{{auto}}","email":"a@b.c","geo":{"city":"X"}},"extra":{"password":"p1","nested":{"apiToken":"p2","count_token":3}},
@@ -88,14 +88,14 @@ import Testing
         "X-Real-IP", "CF-Connecting-IP", "True-Client-IP", "x-client-ip", "Fastly-Client-IP",
         "X-Original-Forwarded-For", "Forwarded",
     ])
-    func `No header that says where a person is is kept`(_ name: String) throws {
+    func `No header that reveals a person's location is stored`(_ name: String) throws {
         for headers in [#"{"\#(name)":"10.1.2.3","Accept":"a"}"#, #"[["\#(name)","10.1.2.3"],["Accept","a"]]"#] {
             let text = try event(#"{"request":{"headers":\#(headers)}}"#).content.text
             #expect(!text.contains("10.1.2.3") && text.contains("Accept"))
         }
     }
 
-    @Test func `Secrets in addresses are not kept`() throws {
+    @Test func `Secrets in URLs are not stored`() throws {
         let text = try event(
             #"""
             {"request":{"url":"https://x/tokens?id=5&Access_Token=p1&a","query_string":"id=6&api_key=p2&password=p3","data":"k"},
@@ -109,9 +109,9 @@ import Testing
         ] { #expect(text.contains(kept), "\(kept)") }
     }
 
-    /// Each of these took long, more than in proportion: what is looked for again and again in what is long. They have
-    /// nearly as many values as a text may have (`JSONLimits`).
-    @Test func `A report that is made to be slow is read as any other`() throws {
+    /// Each of these once took more than proportional time, because a long text was searched again and again. They have
+    /// nearly the maximum number of values (`JSONLimits`).
+    @Test func `A report designed to be slow is read like any other`() throws {
         let many = 19_000
         func list(_ count: Int, _ element: (Int) -> String) -> String {
             "[" + (0..<count).map(element).joined(separator: ",") + "]"
@@ -137,7 +137,7 @@ import Testing
         #expect(Grouping(images).isByPlace)
     }
 
-    @Test func `What is kept has limits`() throws {
+    @Test func `Stored values have limits`() throws {
         let long = String(repeating: "x", count: 20_000)
         let frames = (0..<600).map { #"{"function":"f\#($0)"}"# }.joined(separator: ",")
         let deep = String(repeating: #"{"a":"#, count: 25) + "1" + String(repeating: "}", count: 25)
@@ -163,7 +163,7 @@ import Testing
         ),
         (#"{"contexts":{"martlet":{"configuration":14}}}"#, "14", ""), ("{}", "", ""),
     ])
-    func `Configuration and variations come with the report`(
+    func `Configuration and variations are read from the report`(
         _ text: String, _ configuration: String, _ variants: String
     ) throws {
         let event = try event(text)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(.enabled(if: Fixtures.exist), arguments: Fixtures.all)
-    func `The crashes of iOS apps are read without a complaint`(_ name: String) throws {
+    func `Crashes of iOS apps are read without errors`(_ name: String) throws {
         let event = try Fixtures.event(name)
         #expect(
             event.problems == [] && event.platform == "cocoa" && event.isCrash && event.gravity == .fatal
@@ -182,7 +182,7 @@ import Testing
             "what is kept reads as what came")
     }
 
-    @Test(.enabled(if: Fixtures.exist)) func `KSCrash's own reports tell what and where`() throws {
+    @Test(.enabled(if: Fixtures.exist)) func `KSCrash's own reports have the cause and the place`() throws {
         let exception = try Fixtures.event(Fixtures.exception)
         #expect(exception.exceptions[0].type == "NSInvalidArgumentException")
         #expect(

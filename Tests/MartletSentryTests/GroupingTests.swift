@@ -16,12 +16,12 @@ import Testing
     }
 
     @Test(.enabled(if: Fixtures.exist), arguments: [Fixtures.abort, Fixtures.exception])
-    func `The same crash of another build is the same issue when functions have names`(_ name: String) throws {
+    func `The same crash of another build is the same issue if functions have names`(_ name: String) throws {
         let second = Grouping(try Fixtures.event(name) { $0.inAnotherProcess(slide: 0x8000, moved: 0x1234) })
         #expect(second.appHash == Grouping(try Fixtures.event(name)).appHash)
     }
 
-    @Test(.enabled(if: Fixtures.exist)) func `Symbols make one issue of two builds`() throws {
+    @Test(.enabled(if: Fixtures.exist)) func `Symbols merge the issues of two builds`() throws {
         func symbolicated(_ value: JSONValue) -> JSONValue {
             value.mapped { name, value in
                 name == "function" && value.looseText == "<redacted>" ? .string("-[CRLCrashROPage crash]") : nil
@@ -41,7 +41,7 @@ import Testing
     @Test(
         .enabled(if: Fixtures.exist),
         arguments: [(Fixtures.abort, "-[Crasher doAbort]"), (Fixtures.exception, "-[Crasher throwException]")])
-    func `Another place is another issue`(_ name: String, _ function: String) throws {
+    func `A crash in another place is another issue`(_ name: String, _ function: String) throws {
         let other = Grouping(
             try Fixtures.event(name) { $0.mapped { $1.looseText == function ? .string("-[Crasher other]") : nil } })
         #expect(other.appHash != Grouping(try Fixtures.event(name)).appHash)
@@ -51,7 +51,7 @@ import Testing
         #expect(Set(try Fixtures.all.map { Grouping(try Fixtures.event($0)).appHash }).count == Fixtures.all.count)
     }
 
-    /// A crash of a build: calls of the app, the outermost first, each a name or an offset in its image.
+    /// A crash of a build: the app's calls, outermost first, each a name or an offset in its image.
     private func native(_ calls: [String], in build: UInt64, isOwn: Bool = true) throws -> Grouping {
         let frames = calls.map { call in
             let (name, offset) = UInt64(call, radix: 16).map { ("<redacted>", $0) } ?? (call, 0x10)
@@ -62,7 +62,7 @@ import Testing
             #"{"exception":{"type":"EXC_BAD_ACCESS","stacktrace":{"frames":[\#(frames.joined(separator: ","))]}}}"#)
     }
 
-    @Test func `Where the innermost call has a name, calls without one are the same in every build`() throws {
+    @Test func `If the innermost call has a name, unnamed calls are the same in every build`() throws {
         let first = try native(["100", "200", "Cart.add"], in: 0)
         #expect(try native(["100", "200", "Cart.add"], in: 0x40).appHash == first.appHash)
         #expect(try native(["100", "200", "Cart.remove"], in: 0).appHash != first.appHash)
@@ -105,7 +105,7 @@ import Testing
             ("[1,2,3]", ["mine|f|a()", "mine|g|b()"], true), ("[4]", ["mine|f|a()", "mine|g|b()"], true),
             ("[5]", ["mine|g|b()", "mine|f|a()"], false),
         ] as [(String, [String], Bool)])
-    func `Where code shows its source, file, function and line's text count, not the line's number`(
+    func `If code shows its source, the file, function and text of the line count, not its number`(
         _ numbers: String, _ calls: [String], _ isSame: Bool
     ) throws {
         func report(_ calls: [String]) -> String {
@@ -121,7 +121,7 @@ import Testing
             (try grouping(report(calls)).appHash == grouping(report(["mine|f|a()", "mine|g|b()"])).appHash) == isSame)
     }
 
-    @Test func `A recursion is the same however deep it went`() throws {
+    @Test func `A recursion is the same at any depth`() throws {
         func report(_ calls: [String]) -> String {
             let frames = calls.map { #"{"function":"\#($0)","instruction_addr":"0x1","in_app":true}"# }.joined(
                 separator: ",")
@@ -145,12 +145,12 @@ import Testing
         (#"["{{ default }}","a"]"#, #"["{{default}}","a"]"#, true),
         (#"["{{ default }}","a"]"#, #"["{{ default }}","b"]"#, false), (#"["{{ default }}","a"]"#, "[]", false),
     ])
-    func `A fingerprint of the client's decides`(_ first: String, _ second: String, _ isSame: Bool) throws {
+    func `The client's fingerprint takes precedence`(_ first: String, _ second: String, _ isSame: Bool) throws {
         func report(_ fingerprint: String) -> String { #"{"fingerprint":\#(fingerprint),"message":"same"}"# }
         #expect((try grouping(report(first)).appHash == grouping(report(second)).appHash) == isSame)
     }
 
-    @Test func `A fingerprint with the default keeps different crashes apart`() throws {
+    @Test func `A fingerprint that includes the default keeps different crashes apart`() throws {
         let hashes = try ["one", "two"].map {
             try grouping(#"{"fingerprint":["{{ default }}","tenant"],"message":"\#($0)"}"#).appHash
         }
@@ -161,7 +161,7 @@ import Testing
         ("user 17 not found", "user 99 not found", true), ("user 17 not found", "item 17 not found", false),
         ("cannot open '/a/b' after 3.5s", "cannot open '/c' after 12ms", true),
     ])
-    func `Without calls the message decides, but for what differs each time`(
+    func `Without calls the message counts, except for its variable parts`(
         _ first: String, _ second: String, _ isSame: Bool
     ) throws {
         for form in [#"{"message":"%"}"#, #"{"exception":{"type":"E","value":"%"}}"#] {
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `The message as the source has it decides before what was filled in`() throws {
+    @Test func `The message template takes precedence over the filled-in message`() throws {
         #expect(
             try grouping(#"{"logentry":{"message":"hi %s","formatted":"hi Ann"}}"#).appHash
                 == grouping(#"{"logentry":{"message":"hi %s","formatted":"hi Bob"}}"#).appHash)
@@ -186,7 +186,7 @@ import Testing
             try grouping(report("a")).appHash == grouping(report("a").replacing("other", with: "elsewhere")).appHash)
     }
 
-    @Test func `A report that says nothing still has an issue`() throws {
+    @Test func `An empty report still has an issue`() throws {
         #expect(try grouping("{}").title == "Report without a message")
         #expect(
             Grouping(broken: "not valid JSON at byte 7").appHash

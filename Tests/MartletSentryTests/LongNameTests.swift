@@ -5,10 +5,10 @@ import Testing
 
 @testable import MartletSentry
 
-/// What regular expressions backtracked on. Bounds are of CPU time, which other work on the machine does not lengthen,
-/// and wide: what is meant are factors.
+/// Inputs on which regular expressions used to backtrack. Limits are in CPU time, which other work on the machine does
+/// not affect, and wide: they detect factors.
 @Suite struct LongNameTests {
-    /// Milliseconds of this thread's CPU time; the least of some runs.
+    /// This thread's CPU time in milliseconds; the minimum of several runs.
     private static func cpuTime(_ work: () -> Void) -> Double {
         func now() -> Double {
             var time = timespec()
@@ -22,7 +22,7 @@ import Testing
         }.min() ?? 0
     }
 
-    /// Pieces of names that are repeated.
+    /// Fragments of names that are repeated.
     private static let pieces = [
         "_block_invoke", "_block_invoke_1", "(", "()", "-[", ".cold", ".cold.1", ".1", "$", "$1", "$1/", "( in _",
         "(a in _A", "(1) await resume partial function for ",
@@ -32,13 +32,13 @@ import Testing
     ]
 
     @Test(arguments: pieces, ["", "-[", "__", "$s", "a::", "(", "x"])
-    func `A name takes no time worth mentioning, whatever it repeats`(_ piece: String, _ start: String) {
+    func `A name takes little time, whatever it repeats`(_ piece: String, _ start: String) {
         for end in ["", "!", "]", "_block_invoke", ".cold", ")"] {
-            // At the limit the end counts; what is longer is cut.
+            // At the limit the end counts; longer names are cut.
             for length in [FunctionName.maximumLength, 2_000] {
                 let pieces = String(
                     repeating: piece, count: (length - start.utf8.count - end.utf8.count - 10) / piece.utf8.count)
-                // A number in each, as known names are not made again.
+                // Each has a different number, because known names are cached.
                 let names = (0..<5).map { _ in "\(start)\(pieces)\(UInt32.random(in: 0 ... .max))\(end)" }
                 var index = 0
                 let time = Self.cpuTime {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `Of a name so much is looked at that two which differ behind that are the same`() throws {
+    @Test func `Names that differ only beyond the examined length are the same`() throws {
         let name = String(repeating: "a", count: FunctionName.maximumLength)
         #expect(FunctionName.normalized(name + "b") == name)
         let report = #"{"exception":{"type":"E","stacktrace":{"frames":[{"function":"%","instruction_addr":1}]}}}"#
@@ -64,9 +64,9 @@ import Testing
     @Test(arguments: [
         "\"", " \"", "'a ", "1 ", "0x", "1.", "a:", "::", "-1e", "%-1", "{", "1:11:", "+", "deadbeef", "e\u{301}1",
     ])
-    func `A message takes no time worth mentioning`(_ piece: String) {
+    func `A message takes little time`(_ piece: String) {
         for end in ["", "!", "\n", "1"] {
-            // At the limit of `MessagePattern` the end counts; what is longer is cut.
+            // At the limit of `MessagePattern` the end counts; longer messages are cut.
             for length in [1_000, 2_000] {
                 let message = String(repeating: piece, count: (length - end.utf8.count) / piece.utf8.count) + end
                 #expect(Self.cpuTime { _ = MessagePattern.of(message) } < 25, "\(piece)…\(end), \(length) bytes")
@@ -74,12 +74,12 @@ import Testing
         }
     }
 
-    /// Reports as large as they may be, of a piece that is everywhere in them.
+    /// Reports of maximum size that contain a fragment everywhere.
     @Test(arguments: ["_block_invoke", "(", ".cold", "$", "e\u{301}"])
-    func `A report's time grows as it does`(_ piece: String) throws {
+    func `A report's time grows in proportion to its size`(_ piece: String) throws {
         func event(_ frames: Int) throws -> Event {
             let name = String(repeating: piece, count: 1_000 / piece.utf8.count)
-            // Each is another, so that none is known.
+            // Each is different, so that none is cached.
             let list = (0..<frames).map { _ in
                 #"{"function":"\#(name.prefix(100))\#(UInt32.random(in: 0 ... .max))","module":"\#(name)","context_line":"\#(name)"}"#
             }
@@ -104,7 +104,7 @@ import Testing
         ("a$1/b c", "a$ c"), ("a$1/ c", "a$/ c"), ("0x", "0x"), ("x0xfz", "x<addr>z"),
         ("(12) suspend resume partial function for f", "f"),
     ])
-    func `Names at the edge of what is taken off`(_ name: String, _ normalized: String) {
+    func `Unusual forms of removable parts`(_ name: String, _ normalized: String) {
         #expect(FunctionName.normalized(name) == normalized)
     }
 
@@ -131,7 +131,7 @@ import Testing
         #expect(Event(try JSONValue(parsing: report.utf8), id: nil)?.message == message)
     }
 
-    @Test func `Members under the names that raven gave them are read as those of today`() throws {
+    @Test func `raven's member names are understood`() throws {
         let report = """
             {"message":"told","sentry.interfaces.Message":{"message":"hi %s","params":["Ann"]},"sentry.interfaces.Exception":[{"type":"E","value":"broken"}],
             "sentry.interfaces.Stacktrace":{"frames":[{"function":"f"}]},"sentry.interfaces.User":{"id":"u1"},"sentry.interfaces.Http":{"url":"https://a.example/"},

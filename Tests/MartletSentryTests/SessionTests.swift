@@ -11,7 +11,7 @@ import Testing
         (#""status":"exited","errors":2"#, .errored), (#""status":"crashed","errors":1"#, .crashed),
         (#""status":"abnormal""#, .abnormal), (#""errors":1"#, .errored), (#""status":"unheard-of""#, .healthy),
     ])
-    func `A session went as it says`(_ status: String, _ state: SessionState) throws {
+    func `A session is read with its status`(_ status: String, _ state: SessionState) throws {
         let update = try #require(
             SessionUpdate(
                 try .parse(
@@ -28,12 +28,12 @@ import Testing
         #"{"sid":"nothing","attrs":{"release":"1"}}"#, #"{"sid":"c3f1c2a0-0000-4000-8000-000000000001"}"#,
         #"{"sid":"c3f1c2a0-0000-4000-8000-000000000001","attrs":{"release":""}}"#, "[]", "5",
     ])
-    func `What cannot be counted is none`(_ text: String) throws {
+    func `Invalid sessions are ignored`(_ text: String) throws {
         #expect(SessionUpdate(try .parse(text), received: received) == nil)
     }
 
     @Test(arguments: ["2030-01-01T00:00:00Z", "1999-01-01T00:00:00Z", "never"])
-    func `A session that began at no sensible time began now`(_ started: String) throws {
+    func `A session with an impossible start began now`(_ started: String) throws {
         let update = SessionUpdate(
             try .parse(
                 #"{"sid":"c3f1c2a0-0000-4000-8000-000000000001","started":"\#(started)","attrs":{"release":"1"}}"#),
@@ -41,7 +41,7 @@ import Testing
         #expect(update?.started == received)
     }
 
-    @Test func `Sessions come counted, too`() throws {
+    @Test func `Aggregated sessions are read`() throws {
         let counts = SessionCounts.all(
             try .parse(
                 #"{"aggregates":[{"started":"2026-11-22T08:00:00Z","exited":5,"errored":2,"crashed":1},{"started":"2026-11-22T08:01:00Z","did":"u","abnormal":3,"exited":-4}],"attrs":{"release":"1"}}"#
@@ -53,7 +53,7 @@ import Testing
         #expect(SessionCounts.all(try .parse(#"{"aggregates":[{"exited":5}]}"#), received: received).isEmpty)
     }
 
-    @Test func `Clients tell what they dropped`() throws {
+    @Test func `Clients report what they dropped`() throws {
         let report = ClientReport(
             try .parse(
                 #"{"discarded_events":[{"category":"error","reason":"ratelimit_backoff","quantity":3},{"category":"x","reason":"made up","quantity":1e12},{"category":"error","quantity":0},7]}"#
@@ -64,7 +64,7 @@ import Testing
             ])
     }
 
-    @Test func `People's words name the crash they are about`() throws {
+    @Test func `User feedback names its crash`() throws {
         let id = "9ec79c33ec9942ab8353589fcb2e04dc"
         let report = try #require(
             UserFeedback(

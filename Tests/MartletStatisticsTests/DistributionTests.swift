@@ -1,7 +1,7 @@
 import MartletStatistics
 import Testing
 
-/// Values of published tables and closed forms, to 1e-12.
+/// Values from published tables and closed forms, to 1e-12.
 @Suite struct DistributionTests {
     @Test(arguments: [
         (0.975, 1.959963984540054), (0.995, 2.5758293035489004), (0.8, 0.8416212335729143), (0.5, 0),
@@ -43,7 +43,7 @@ import Testing
             close(ChiSquared(degreesOfFreedom: 1).survival(x), 2 * Normal.survival(x.squareRoot()), relative: 1e-12))
     }
 
-    @Test func `What is no probability has no quantile`() {
+    @Test func `An invalid probability has no quantile`() {
         #expect(
             Normal.quantile(0) == -.infinity && Normal.quantile(1) == .infinity && Normal.quantile(-0.1).isNaN
                 && Normal.quantile(1.1).isNaN)

@@ -2,7 +2,7 @@ import MartletStatistics
 import Testing
 
 @Suite struct EffectTests {
-    @Test func `What cannot be tested says why`() {
+    @Test func `An untestable effect says why`() {
         let some = Estimate(Sums(count: 100, sum: 20)), none = Estimate(Sums(count: 0, sum: 0))
         let flat = Estimate(Sums(count: 100, sum: 100)), zero = Estimate(Sums(count: 100, sum: 0, sumOfSquares: 50))
         #expect(throws: Effect.Obstacle.tooFewUnits) { try Effect(control: none, treatment: some, .absolute) }
@@ -12,7 +12,7 @@ import Testing
         #expect(throws: Never.self) { try Effect(control: zero, treatment: some, .absolute) }
     }
 
-    /// The table of R's documentation of p.adjust and of Holm's paper, worked by hand.
+    /// The table from R's documentation of p.adjust and from Holm's paper, computed by hand.
     @Test(
         arguments: [
             ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),
@@ -23,13 +23,13 @@ import Testing
         #expect(zip(holm(p), adjusted).allSatisfy { close($0, $1) } && holm(p).count == p.count)
     }
 
-    @Test func `Ratios of samples that cannot be judged have p = 1`() {
+    @Test func `Ratios of untestable samples have p = 1`() {
         #expect(sampleRatioP(counts: [0, 0], weights: [1, 1]) == 1)
         #expect(sampleRatioP(counts: [7], weights: [1]) == 1)
         #expect(sampleRatioP(counts: [1_000, 1_000], weights: [1, 1]) == 1)
     }
 
-    @Test func `A covariate that does not vary adjusts nothing`() {
+    @Test func `A covariate without variance adjusts nothing`() {
         let sums = { (count: Int, sum: Double) in
             PairedSums(Sums(count: count, sum: sum), Sums(count: count, sum: 0), sumOfProducts: 0)
         }
@@ -38,14 +38,14 @@ import Testing
         #expect(adjustment.control == Estimate(Sums(count: 100, sum: 20)))
     }
 
-    @Test func `A covariate that is the outcome takes nearly all variance away`() {
+    @Test func `A covariate that equals the outcome removes nearly all variance`() {
         let value = Sums(count: 1_000, sum: 5_000, sumOfSquares: 35_000)
         let sums = PairedSums(value, value, sumOfProducts: 35_000)
         let adjustment = Adjustment(control: sums, treatment: sums)
         #expect(close(adjustment.theta, 1) && close(adjustment.varianceReduction, 1))
     }
 
-    @Test func `No number of units finds no effect`() {
+    @Test func `A zero effect cannot be found by any number of units`() {
         #expect(SampleSize().units(toFind: 0, controlVariance: 1, treatmentVariance: 1) == nil)
         // Lehr's rule of thumb: 16 σ²/δ² in each variation.
         let units = SampleSize().units(toFind: 0.5, controlVariance: 4, treatmentVariance: 4) ?? 0

@@ -2,14 +2,14 @@ import Foundation
 import MartletStatistics
 import Testing
 
-/// Against PyPI `gbstats` 0.8.0 and scipy, on random samples.
+/// Compares with PyPI's `gbstats` 0.8.0 and scipy on random samples.
 @Suite struct ReferenceTests {
     private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
         $0.isEmpty ? nil : $0
     }
 
     @Test(.enabled(if: python != nil))
-    func `Effects, intervals, beliefs, sample ratios and sizes are those of gbstats and scipy`() throws {
+    func `Effects, intervals, posteriors, sample ratios and sizes agree with gbstats and scipy`() throws {
         let cases = try ReferenceCase.all(seed: 20_261_122, count: 7_000, python: try #require(Self.python))
         #expect(cases.count == 7_000)
         for (line, item) in cases.enumerated() {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// What is not as it should be.
+    /// The differences from the reference.
     private static func differences(_ item: ReferenceCase) throws -> [String] {
         switch item.kind {
         case "sampleRatio": try ratio(item)
@@ -40,7 +40,7 @@ import Testing
         let units = size.units(
             toFind: effect, controlVariance: variances[0], treatmentVariance: variances[1], share: share)
         let expected = try #require(item.units)
-        // At so many units the smallest effect that can be found is the one asked for.
+        // With so many units, the smallest detectable effect is the requested one.
         let error = (variances[0] / ((1 - share) * expected) + variances[1] / (share * expected)).squareRoot()
         return (units == Int(expected.rounded(.up)) ? [] : ["units \(units ?? 0)"])
             + (close(size.smallestEffect(standardError: error), effect) ? [] : ["smallest effect"])
@@ -60,7 +60,7 @@ import Testing
         let (control, treatment, theta) = try estimates(item)
         let effect = try Effect(
             control: control, treatment: treatment, item.scale == "relative" ? .relative : .absolute)
-        // gbstats 0.8.0 divides by the control's mean, later versions by its absolute value, as we do.
+        // gbstats 0.8.0 divides by the control's mean, later versions and we by its absolute value.
         let sign: Double = item.scale == "relative" && control.measuredMean < 0 ? -1 : 1
         let alpha = try #require(item.alpha)
         let fixed = effect.fixedHorizon(alpha: alpha)
@@ -71,7 +71,7 @@ import Testing
             ("error", effect.standardError, item.error),
             ("p", fixed.p, item.exactP), ("sequentialP", sequential.p, item.sequentialP),
         ])
-        // 1 − cdf, as it is there, has an absolute error.
+        // 1 − cdf, as computed there, has an absolute error.
         if !close(fixed.p, try #require(item.p), absolute: 1e-15) { wrong.append("p \(fixed.p), not \(item.p ?? 0)") }
         for (name, ours, theirs) in [
             ("interval", fixed.interval, item.interval),
@@ -88,7 +88,7 @@ import Testing
         let belief = Belief(
             effect, prior: item.scale == "relative" ? relative : relative?.absolute(baseline: control.measuredMean))
         let values = try #require(item.belief), risk = try #require(item.risk)
-        // What is lost in the tail is there the product of a probability, which has an absolute error, and a mean.
+        // There, the loss in the tail is the product of a probability, which has an absolute error, and a mean.
         let absolute = 1e-15 * max(abs(belief.mean), belief.standardDeviation)
         let risks =
             close(belief.riskOfControl, risk[0], absolute: absolute)

@@ -1,12 +1,12 @@
 import MartletStatistics
 import Testing
 
-/// What the tests promise, counted in simulated experiments (the same ones in every run).
+/// The guarantees of the tests, measured in simulated experiments, which are the same in every run.
 @Suite struct SimulationTests {
     private struct Arm {
         var sums = Sums(count: 0, sum: 0)
 
-        /// Units of which about a quarter convert.
+        /// Adds units of which about a quarter convert.
         mutating func grow(words: Int, _ generator: inout SeededGenerator) {
             for _ in 0..<words { sums.sum += Double((generator.next() & generator.next()).nonzeroBitCount) }
             sums.count += words * 64
@@ -15,7 +15,7 @@ import Testing
 
     @Test
     func
-        `Looking fifty times at no effect raises a false alarm in at most 5 % of sequential tests, and in many more of the others`()
+        `Looking fifty times at a zero effect raises a false alarm in at most 5 % of sequential tests, and in many more of the others`()
         throws
     {
         var generator = SeededGenerator(state: 20_261_122)
@@ -30,7 +30,7 @@ import Testing
                 let relative = try Effect(control: Estimate(a.sums), treatment: Estimate(b.sums), .relative)
                 seen.sequential = seen.sequential || effect.sequential().p <= 0.05
                 seen.relative = seen.relative || relative.sequential().p <= 0.05
-                // The normal quantile stands for that of t: there are 128 units and more.
+                // The normal quantile replaces that of t, because there are at least 128 units.
                 let isAlarm = abs(effect.value) > 1.96 * effect.standardError
                 seen.fixed = seen.fixed || isAlarm
                 if look == 50, isAlarm { end += 1 }
@@ -42,12 +42,12 @@ import Testing
         #expect(Double(alarms.sequential) / Double(runs) <= 0.05, "\(alarms)")
         #expect(Double(alarms.relative) / Double(runs) <= 0.05, "\(alarms)")
         #expect(Double(alarms.fixed) / Double(runs) > 0.2, "\(alarms)")
-        // Looked at once, at the end: 5 %, give or take three standard errors.
+        // With a single look at the end: 5 %, plus or minus three standard errors.
         #expect((0.035...0.065).contains(Double(end) / Double(runs)), "\(end)")
     }
 
-    /// A quarter converts in the control, 3/8 with the treatment.
-    @Test func `The units that a plan asks for find the effect as often as it says`() throws {
+    /// A quarter converts in the control, and 3/8 with the treatment.
+    @Test func `The planned number of units finds the effect as often as promised`() throws {
         let variances = (0.25 * 0.75, 0.375 * 0.625)
         let units = try #require(
             SampleSize().units(toFind: 0.125, controlVariance: variances.0, treatmentVariance: variances.1))
@@ -67,7 +67,7 @@ import Testing
         }
         let power = SampleSize(power: 0.8)
         let error = (variances.0 / Double(words * 64) + variances.1 / Double(words * 64)).squareRoot()
-        // Whole words of 64 units are a little more or fewer than asked for.
+        // Whole words of 64 units are slightly more or fewer than requested.
         let expected = Normal.cdf(0.125 / error - Normal.quantile(1 - power.alpha / 2))
         #expect(abs(Double(found) / 2_000 - expected) < 0.03, "\(found), \(units)")
     }

@@ -2,7 +2,7 @@ import Foundation
 import MartletStatistics
 import Testing
 
-/// Against the numbers that gbstats 0.8.0 printed, kept with the public test vectors.
+/// Compares with the output of gbstats 0.8.0, which is stored with the public test vectors.
 @Suite struct VectorTests {
     private struct Printed: Decodable {
         var expected: Double
@@ -26,7 +26,7 @@ import Testing
     private static let proportions = (Sums(count: 4_000, sum: 200), Sums(count: 4_100, sum: 246))
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: path)))
-    func `The printed results come out the same`() throws {
+    func `The published results are reproduced`() throws {
         let lines = try String(contentsOfFile: Self.path, encoding: .utf8).split(separator: "\n")
         var count = 0
         for line in lines {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import OperatorCommands
 
-/// On servers of their own: roles and passwords belong to a whole server.
+/// Uses servers of its own, because roles and passwords belong to a whole server.
 @Suite(.serialized) struct DatabaseSetupTests {
-    @Test func `a fresh server gets every role and schema; a second run finds nothing to do`() async throws {
+    @Test func `a fresh server gets every role and schema, and a second run changes nothing`() async throws {
         try await withServer { server in
             let client = try await superuser(server)
             let passwords = Dictionary(
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a password that is set again stands in for the old one`() async throws {
+    @Test func `setting a password again replaces the old one`() async throws {
         try await withServer { server in
             let client = try await superuser(server)
             for password in ["first", "second"] {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `many setups at once, on one database and on several of one server, all succeed`() async throws {
+    @Test func `concurrent setups all succeed, on one database and on several of one server`() async throws {
         try await withServer { server in
             var names = ["postgres"]
             for _ in 0..<3 { names.append(try await server.makeDatabaseNamed()) }
@@ -75,7 +75,7 @@ import Testing
         "plain", "with 'quotes' and \"more\"", "back\\slash", "percent%40 and space",
         String(repeating: "long", count: 50),
     ])
-    func `a verifier made here is one that PostgreSQL lets in`(_ password: String) async throws {
+    func `PostgreSQL accepts a verifier made here`(_ password: String) async throws {
         let server = try await PostgresServer.shared()
         let client = try await superuser(server)
         let name = "scram_\(Credential.hexDigest(of: password).prefix(12))"

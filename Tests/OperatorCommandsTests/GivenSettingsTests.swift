@@ -3,7 +3,7 @@ import Testing
 @testable import OperatorCommands
 
 @Suite struct GivenSettingsTests {
-    @Test func `a setting reaches each process that has it, and one with a process's name goes before it`() throws {
+    @Test func `a setting reaches each process that has it, and one with a process's name takes precedence`() throws {
         let given = try GivenSettings([
             "MARTLET_MAIL_HOST": "mail.example", "MARTLET_LOG_LEVEL": "debug", "MARTLET_AUTH_LOG_LEVEL": "trace",
             "MARTLET_GATEWAY_TLS_KEY": "key.pem", "MARTLET_FILES_S3_BUCKET": "objects",
@@ -29,7 +29,7 @@ import Testing
             "MARTLET_HTTP_PORT": "set it for one process, as in MARTLET_STORAGE_HTTP_PORT",
             "MARTLET_CONFIG_MAIL_HOST": "MARTLET_CONFIG_MAIL_HOST is not a setting of Martlet.",
         ])
-    func `a setting that is for nobody is refused`(_ name: String, _ part: String) {
+    func `a setting for no process is refused`(_ name: String, _ part: String) {
         let error = #expect(throws: UpError.self) { try GivenSettings([name: "x"]) }
         #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
     }

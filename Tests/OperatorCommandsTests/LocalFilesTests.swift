@@ -10,7 +10,7 @@ import Testing
 @testable import OperatorCommands
 
 @Suite struct StoredSecretsTests {
-    @Test func `secrets are made once, for the owner's eyes only`() throws {
+    @Test func `secrets are created once, readable only by the owner`() throws {
         try withFolder { folder in
             let file = folder.appending(path: "secrets.json")
             let made = try StoredSecrets.readOrMake(at: file)
@@ -36,10 +36,10 @@ import Testing
 }
 
 @Suite struct ConnectionTests {
-    @Test func `a connection is written for the owner's eyes only and read again`() throws {
+    @Test func `a connection is written readable only by the owner, and read again`() throws {
         try withFolder { folder in
             let file = folder.appending(path: "connection.json")
-            // What was there before, readable by all, is replaced.
+            // An existing file, readable by all, is replaced.
             try Data("old".utf8).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
             let connection = Connection(
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a folder that is not there is an error, not a file elsewhere`() {
+    @Test func `a missing folder is an error, and no file is written elsewhere`() {
         #expect(throws: (any Error).self) {
             try PrivateFile.write(Data(), to: URL(fileURLWithPath: "/nowhere/x/y.json"))
         }
@@ -107,14 +107,14 @@ import Testing
                 #expect(gateway.environment["MARTLET_UPSTREAM_\(entry.name.uppercased())"] == "unix:" + socket)
                 for other in plan.entries.dropLast() {
                     let known = entry.environment["MARTLET_SERVICES_\(other.name.uppercased())"]
-                    // Any service may ask any other; the gateway has its upstreams.
+                    // Any service may call any other; the gateway has its upstreams.
                     #expect(known == (entry.name != other.name ? other.address : nil))
                 }
             }
         }
     }
 
-    @Test func `a port that is given to one process is used, and others find it there`() throws {
+    @Test func `a port assigned to one process is used, and others find it there`() throws {
         try withFolder { folder in
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
             func plan(_ inherited: [String: String]) throws -> ServerPlan {
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a state folder too deep for sockets keeps to the ports`() throws {
+    @Test func `a state folder whose path is too long for sockets uses ports`() throws {
         try withFolder { folder in
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
             let plan = try ServerPlan(

@@ -9,7 +9,7 @@ import Testing
     private static let second = migration(
         2, "ALTER TABLE s.a ADD y text DEFAULT 'it''s $1'; -- no statement after this")
 
-    @Test func `steps are applied in order, each once`() async throws {
+    @Test func `migrations are applied in order, each once`() async throws {
         try await withDatabase { client in
             #expect(try await client.migrate(schema: "s", [Self.second, Self.first]).map(\.number) == [1, 2])
             #expect(try await client.migrate(schema: "s", [Self.first, Self.second]).isEmpty)
@@ -20,14 +20,14 @@ import Testing
         }
     }
 
-    @Test func `a later step is applied to what is there`() async throws {
+    @Test func `a later migration is applied to the existing schema`() async throws {
         try await withDatabase { client in
             _ = try await client.migrate(schema: "s", [Self.first])
             #expect(try await client.migrate(schema: "s", [Self.first, Self.second]).map(\.number) == [2])
         }
     }
 
-    @Test func `an edited step is refused, and nothing after it applied`() async throws {
+    @Test func `an edited migration is refused, and nothing after it is applied`() async throws {
         try await withDatabase { client in
             _ = try await client.migrate(schema: "s", [Self.first])
             let edited = migration(1, "CREATE TABLE s.a (x int); INSERT INTO s.a VALUES (2);")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a failing step leaves nothing of itself nor of those before it`() async throws {
+    @Test func `a failing migration leaves nothing of itself or of those before it`() async throws {
         try await withDatabase { client in
             let failing = migration(2, "CREATE TABLE s.b (x int); SELECT 1/0;")
             await #expect(throws: PostgresError.self) { try await client.migrate(schema: "s", [Self.first, failing]) }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `twenty that migrate at once apply each step once`() async throws {
+    @Test func `twenty concurrent runs apply each migration once`() async throws {
         let configuration = try await PostgresServer.shared().makeDatabase()
         let counts = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 {
@@ -64,7 +64,7 @@ import Testing
         #expect(counts.sorted() == Array(repeating: 0, count: 19) + [2])
     }
 
-    @Test(arguments: ["", String(repeating: "s", count: 64)]) func `a schema's name that is none is refused`(
+    @Test(arguments: ["", String(repeating: "s", count: 64)]) func `an invalid schema name is refused`(
         _ name: String
     ) async throws {
         try await withDatabase { client in
@@ -83,7 +83,7 @@ private func migration(_ number: Int, _ sql: String) -> Migration {
     Migration(number: number, name: "step", sql: Array(sql.utf8))
 }
 
-/// An empty database, as superuser.
+/// Lends an empty database, as superuser.
 private func withDatabase(_ body: (PostgresClient) async throws -> Void) async throws {
     var configuration = try await PostgresServer.shared().makeDatabase()
     configuration.maximumConnections = 1

@@ -9,7 +9,7 @@ import Testing
 @testable import OperatorCommands
 
 @Suite struct StartChecksTests {
-    @Test func `a state folder that is a file is named`() throws {
+    @Test func `a state folder that is a file is reported`() throws {
         try withFolder { folder in
             let file = folder.appending(path: "state")
             try Data("x".utf8).write(to: file)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `routes that are missing or no JSON, and programs that are missing, are named`() throws {
+    @Test func `routes that are missing or not JSON, and missing programs, are reported`() throws {
         try withFolder { folder in
             let routes = folder.appending(path: "routes.json")
             func refusal() -> String? {
@@ -38,8 +38,8 @@ import Testing
         }
     }
 
-    @Test func `a port that another program has is named, and one that is free is not`() async throws {
-        // None that the system gives to others as soon as it is free.
+    @Test func `a port in use by another program is reported, and a free one is not`() async throws {
+        // Not a port that the system assigns to others as soon as it is free.
         let port = try FreePort.find()
         let taken = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1).bind(host: "127.0.0.1", port: port).get()
@@ -58,7 +58,7 @@ import Testing
         #expect(foreign?.description == "192.0.2.1 is not an address of this machine (MARTLET_HOST sets another one)")
     }
 
-    @Test func `a data folder of another user, or with a mode that PostgreSQL refuses, is named`() throws {
+    @Test func `a data folder of another user, or with a mode that PostgreSQL refuses, is reported`() throws {
         try withFolder { folder in
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
             try StartChecks.checkDataFolder(folder, owner: getuid())
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `what an earlier supervisor left is stopped from the gateway to PostgreSQL`() async throws {
+    @Test func `leftovers of an earlier supervisor are stopped from the gateway to PostgreSQL`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-leftovers-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder.appending(path: "run"), withIntermediateDirectories: true)
@@ -82,7 +82,7 @@ import Testing
         for name in ["postgres", "storage", "gateway"] {
             let process = Process()
             process.executableURL = URL(filePath: "/usr/bin/env")
-            // It ends a while after the signal, as a process that drains does. A shell could not handle a signal that
+            // It exits a while after the signal, like a process that drains. A shell could not handle a signal that
             // this process ignores.
             let script = """
                 import signal, sys, time
@@ -101,7 +101,7 @@ import Testing
             try Data("\(process.processIdentifier)\n".utf8).write(to: folder.appending(path: "run/\(name).pid"))
             try await eventually("\(name) runs") { FileManager.default.fileExists(atPath: "\(log).\(name)") }
         }
-        // Another program that has the number of one that ended long ago.
+        // Another program that has the process id of one that ended long ago.
         let innocent = Process()
         (innocent.executableURL, innocent.arguments) = (URL(filePath: "/bin/sleep"), ["60"])
         try innocent.run()

@@ -5,7 +5,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct ChangeObjectTests {
-    @Test func `fields in the body are set and others left`() async throws {
+    @Test func `fields in the body are set, and others stay unchanged`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1,"y":1.10,"o":{"p":1,"q":2}}"#)
         let answer = try await app.client.patch("/storage/Note/a", #"{"x":2,"z":null,"o":{"p":3},"_version":9}"#)
@@ -14,7 +14,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note/a").text == answer.text)
     }
 
-    @Test func `fifty clients that each set a field of their own lose none`() async throws {
+    @Test func `fifty clients that each set a different field lose no change`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -30,15 +30,14 @@ import Testing
     }
 
     @Test(arguments: ["/storage/Note/b", "/storage/Other/a", "/storage/Note/gone"])
-    func `what is not there is not made`(_ path: String) async throws {
+    func `an object that does not exist is not created`(_ path: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a"},{"_id":"gone"}]"#)
         _ = try await app.client.post("/storage/remove/Note/gone")
         try await app.expectRefusal(.objectNotFound) { try await app.client.patch(path, #"{"x":1}"#) }
     }
 
-    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws
-    {
+    @Test(arguments: BadBodies.all) func `an invalid body is refused`(_ bad: BadBody) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(bad.code) {
@@ -46,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `every refusal leaves the object as it was`() async throws {
+    @Test func `every refusal leaves the object unchanged`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":2}]"#)
         _ = try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#)

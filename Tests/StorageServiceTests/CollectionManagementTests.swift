@@ -26,7 +26,7 @@ import Testing
 }
 
 @Suite struct DropCollectionTests {
-    @Test func `a collection goes with its objects and indexes, and can be made again`() async throws {
+    @Test func `a collection is deleted with its objects and indexes, and can be created again`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
         _ = try await app.client.post("/storage/Other", "{}")
@@ -41,7 +41,7 @@ import Testing
 }
 
 @Suite struct RenameCollectionTests {
-    @Test func `a collection keeps its objects and indexes under the new name`() async throws {
+    @Test func `a renamed collection keeps its objects and indexes`() async throws {
         let app = try await StorageApp()
         let created = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
         _ = try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#)
@@ -65,7 +65,7 @@ import Testing
             ("[]", .invalidBody, nil),
             (#"{"name":"\#(String(repeating: "n", count: 64))"}"#, .invalidName, nil),
             (#"{"name":"\#(String(repeating: "n", count: 64 << 10))"}"#, .payloadTooLarge, nil),
-        ] as [(String, ErrorCode, String?)]) func `what cannot be a new name changes nothing`(
+        ] as [(String, ErrorCode, String?)]) func `an invalid new name changes nothing`(
             _ body: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {
@@ -85,8 +85,7 @@ import Testing
     ]
 
     @Test(arguments: calls, [Principal.Kind.client, .ingest, .evaluation, .service])
-    func `management is for the master key only`(_ call: (String, String, String), _ kind: Principal.Kind) async throws
-    {
+    func `management needs the master key`(_ call: (String, String, String), _ kind: Principal.Kind) async throws {
         let app = try await StorageApp()
         try await fill(app)
         let asking = app.client.asking(as: app.principal(kind))
@@ -102,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: calls.dropFirst().map { $0 }, ["Absent", "1a", "a%22b", "query"])
-    func `a collection that is not there is not found, a name that is none is refused`(
+    func `a missing collection is not found, and an invalid name is refused`(
         _ call: (String, String, String), _ name: String
     ) async throws {
         let app = try await StorageApp()
@@ -113,7 +112,7 @@ import Testing
         }
     }
 
-    @Test(arguments: calls) func `a parameter that would do nothing is refused`(_ call: (String, String, String))
+    @Test(arguments: calls) func `a parameter without effect is refused`(_ call: (String, String, String))
         async throws
     {
         let app = try await StorageApp()
@@ -140,7 +139,9 @@ import Testing
     ]
 
     @Test(arguments: calls, [Principal.Kind.ingest, .evaluation, .service])
-    func `keys that are not for data open none`(_ call: (String, String, String), _ kind: Principal.Kind) async throws {
+    func `keys for other purposes cannot read or write data`(_ call: (String, String, String), _ kind: Principal.Kind)
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let asking = app.client.asking(as: app.principal(kind))
@@ -155,14 +156,16 @@ import Testing
         try await app.expectRefusal(.unauthorized) { try await app.client.asking(as: nil).send(call.0, call.1, call.2) }
     }
 
-    @Test(arguments: calls) func `the master key opens data too`(_ call: (String, String, String)) async throws {
+    @Test(arguments: calls) func `the master key can read and write data, too`(_ call: (String, String, String))
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         #expect((200..<300).contains(try await app.master.send(call.0, call.1, call.2).status))
     }
 
     @Test(arguments: ["", "App", "a-b", "a_b", "a\"b", "x; DROP", String(repeating: "a", count: 33), "ü"])
-    func `a principal whose app cannot be is refused`(_ appID: String) async throws {
+    func `a principal with an invalid app is refused`(_ appID: String) async throws {
         let app = try await StorageApp()
         var principal = app.principal(.client)
         principal.appID = appID
@@ -181,7 +184,7 @@ import Testing
 }
 
 @Suite struct SpacesTests {
-    @Test func `live and test environment are separate`() async throws {
+    @Test func `live and test environments are separate`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","in":"live"}"#)
         #expect(try await app.testClient.get("/storage/Note")["count"] == "0")

@@ -8,7 +8,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct CreateObjectTests {
-    @Test func `an object is stored in a collection that is made on first use`() async throws {
+    @Test func `an object is stored in a collection that is created on first use`() async throws {
         let app = try await StorageApp()
         let answer = try await app.client.post("/storage/Note", #"{"title":"Müsli","n":{"a":[1,null,true]}}"#)
         #expect(answer.status == 201)
@@ -25,14 +25,14 @@ import Testing
         #expect(try await app.client.get("/storage/Note/\(id)").text == answer.text)
     }
 
-    @Test func `an empty object is one too`() async throws {
+    @Test func `an empty object can be stored`() async throws {
         let app = try await StorageApp()
         let answer = try await app.client.post("/storage/Note", " {\n} ")
         #expect(answer.status == 201)
         #expect(answer.json != nil)
     }
 
-    @Test func `fifty clients that use a collection first make one table and fifty objects`() async throws {
+    @Test func `fifty first users of a collection create one table and fifty objects`() async throws {
         let app = try await StorageApp()
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<50 {
@@ -47,7 +47,7 @@ import Testing
         #expect((0..<50).allSatisfy { all["data.\($0).number"] == "\($0)" })
     }
 
-    @Test func `an object with an id that exists is replaced, and brought back if it was removed`() async throws {
+    @Test func `an object with an existing id is replaced, and restored if it was removed`() async throws {
         let app = try await StorageApp()
         let first = try await app.client.post("/storage/Note", #"{"_id":"a","x":1,"y":1}"#)
         #expect(first.status == 201)
@@ -65,7 +65,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note")["count"] == "1")
     }
 
-    @Test func `one id posted by fifty clients at once is created once`() async throws {
+    @Test func `an id posted by fifty clients at once is created once`() async throws {
         let app = try await StorageApp()
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<50 { group.addTask { try await app.client.post("/storage/Fresh", #"{"_id":"one"}"#).status } }
@@ -76,7 +76,7 @@ import Testing
         #expect(try await app.client.get("/storage/Fresh/one")["_version"] == "50")
     }
 
-    @Test func `system fields that a client sends back are not stored`() async throws {
+    @Test func `system fields sent by a client are not stored`() async throws {
         let app = try await StorageApp()
         let answer = try await app.client.post(
             "/storage/Note", #"{"_id":"a","created":"1999","updated":5,"deleted":true,"_version":77,"x":1}"#)
@@ -93,7 +93,7 @@ import Testing
         ("0.1000000000000000055511151231257827", "0.1000000000000000055511151231257827"), ("-0.00", "0.00"),
         ("1e2", "100"), ("1E+2", "100"), ("1.5e-3", "0.0015"), ("-7", "-7"),
         ("1e399", "1" + String(repeating: "0", count: 399)),
-    ]) func `numbers keep their digits; an exponent is written out`(_ written: String, _ read: String) async throws {
+    ]) func `numbers keep their digits, and exponents are written out`(_ written: String, _ read: String) async throws {
         let app = try await StorageApp()
         let answer = try await app.client.post("/storage/Note", #"{"_id":"a","n":\#(written)}"#)
         #expect(answer.status == 201)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"a":1,"a":2}"#, #"{"_id":"a","_id":"b"}"#, #"{"a":{"b":1,"\u0062":2}}"#])
-    func `a name that stands twice in one object is refused`(_ body: String) async throws {
+    func `a duplicate name in an object is refused`(_ body: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(.invalidBody) { try await app.client.post("/storage/Note", body) }
@@ -112,7 +112,7 @@ import Testing
     @Test(arguments: [
         #"it's "quoted" \ back"#, "🦉 owl", "\u{1}\u{7f}\n\t", "e\u{301} and é", "$1 %s {} --", "\u{2028}\u{fffd}",
         #"'); DROP TABLE "Note"; --"#,
-    ]) func `any text comes back as it was sent, as a value and as an inner name`(_ text: String) async throws {
+    ]) func `any text survives a round trip, as a value and as an inner name`(_ text: String) async throws {
         let app = try await StorageApp()
         let quoted = JSONValue.quote(text)
         let answer = try await app.client.post(
@@ -124,14 +124,14 @@ import Testing
     }
 
     @Test(arguments: ["A", "a1", "Note_2", "x-y", "select", "Table", "ALL", String(repeating: "z", count: 63)])
-    func `a collection's name is a letter and then letters, digits, _ or -`(_ name: String) async throws {
+    func `a collection's name is a letter, then letters, digits, _ or -`(_ name: String) async throws {
         let app = try await StorageApp()
         #expect(try await app.client.post("/storage/\(name)", "{}").status == 201)
         #expect(try await app.client.get("/storage/\(name)")["count"] == "1")
         #expect(try await app.contents().keys.sorted() == [name])
     }
 
-    @Test func `a collection may be named as PostgreSQL would name another's indexes`() async throws {
+    @Test func `a collection may be named like PostgreSQL would name another's indexes`() async throws {
         let app = try await StorageApp()
         for name in ["A", "A_pkey", "A_doc_idx", "A_pkey1", "a"] {
             #expect(try await app.client.post("/storage/\(name)", "{}").status == 201)
@@ -142,13 +142,13 @@ import Testing
     }
 
     @Test(arguments: ["all", "query", "remove", "aggregate", "distinct"])
-    func `a word of the routes is no collection's name`(_ name: String) async throws {
+    func `a word used in routes cannot be a collection's name`(_ name: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.notFound) { try await app.client.post("/storage/\(name)", "{}") }
         try await app.expectRefusal(.invalidName) { try await app.client.post("/storage/all/\(name)", "[{}]") }
     }
 
-    @Test(arguments: BadNames.collections) func `no other name makes a table`(_ name: String) async throws {
+    @Test(arguments: BadNames.collections) func `no other name creates a table`(_ name: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidName, field: "collection") {
             try await app.client.post("/storage/\(name)", "{}")
@@ -169,14 +169,13 @@ import Testing
         #"{"_id":5}"#, #"{"_id":null}"#, #"{"_id":""}"#, #"{"_id":"a b"}"#, #"{"_id":"a\"b"}"#, #"{"_id":"ü"}"#,
         #"{"_id":"-a"}"#,
         #"{"_id":"\#(String(repeating: "i", count: 129))"}"#, #"{"_id":{"$oid":"a"}}"#,
-    ]) func `an id that is no id is refused`(_ body: String) async throws {
+    ]) func `an invalid id is refused`(_ body: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(.invalidID, field: "_id") { try await app.client.post("/storage/Note", body) }
     }
 
-    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws
-    {
+    @Test(arguments: BadBodies.all) func `an invalid body is refused`(_ bad: BadBody) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(bad.code) { try await app.client.send("POST", "/storage/Note", bytes: bad.bytes) }
@@ -206,7 +205,7 @@ import Testing
         #expect(try await app.client.post("/storage/Note", "{}").status == 201)
     }
 
-    @Test func `a parameter that would do nothing is refused`() async throws {
+    @Test func `a parameter without effect is refused`() async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidParameter, field: "upsert") {
             try await app.client.post("/storage/Note?upsert=1", "{}")
@@ -259,7 +258,7 @@ enum BadBodies {
         BadBody(.limitExceeded, #"{"a":\#(String(repeating: "9", count: 401))}"#),
     ]
 
-    /// An object, `depth` levels deep.
+    /// An object nested `depth` levels deep.
     static func nested(_ depth: Int) -> String {
         String(repeating: #"{"a":"#, count: depth - 1) + "{}" + String(repeating: "}", count: depth - 1)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct CreateObjectsTests {
-    @Test func `objects are stored and answered in the order sent`() async throws {
+    @Test func `objects are stored and returned in the order sent`() async throws {
         let app = try await StorageApp()
         let answer = try await app.client.post(
             "/storage/all/Note", #"[{"_id":"b","n":1.10},{"n":2},{"_id":"a","n":3,"created":"x"}]"#)
@@ -17,7 +17,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note")["count"] == "3")
     }
 
-    @Test func `ids that exist are replaced, others made`() async throws {
+    @Test func `existing ids are replaced, others created`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":1}]"#)
         let answer = try await app.client.post("/storage/all/Note", #"[{"_id":"b","n":2},{"_id":"c","n":2}]"#)
@@ -51,14 +51,15 @@ import Testing
             ("[{\"n\":1},\(BadBodies.nested(32))]", .limitExceeded), (#"[{"n":1},{"n":1e999}]"#, .limitExceeded),
             ("[" + Array(repeating: "{}", count: 1_001).joined(separator: ",") + "]", .limitExceeded),
             (#"[{"n":1},{"t":"\#(String(repeating: "x", count: 1 << 20))","u":1}]"#, .payloadTooLarge),
-        ] as [(String, ErrorCode)]) func `one bad object refuses all`(_ body: String, _ code: ErrorCode) async throws
+        ] as [(String, ErrorCode)]) func `one invalid object refuses all`(_ body: String, _ code: ErrorCode)
+        async throws
     {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(code) { try await app.client.post("/storage/all/Note", body) }
     }
 
-    @Test func `one object that an index refuses refuses all`() async throws {
+    @Test func `one object that violates an index refuses all`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"n":5}"#)
         #expect(
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: BadNames.collections.filter { !$0.contains("%2F") })
-    func `no other name makes a table`(_ name: String) async throws {
+    func `no other name creates a table`(_ name: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidName, field: "collection") {
             try await app.client.post("/storage/all/\(name)", "[{}]")

@@ -5,7 +5,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct DeleteObjectTests {
-    @Test func `an object is gone for good, and only that one`() async throws {
+    @Test func `an object is deleted for good, and no other`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a"},{"_id":"b"}]"#)
         let answer = try await app.client.delete("/storage/Note/a")

@@ -10,7 +10,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct FollowCollectionTests {
-    /// Runs `body` beside a stream that is open.
+    /// Runs `body` while a stream is open.
     private func following(
         _ app: StorageApp, _ collection: String = "Notes", where filter: String? = nil, keys: [String]? = nil,
         user: String? = nil,
@@ -27,7 +27,7 @@ import Testing
         try await body(stream)
     }
 
-    @Test("each write is an event, told by what the filter matches before and after")
+    @Test("each write is an event, described by whether the filter matches before and after")
     func events() async throws {
         let app = try await StorageApp()
         try await following(app, where: #"{"age":{"$gte":18}}"#) { stream in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("a stream is taken up by any event's id, without loss and without anything twice")
+    @Test("a stream resumes from any event's id without loss or duplicates")
     func resuming() async throws {
         let app = try await StorageApp()
         var all: [LiveStream.Event] = []
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("a write that commits after later ones is neither lost nor doubled")
+    @Test("a write that commits after later ones is neither lost nor duplicated")
     func lateCommit() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"first"}"#)
@@ -83,7 +83,7 @@ import Testing
             try await stream.wait(for: 5)
             #expect(stream.lines.prefix(3) == ["create early0", "create early1", "create early2"])
             #expect(Set(stream.lines.suffix(2)) == ["create late", "create last"])
-            // From the middle of it: the late one comes, the others do not.
+            // Resumes in the middle: the late event arrives, the others do not.
             let middle = stream.events[2].id
             try await following(app, since: middle) { again in
                 try await again.wait(for: 2)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("lists of readers decide for each subscriber, before and after")
+    @Test("reader lists decide for each subscriber, before and after the write")
     func readers() async throws {
         let app = try await StorageApp()
         try await following(app, user: "ann") { ann in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("hidden fields are not shown and not filtered by; a stream whose right ends is closed with an error")
+    @Test("hidden fields are neither shown nor filtered by, and a stream whose right ends is closed with an error")
     func rules() async throws {
         let app = try await StorageApp()
         _ = try await app.master.put("/roles/admins", "{}")
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(
-        "what cannot be followed is refused before the stream begins",
+        "a request that cannot be followed is refused before the stream begins",
         arguments: [
             ("/live/Notes?since=x", ErrorCode.invalidParameter, "since"),
             ("/live/Notes?foo=1", .invalidParameter, "foo"),
@@ -145,7 +145,7 @@ import Testing
         #expect(try await app.client.get(path).isProblem(code, field: field))
     }
 
-    @Test("a cursor of another log, or from before what was taken out, is expired")
+    @Test("a cursor of another log, or from before a deletion, has expired")
     func expiry() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
@@ -168,7 +168,7 @@ import Testing
         #expect(try await app.client.get("/changes/Notes?since=\(fresh)").status == 200)
     }
 
-    @Test("a subscriber that does not read is cut off, and finds everything when it comes back")
+    @Test("a subscriber that does not read is cut off, and finds everything when it reconnects")
     func slowReader() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test(
-        "a filter that reads more than the object, or may take long, is not followed",
+        "a filter that reads more than the object, or may be slow, cannot be followed",
         arguments: [
             #"{"a":{"$inQuery":{"className":"Other","where":{}}}}"#,
             #"{"a":{"$notInQuery":{"className":"None","where":{}}}}"#,
@@ -209,21 +209,21 @@ import Testing
     }
 
     @Test(
-        "breaks on either side while writers write: every subscriber ends with each event exactly once",
+        "after failures on either side under load, every subscriber has each event exactly once",
         .timeLimit(.minutes(5)))
     func kills() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)
         let principal = app.principal(.client)
         let clients = [app.database.client(for: "storage", maximumConnections: 4), app.database.client(for: "storage")]
-        // Copies of its own: what ends here is every stream of a copy.
+        // Instances of its own, because a break ends every stream of an instance.
         let copies = clients.map { StorageService(postgres: $0, files: SharedFiles.settings).live }
         let streams = [LiveStream(), LiveStream(), LiveStream()]
         let writes = 300
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for (number, stream) in streams.enumerated() {
                 tasks.addTask {
-                    // 20 breaks: each time at another copy of the service.
+                    // 20 breaks, each on another instance of the service.
                     for round in 0..<20 {
                         let copy = copies[(number + round) % copies.count]
                         let follower = Task { try await stream.follow(copy, "Notes", as: principal) }

@@ -24,7 +24,7 @@ import Testing
         ]
     }
 
-    @Test func `a cursor is taken for the collection, app and environment that it was made for, and nowhere else`()
+    @Test func `a cursor is valid only for its collection, app and environment`()
         async throws
     {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
@@ -40,11 +40,11 @@ import Testing
                     && answers[1].isProblem(.invalidParameter, field: "since"))
             #expect(answers[2].isProblem(.invalidParameter, field: "Last-Event-ID"))
         }
-        // Rights are looked at when it is used, so it may be another caller's.
+        // Rights are checked on use, so the cursor may come from another caller.
         #expect(try await app.user("ann").get("/changes/Notes?since=\(cursor)").status == 200)
     }
 
-    @Test func `no byte of a cursor can be changed, and none can be made without the key`() async throws {
+    @Test func `no byte of a cursor can be changed, and none can be created without the key`() async throws {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
         let cursor = try await app.feed(since: nil).cursor
         let bytes = try #require(Base64URL.decode(cursor))
@@ -52,7 +52,7 @@ import Testing
             var forged = bytes
             forged[index] ^= 1
             let answer = try await app.client.get("/changes/Notes?since=\(Base64URL.encode(forged))")
-            // Of another key it is old.
+            // With another key it has expired.
             #expect(
                 answer.isProblem(.invalidParameter, field: "since") || answer.isProblem(.cursorExpired),
                 "byte \(index): \(answer)")
@@ -62,7 +62,7 @@ import Testing
         let real = try signer.cursor(cursor, of: name, in: space)
         let another = CursorSigner(secret: .random()).text(of: real, name.text, in: space)
         for answer in try await status(another) { #expect(answer.isProblem(.cursorExpired)) }
-        // As they were before they were signed: start over.
+        // Unsigned cursors of earlier versions: start from the beginning.
         for answer in try await status(real.text) { #expect(answer.isProblem(.cursorExpired)) }
         for cursor in [
             "", "Mnw", String(bytes.count), Base64URL.encode(bytes.dropLast()), Base64URL.encode(bytes.suffix(32)),
@@ -73,10 +73,10 @@ import Testing
         }
     }
 
-    @Test func `a page of the past does not show what was taken from the asker since`() async throws {
+    @Test func `a page at an earlier state hides what the caller may no longer read`() async throws {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
         var start = try await app.feed(since: nil, user: "ann")
-        // Behind the walk, whose reader may have seen what came and went during it.
+        // After the walk, whose reader may have seen objects that came and went meanwhile.
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
         start = try await app.feed(since: start.cursor, user: "ann")
         for id in ["a", "b", "c", "d"] {
@@ -93,7 +93,7 @@ import Testing
         #expect(next.changed.isEmpty && Set(next.deleted) == ["b", "c"])
     }
 
-    @Test func `a field that the object no longer opens to the asker is not in a page of the past`() async throws {
+    @Test func `a page at an earlier state hides a field that the object no longer shows to the caller`() async throws {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
         _ = try await app.master.put("/collections/Notes/rules", #"{"hidden":{"salary":["field:owner"]}}"#)
         let start = try await app.feed(since: nil, user: "ann")
@@ -123,7 +123,7 @@ import Testing
                 && stream.events[1].data["object"]?["salary"] == nil)
     }
 
-    @Test func `a stream that is taken up again tells of what was taken from the asker since, and does not show it`()
+    @Test func `a resumed stream reports objects that the caller may no longer read, without showing them`()
         async throws
     {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StorageService
 
-/// Writes tell nothing of fields that are hidden from whoever writes.
+/// Writes reveal nothing about fields that are hidden from the writer.
 @Suite struct HiddenWriteTests {
-    /// `secret` is shown to nobody, `mail` to staff, `place` to the owner. `a` is of ada, `b` of eve.
+    /// `secret` is shown to nobody, `mail` to staff, `place` to the owner. `a` belongs to ada, `b` to eve.
     private static func app() async throws -> StorageApp {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/staff", #"{"add":["boss"]}"#).status == 204)
@@ -34,15 +34,15 @@ import Testing
     }
 
     @Test(arguments: ["secret", "mail", "place"], ["a", "b", "none"])
-    func `an operation on a hidden field is 403 whatever the field holds`(_ field: String, _ id: String) async throws {
+    func `an operation on a hidden field is 403 whatever the field contains`(_ field: String, _ id: String) async throws
+    {
         let app = try await Self.app()
         let bodies =
             Self.operations.map { #"{"\#(field)":\#($0)}"# } + [
                 #"{"\#(field).x":1}"#, #"{"\#(field).x":{"__op":"Delete"}}"#,
             ]
         for body in bodies {
-            // No object shows the first two to ben; `place` depends on the object, so one that is not there is not
-            // found.
+            // No object shows the first two to ben. `place` depends on the object, so a missing object is not found.
             let code = field == "place" && id == "none" ? ErrorCode.objectNotFound : .forbidden
             try await app.expectRefusal(code, field: code == .forbidden ? field : nil) {
                 try await app.user("ben").patch("/storage/Note/\(id)", body)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a field that the object shows to the user takes operations`() async throws {
+    @Test func `a field that the object shows to the user accepts operations`() async throws {
         let app = try await Self.app()
         #expect(
             try await app.user("ada").patch("/storage/Note/a", #"{"place":{"__op":"Increment","amount":1}}"#)["place"]
@@ -65,7 +65,7 @@ import Testing
         try await app.expectRefusal(.forbidden, field: "place") {
             try await app.user("ada").patch("/storage/Note/b", #"{"place":{"__op":"Add","objects":[2]}}"#)
         }
-        // Whose it is counts before the write: one cannot make oneself the owner on the way.
+        // Ownership before the write counts: a write cannot make its caller the owner.
         try await app.expectRefusal(.forbidden, field: "place") {
             try await app.user("ben").patch(
                 "/storage/Note/a", #"{"owner":"ben","place":{"__op":"Increment","amount":1}}"#)
@@ -78,7 +78,7 @@ import Testing
                 == "42")
     }
 
-    @Test func `a hidden field can be set as a whole, and the answer does not show it`() async throws {
+    @Test func `a hidden field can be set as a whole, and the response does not show it`() async throws {
         let app = try await Self.app()
         for id in ["a", "b"] {
             let answer = try await app.user("ben").patch("/storage/Note/\(id)", #"{"secret":1,"mail":null}"#)
@@ -87,14 +87,14 @@ import Testing
                 "\(answer)")
             #expect(try await app.master.get("/storage/Note/\(id)")["secret"] == "1")
         }
-        // A new object has nothing to tell: its operations start from nothing.
+        // A new object has nothing to reveal: its operations start from nothing.
         let made = try await app.user("ben").post(
             "/storage/Note", #"{"_id":"new","secret":{"__op":"Increment","amount":2}}"#)
         #expect(made.status == 201 && made["secret"] == nil, "\(made)")
         #expect(try await app.master.get("/storage/Note/new")["secret"] == "2")
     }
 
-    @Test func `a unique index tells nobody of values that are hidden from them`() async throws {
+    @Test func `a unique index does not reveal hidden values`() async throws {
         let app = try await Self.app()
         for fields in [#"["secret"]"#, #"["code","mail"]"#] {
             let made = try await app.master.post("/collections/Note/indexes", #"{"fields":\#(fields),"unique":true}"#)
@@ -127,7 +127,7 @@ import Testing
         #expect(try await app.master.post("/storage/Note", #"{"secret":43}"#).status == 201)
     }
 
-    @Test func `a unique index on a field that the user sees works as for everybody`() async throws {
+    @Test func `a unique index on a visible field works as usual`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.put("/collections/Profile/rules", #"{"hidden":{"mail":["field:owner"]}}"#)
         _ = try await app.master.post("/storage/Profile", #"{"_id":"p","owner":"eve","mail":"taken"}"#)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [("ben", ErrorCode.forbidden), ("eve", .objectNotFound)], ["a", "w"])
-    func `what a rule or the writers refuse is 403 to who may read the object, 404 to others`(
+    func `a write that a rule or the writers refuse is 403 for readers of the object, and 404 for others`(
         _ asker: (user: String, code: ErrorCode), _ id: String
     ) async throws {
         let app = try await Self.shared()
@@ -229,7 +229,7 @@ import Testing
         #expect(try await app.user("ada").patch("/storage/Note/a", #"{"n":3}"#).status == 200)
     }
 
-    @Test func `who may read no object may change none: the answer would show it`() async throws {
+    @Test func `a user who may read no object may change none, because the response would show it`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","n":1}"#)
         _ = try await app.master.put("/collections/Note/rules", #"{"rules":{"get":[],"find":[]}}"#)
@@ -241,14 +241,14 @@ import Testing
     }
 }
 
-/// Names that Swift's `String` takes for the same, and PostgreSQL does not.
+/// Names that Swift's `String` considers equal, and PostgreSQL does not.
 @Suite struct FieldNameTests {
-    /// Each pair is one text to Swift.
+    /// Swift considers the texts of each pair equal.
     private static let pairs = [
         ("K", "\u{212a}"), ("caf\u{e9}", "cafe\u{301}"), ("\u{c5}", "\u{212b}"), ("a;b", "a\u{37e}b"),
     ]
 
-    @Test(arguments: pairs) func `a field's name is its bytes`(_ one: String, _ other: String) {
+    @Test(arguments: pairs) func `a field's name is compared by bytes`(_ one: String, _ other: String) {
         #expect(one == other)
         #expect(FieldName(one) != FieldName(other) && FieldName(one) == FieldName(one))
         #expect(Set([FieldName(one), FieldName(other)]).count == 2)
@@ -275,7 +275,7 @@ import Testing
         try await app.expectRefusal(.forbidden, field: other) {
             try await app.client.patch("/storage/Note/a", #"{"\#(other).x":{"__op":"Increment","amount":1}}"#)
         }
-        // Nothing is added by taking away what is not there, and what was taken away is as new as before.
+        // Removing a missing field adds nothing, and a removed field is as new as before.
         for path in [other, other + ".x"] {
             #expect(try await app.client.patch("/storage/Note/a", #"{"\#(path)":{"__op":"Delete"}}"#).status == 200)
             try await app.expectRefusal(.forbidden, field: other) {
@@ -321,7 +321,7 @@ import Testing
     }
 }
 
-/// Rules that could never open anything.
+/// Rules that could never grant anything.
 @Suite struct RuleRefusalTests {
     private static func app() async throws -> StorageApp {
         let app = try await StorageApp()
@@ -353,7 +353,7 @@ import Testing
         (#"{"rules":{"find":"*"}}"#, "rules.find", ""), (#"{"rules":[]}"#, "rules", ""),
         (#"{"rules":{"find":[1]}}"#, "rules.find", ""),
         (#"{"defaults":{"reader":[]}}"#, "defaults.reader", ""),
-    ]) func `rules that cannot work are refused, with what would be right`(
+    ]) func `rules that cannot work are refused with a suggestion`(
         _ body: String, _ field: String, _ right: String
     ) async throws {
         let app = try await Self.app()
@@ -369,14 +369,14 @@ import Testing
         #"{"rules":{"update":["field:team","field:people","field:map.owner","field:later","field:later.id"]}}"#,
         #"{"hidden":{"n":["field:by","role:editors"],"later":[]},"defaults":{"readers":["owner","role:editors"],"writers":["owner"]}}"#,
         #"{"rules":null,"hidden":null}"#, "{}",
-    ]) func `rules that can work are taken, and read as they were set`(_ body: String) async throws {
+    ]) func `valid rules are accepted, and read as they were set`(_ body: String) async throws {
         let app = try await Self.app()
         let answer = try await app.master.put("/collections/Note/rules", body)
         #expect(answer.status == 200, "\(answer)")
         #expect(try await app.master.get("/collections/Note/rules").text == answer.text)
     }
 
-    @Test func `rules refused for a collection that is not there do not make it`() async throws {
+    @Test func `rules refused for a missing collection do not create it`() async throws {
         let app = try await Self.app()
         try await app.expectRefusal(.invalidBody) {
             try await app.master.put("/collections/None/rules", #"{"rules":{"find":["role:none"]}}"#)

@@ -6,7 +6,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct HousekeepingTests {
-    @Test func `what is past its time goes, and the rest stays`() async throws {
+    @Test func `expired rows are deleted, and others stay`() async throws {
         let app = try await StorageApp()
         for name in ["a", "b", "c"] {
             let answer = try await app.client.send(
@@ -29,7 +29,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note").ids == ["a", "b", "c"])
     }
 
-    @Test func `a space that fails, or is not brought up yet, keeps no other from its turn`() async throws {
+    @Test func `a failing or unmigrated space does not affect others`() async throws {
         let app = try await StorageApp()
         #expect(
             try await app.client.send("POST", "/storage/Note", "{}", headers: ["Idempotency-Key": "a"]).status == 201)
@@ -46,7 +46,7 @@ import Testing
         try await app.superuser.execute("DELETE FROM storage.spaces WHERE schema = ANY (\(names.map { "app_" + $0 }))")
     }
 
-    @Test func `the history of files goes when it is old`() async throws {
+    @Test func `old file history is deleted`() async throws {
         let app = try await StorageApp()
         for text in ["1", "2", "3"] { _ = try await app.client.send("PUT", "/upload/f", text) }
         try await app.superuser.execute(

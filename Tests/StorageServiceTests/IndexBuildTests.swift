@@ -9,13 +9,13 @@ import Testing
 
 @testable import StorageService
 
-/// Of collections that are too large to keep their writers waiting.
+/// Collections too large to block writers during a build.
 @Suite(.serialized) struct IndexBuildTests {
-    @Test func `a large collection is written to while its index is built`() async throws {
+    @Test func `a large collection accepts writes while its index is built`() async throws {
         let large = try await LargeCollection()
         let app = large.app
         let before = try await app.contents()["Large"]
-        let (asked, listed) = try await large.whileSomebodyWrites {
+        let (asked, listed) = try await large.withOpenWrite {
             let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
             try await app.startWorker()
             try await large.waitUntilThereIsAnInvalidIndex()
@@ -41,7 +41,7 @@ import Testing
         #expect(try await app.contents()["Large"] == before)
     }
 
-    @Test func `a unique index that the objects do not allow fails, says why, and leaves nothing`() async throws {
+    @Test func `a unique index that the objects violate fails with the reason, and leaves nothing`() async throws {
         let large = try await LargeCollection()
         let app = large.app
         let before = try await app.contents()
@@ -62,10 +62,10 @@ import Testing
     }
 
     @Test(arguments: ["/collections/Large/indexes/age", "/collections/Large"])
-    func `a build is given up when its index or collection goes`(_ path: String) async throws {
+    func `a build is cancelled when its index or collection is deleted`(_ path: String) async throws {
         let large = try await LargeCollection()
         let app = large.app
-        let asked = try await large.whileSomebodyReads {
+        let asked = try await large.withOpenRead {
             let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
             try await app.startWorker()
             try await large.waitUntilThereIsAnInvalidIndex()
@@ -73,13 +73,13 @@ import Testing
             return asked
         }
         if !path.hasSuffix("age") { #expect(try await app.master.delete(path).status == 204) }
-        // One that was just ready is dropped with the collection.
+        // An index that was just completed is dropped with the collection.
         #expect([#""cancelled""#, #""done""#].contains(try await large.end(of: asked)["state"]))
         #expect(try await large.invalidIndexes() == 0)
         if path.hasSuffix("age") { #expect(try await app.master.get("/collections/Large/indexes")["count"] == "0") }
     }
 
-    @Test func `what a killed worker left half-built is begun anew`() async throws {
+    @Test func `a half-built index of a killed worker is built from scratch`() async throws {
         let large = try await LargeCollection()
         let app = large.app
         let (job, relation) = try await large.claimedBuild(unique: true)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""ready""#)
     }
 
-    @Test func `a unique index that is being built tells nobody of hidden values either`() async throws {
+    @Test func `a unique index being built does not reveal hidden values either`() async throws {
         try await MigratedDatabase.with { database in
             let large = try await LargeCollection(of: try await StorageApp(alone: database))
             let app = large.app
@@ -105,7 +105,7 @@ import Testing
                 #expect(made.isProblem(.forbidden, field: "half"), "\(made)")
             }
             #expect(try await app.client.post("/storage/Large", #"{"age":-1}"#).status == 201)
-            // It fails, as the values are not unique.
+            // It fails because the values are not unique.
             try await large.loseWorker(of: job)
             let worker = app.worker()
             #expect(try await app.wait(for: job)["state"] == #""failed""#)
@@ -118,15 +118,14 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what the connection of a killed worker goes on with is waited for, begun or not`(_ isBegun: Bool) async throws
-    {
+    func `statements still running for a killed worker are waited for, begun or not`(_ isBegun: Bool) async throws {
         let large = try await LargeCollection()
         let app = large.app
         let (job, relation) = try await large.claimedBuild(unique: false)
         let killed = app.database.client(for: "storage")
         let statement =
             "CREATE INDEX CONCURRENTLY \(try relation.identifier.quoted) ON \(large.table.quoted) ((doc->'half'))"
-        let build = try await large.whileSomebody(
+        let build = try await large.withOpenTransaction(
             isBegun
                 ? "UPDATE \(large.table) SET version = version WHERE id = 'first'"
                 : "LOCK TABLE \(large.table) IN SHARE MODE"
@@ -137,7 +136,7 @@ import Testing
             try await app.waitUntilStatementsWait()
             try await large.loseWorker(of: job)
             try await app.startWorker()
-            if isBegun { try await large.waitUntilIsTold(job) } else { try await app.waitUntilStatementsWait(2) }
+            if isBegun { try await large.waitUntilReported(job) } else { try await app.waitUntilStatementsWait(2) }
             return (build, try await large.oid(of: relation))
         }
         try await build.0.value
@@ -149,11 +148,11 @@ import Testing
         await killed.close()
     }
 
-    @Test func `a worker that ends half way gives its build to the next`() async throws {
+    @Test func `a worker that ends half way passes its build to the next`() async throws {
         try await MigratedDatabase.with { database in
             let large = try await LargeCollection(of: try await StorageApp(alone: database))
             let app = large.app
-            let asked = try await large.whileSomebodyWrites {
+            let asked = try await large.withOpenWrite {
                 let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
                 #expect(asked.status == 202)
                 let worker = app.worker()
@@ -173,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `what nobody will go on with is swept away, and nothing else`() async throws {
+    @Test func `abandoned builds are removed, and nothing else`() async throws {
         let large = try await LargeCollection()
         let app = large.app
         #expect(try await app.client.post("/storage/Small", "{}").status == 201)
@@ -186,7 +185,7 @@ import Testing
     }
 }
 
-/// A collection beyond what gets its index at once: `age` is unique, `half` is not.
+/// A collection too large to be indexed at once: `age` is unique, `half` is not.
 private struct LargeCollection: Sendable {
     let app: StorageApp
     let name: CollectionName
@@ -212,28 +211,29 @@ private struct LargeCollection: Sendable {
         IndexBuilds(postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"))
     }
 
-    /// A build waits for the transaction.
-    func whileSomebodyWrites<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
-        try await whileSomebody("UPDATE \(table) SET version = version WHERE id = 'first'", body)
+    /// Runs `body` while a build waits for a transaction that writes.
+    func withOpenWrite<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
+        try await withOpenTransaction("UPDATE \(table) SET version = version WHERE id = 'first'", body)
     }
 
-    /// So does it for one that has looked at the collection, in its last part.
-    func whileSomebodyReads<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
-        try await whileSomebody("LOCK TABLE \(table) IN ROW EXCLUSIVE MODE", body)
+    /// Runs `body` while the last phase of a build waits for a transaction that has read the collection.
+    func withOpenRead<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
+        try await withOpenTransaction("LOCK TABLE \(table) IN ROW EXCLUSIVE MODE", body)
     }
 
-    func whileSomebody<T: Sendable>(_ statement: PostgresQuery, _ body: @Sendable () async throws -> T) async throws
+    func withOpenTransaction<T: Sendable>(_ statement: PostgresQuery, _ body: @Sendable () async throws -> T)
+        async throws
         -> T
     {
-        try await app.database.withSuperuser { somebody in
-            try await somebody.withTransaction { transaction in
+        try await app.database.withSuperuser { client in
+            try await client.withTransaction { transaction in
                 try await transaction.execute(statement)
                 return try await body()
             }
         }
     }
 
-    /// A build on `half` that somebody works on.
+    /// A build on `half` that a worker has claimed.
     func claimedBuild(unique: Bool) async throws -> (job: UUID, relation: IndexName) {
         let definition = IndexDefinition(name: "half", kind: .ordered, fields: ["half"], unique: unique, language: nil)
         let job = try await app.postgres.withTransaction { transaction in
@@ -252,8 +252,8 @@ private struct LargeCollection: Sendable {
         try await app.superuser.execute("UPDATE storage.jobs SET leased_until = now() WHERE id = \(job)")
     }
 
-    /// How far a build is.
-    func waitUntilIsTold(_ job: UUID) async throws {
+    /// Waits until a build reports its progress.
+    func waitUntilReported(_ job: UUID) async throws {
         try await eventually("the build reports its progress") {
             try await !app.superuser.query("SELECT FROM storage.jobs WHERE id = \(job) AND message IS NOT NULL").isEmpty
         }
@@ -284,7 +284,7 @@ private struct LargeCollection: Sendable {
         try await eventually("a build has begun") { try await invalidIndexes() > 0 }
     }
 
-    /// As a build leaves it that breaks off.
+    /// Creates an invalid index, as an interrupted build leaves it.
     func makeInvalidIndex(_ relation: IndexName) async throws {
         let statement =
             "CREATE UNIQUE INDEX CONCURRENTLY \(try relation.identifier.quoted) ON \(table.quoted) ((doc->'half'))"

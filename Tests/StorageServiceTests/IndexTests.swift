@@ -10,7 +10,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct IndexTests {
-    @Test func `an index is made, listed and dropped`() async throws {
+    @Test func `an index is created, listed and dropped`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         let before = try await app.contents()
@@ -57,7 +57,7 @@ import Testing
             (#"{"fields":[""]}"#, .invalidName, nil), (#"{"fields":["a\"b"]}"#, .invalidName, nil),
             (#"{"fields":["-"]}"#, .invalidFilter, ""), (#"{"fields":["a\\b"]}"#, .invalidName, "fields"),
             ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
-        ] as [(String, ErrorCode, String?)]) func `what cannot be an index makes none`(
+        ] as [(String, ErrorCode, String?)]) func `an invalid index creates nothing`(
             _ body: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["absent", "n_idx", "Note_pkey", "Note_doc_idx", "%22", "%ff"])
-    func `only an index made here is dropped`(_ name: String) async throws {
+    func `only indexes created here can be dropped`(_ name: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(.indexNotFound) { try await app.master.delete("/collections/Note/indexes/\(name)") }
@@ -113,7 +113,7 @@ import Testing
         #expect(try await app.client.post("/storage/User", #"{"mail":"X@y"}"#).status == 201)
     }
 
-    @Test func `of fifty clients that post one unique value at once, one succeeds`() async throws {
+    @Test func `only one of fifty concurrent posts of a unique value succeeds`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/User", "{}")
         #expect(
@@ -129,7 +129,7 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["t"]}"#).status == 201)
-        // Not compressible, or PostgreSQL would store it in the index after all.
+        // Incompressible, or PostgreSQL would store it in the index after all.
         let text = (0..<1_000).map { _ in UUIDv7.make() }.joined()
         try await app.expectRefusal(.limitExceeded) { try await app.client.post("/storage/Note", #"{"t":"\#(text)"}"#) }
     }
@@ -166,7 +166,7 @@ import Testing
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `an index made for a field serves the order by it`() async throws {
+    @Test func `an index on a field serves the order by it`() async throws {
         let large = try await Self.large.value
         var explain: PostgresQuery =
             "EXPLAIN SELECT doc FROM \(large.table) WHERE deleted IS NULL ORDER BY doc->'age', id LIMIT 100"
@@ -177,7 +177,7 @@ import Testing
             plan.contains("Presorted Key: ((doc -> 'age'::text))") && plan.contains("Index Scan using _"), "\(plan)")
     }
 
-    /// What `deploy/bench storage` measures at a million objects.
+    /// The queries that `deploy/bench storage` measures with a million objects.
     @Test(
         arguments: [
             (
@@ -218,7 +218,7 @@ import Testing
         #expect(plan.contains(try Regex(pattern)), "\(plan)")
         #expect(!plan.contains("Seq Scan"), "\(plan)")
         if order == "-created", filter == nil { #expect(!plan.contains("Sort"), "\(plan)") }
-        // Those stand in every object: going through where they are would cost more than the rest.
+        // These occur in every object: scanning all of their entries would cost more than the rest.
         let conditions = plan.split(separator: "\n").filter { $0.contains("Index Cond") }
         #expect(!conditions.contains { $0.contains("__type") || $0.contains("className") }, "\(plan)")
     }
@@ -239,7 +239,7 @@ import Testing
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `a value that PostgreSQL has in its sample is not taken for one of every hundred`() async throws {
+    @Test func `a value in PostgreSQL's sample is not assumed to be in one row of a hundred`() async throws {
         let large = try await Self.large.value
         let rows = try await large.app.superuser.query(
             """
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    /// Of a list's statement, for a user with a role.
+    /// The plan of a list's statement, for a user with a role.
     private static func plan(_ filter: String?, order: String? = nil, wantsTotal: Bool = false, limit: Int = 100)
         async throws -> String
     {
@@ -278,7 +278,7 @@ import Testing
         let table: PostgresIdentifier
     }
 
-    /// 20,000 objects, written once and only read. Making an index is what tells PostgreSQL of the values.
+    /// 20,000 objects, written once and only read. Creating an index gives PostgreSQL its statistics.
     private static let large = Task {
         let app = try await StorageApp()
         #expect(try await app.client.post("/storage/Large", #"{"_id":"first"}"#).status == 201)
@@ -331,7 +331,7 @@ import Testing
         }
     }
 
-    @Test func `builds take turns, a cancelled one leaves its place, and too many are refused`() async throws {
+    @Test func `builds take turns, a cancelled one leaves the queue, and too many are refused`() async throws {
         let turn = IndexStore.makeTurn()
         let counts = Counts()
         let (entered, entering) = AsyncStream.makeStream(of: Void.self)

@@ -7,10 +7,9 @@ import Testing
 
 @testable import StorageService
 
-/// What a statement injected under one app's role could try. None of it is possible by the routes; this is the second
-/// wall.
+/// Statements that could be injected under an app's role. No route allows this; the role is the second line of defence.
 @Suite struct IsolationTests {
-    /// `$B` stands for the other app's schema, which is its role's name too, `$L` for a large object of the other app.
+    /// `$B` is the other app's schema, which is also the name of its role; `$L` is a large object of the other app.
     private static let attempts: [(sql: String, state: String)] = [
         // The rows themselves
         (#"SELECT doc::text FROM "$B"."Secret""#, "42501"),
@@ -32,7 +31,7 @@ import Testing
             #"SELECT ts_rewrite('a'::tsquery, 'SELECT doc::text::tsquery, doc::text::tsquery FROM "$B"."Secret"')"#,
             "42501"
         ),
-        // Becoming somebody else
+        // Becoming another role
         ("SELECT set_config('role', '$B', FALSE)", "42501"),
         ("SELECT set_config('role', 'none', TRUE)", "42501"),
         ("SELECT set_config('session_authorization', 'postgres', FALSE)", "42501"),
@@ -102,14 +101,14 @@ import Testing
         #expect(error?.code == .misuse)
     }
 
-    @Test func `the attempts fail for want of rights, not for want of rows`() async throws {
+    @Test func `the attempts fail for lack of rights, not of rows`() async throws {
         let apps = try await Self.apps.value
         let schema = try apps.b.space().schema
         #expect(try await Self.run(#"SELECT doc::text FROM "\#(schema)"."Secret""#, as: apps.b).count == 1)
         #expect(try await Self.run("SELECT lo_get(\(apps.largeObject))", as: apps.b).count == 1)
     }
 
-    @Test func `what others are doing and how their data are spread is hidden`() async throws {
+    @Test func `the activity of others and their data's statistics are hidden`() async throws {
         let apps = try await Self.apps.value
         let schema = try apps.b.space().schema
         var analyze = PostgresQuery(unescaped: #"ANALYZE "\#(schema)"."Secret""#)
@@ -133,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: ["auth", "config", "analytics", "notifications"])
-    func `no other service reads an app, nor becomes its role, nor makes apps`(_ service: String) async throws {
+    func `no other service can read an app, become its role, or create apps`(_ service: String) async throws {
         let apps = try await Self.apps.value
         let client = apps.a.database.client(for: service, maximumConnections: 1)
         let schema = try apps.b.space().schema
@@ -152,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: ["storage", "config", "analytics", "notifications"])
-    func `nobody but auth reads credentials and staff`(_ service: String) async throws {
+    func `only auth can read credentials and staff`(_ service: String) async throws {
         let database = try await Self.apps.value.a.database
         let client = database.client(for: service, maximumConnections: 1)
         for table in ["credentials", "staff", "apps", "key_ring", "migrations"] {
@@ -170,7 +169,7 @@ import Testing
     @Test(
         arguments: ["Live", "live'", "", "prod"],
         ["good", "Bad", "a_b", "a\"b", "", "1a", String(repeating: "a", count: 33)])
-    func `only apps and environments that can be are provisioned`(_ environment: String, _ app: String) async throws {
+    func `only valid apps and environments are provisioned`(_ environment: String, _ app: String) async throws {
         let postgres = try await Self.apps.value.a.postgres
         let error = await #expect(throws: PostgresError.self) {
             try await postgres.execute("SELECT storage.provision(\(app), \(environment))")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-/// What would take much more memory than it has bytes.
+/// Requests that would take much more memory than their size.
 @Suite struct LargeRequestTests {
     @Test(arguments: [
         ("batch", "0", ErrorCode.limitExceeded), ("batch", "[]", .limitExceeded), ("batch", #"{"":0}"#, .limitExceeded),
@@ -23,7 +23,7 @@ import Testing
         #expect(try await app.contents().isEmpty)
     }
 
-    @Test func `a request of a batch keeps its text, and its faults are named by its place`() async throws {
+    @Test func `a request in a batch keeps its text, and errors name its place`() async throws {
         let app = try await StorageApp()
         let good = #"{"method":"POST","path":"storage/Note","body":{ "_id" : "a", "n": 1.10 }}"#
         let answer = try await app.client.post("/storage/batch", #" {"requests" : [ \#(good) ] } "#)
@@ -43,7 +43,7 @@ import Testing
         #expect(tooMany.isProblem(.limitExceeded, field: "requests"))
     }
 
-    @Test func `objects of one post may have 10,000 different fields together`() async throws {
+    @Test func `the objects of one post may have 10,000 different fields together`() async throws {
         let app = try await StorageApp()
         func body(_ count: Int) -> String {
             let objects = (0..<10).map { object in
@@ -69,7 +69,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note")["count"] == "3")
     }
 
-    @Test func `a list of several megabytes waits for room, comes whole, and gives the room back`() async throws {
+    @Test func `a list of several megabytes waits for a permit, arrives whole, and returns the permit`() async throws {
         let app = try await StorageApp()
         let text = String(repeating: "x", count: 200_000)
         let objects = (0..<20).map { #"{"_id":"o\#($0)","t":"\#(text)"}"# }.joined(separator: ",")

@@ -5,7 +5,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct ListObjectsTests {
-    @Test func `a list comes in the envelope with null versions`() async throws {
+    @Test func `a list is in the envelope with null versions`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1}"#)
         let answer = try await app.client.get("/storage/Note")
@@ -16,7 +16,7 @@ import Testing
         #expect(answer["data.0.x"] == "1")
     }
 
-    @Test func `a collection that was never written to is empty, and asking does not make it`() async throws {
+    @Test func `a collection without writes is empty, and reading does not create it`() async throws {
         let app = try await StorageApp()
         let answer = try await app.client.get("/storage/Nothing?count=true&order=x&keys=y")
         #expect(answer.status == 200)
@@ -33,7 +33,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note/a+b?keys=s+t").isProblem(.invalidID), "a path has no such rule")
     }
 
-    @Test func `without an order objects come in the order they were made, at most 100`() async throws {
+    @Test func `by default objects are in the order of creation, at most 100`() async throws {
         let app = try await StorageApp()
         for number in 0..<3 { _ = try await app.client.post("/storage/Note", #"{"n":\#(number)}"#) }
         let few = try await app.client.get("/storage/Note")
@@ -61,7 +61,7 @@ import Testing
         #expect(answer["count"] == "\(ids.count)")
     }
 
-    @Test func `pages put together are all objects once`() async throws {
+    @Test func `the pages together contain all objects once`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post(
             "/storage/all/Note", "[" + Array(repeating: #"{"same":1}"#, count: 50).joined(separator: ",") + "]")
@@ -93,7 +93,7 @@ import Testing
             ("_version,-_id", ["e", "d", "c", "b", "a"]), ("-created,_id", ["a", "b", "c", "d", "e"]),
             ("-_version,created,updated,_id", ["b", "a", "c", "d", "e"]), ("deleted,_id", ["a", "b", "c", "d", "e"]),
             ("nothing,_id", ["a", "b", "c", "d", "e"]),
-        ] as [(String, [String])]) func `objects are ordered by any field, nested and system ones too`(
+        ] as [(String, [String])]) func `objects are ordered by any field, including nested and system ones`(
             _ order: String, _ ids: [String]
         ) async throws
     {
@@ -133,7 +133,7 @@ import Testing
             ("order=a,,b", "order"), ("order=a,b,c,d,e", "order"), ("order=$a", "order"), ("order=a..b", "order"),
             ("order=a%5C", "order"),
             ("order=a%00", "order"), ("orderBy=a", "orderBy"), ("filter=%7B%7D", "filter"), ("=1", ""),
-        ] as [(String, String)]) func `a parameter that cannot be right is refused and named`(
+        ] as [(String, String)]) func `an invalid parameter is refused and named`(
             _ query: String, _ field: String
         ) async throws
     {
@@ -147,7 +147,7 @@ import Testing
     @Test(arguments: [
         ("x", "1", "skip"), ("-1", "1", "skip"), ("0", "1001", "limit"), ("0", "x", "limit"), ("1000001", "1", "skip"),
     ])
-    func `a page in the path is checked too`(_ skip: String, _ limit: String, _ field: String) async throws {
+    func `a page in the path is validated too`(_ skip: String, _ limit: String, _ field: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidParameter, field: field) {
             try await app.client.get("/storage/Note/\(skip)/\(limit)")
@@ -166,8 +166,7 @@ import Testing
         #expect(try await app.contents() == before)
     }
 
-    @Test(arguments: BadNames.collections) func `a name that is no collection's is refused`(_ name: String) async throws
-    {
+    @Test(arguments: BadNames.collections) func `an invalid collection name is refused`(_ name: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidName, field: "collection") { try await app.client.get("/storage/\(name)") }
     }

@@ -4,9 +4,10 @@ import Testing
 
 @testable import StorageService
 
-/// A2: every list says which configuration and translation are live, by what `config` told.
+/// A2: every list shows the live versions of configuration and translation that `config` has announced.
 @Suite struct LiveVersionTests {
-    @Test func `lists say in body and headers what is live in their space, and nothing where nothing is`() async throws
+    @Test func `lists show the live versions of their space in body and headers, and nothing if there are none`()
+        async throws
     {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)

@@ -7,10 +7,9 @@ import Testing
 
 @testable import StorageService
 
-/// A crash of PostgreSQL loses the latest transactions that nobody waited for, and recovery gives their numbers to
-/// others.
+/// A crash of PostgreSQL loses the latest transactions whose commit was not awaited, and recovery reuses their ids.
 @Suite struct LostTransactionTests {
-    /// Runs `body` with an app on a PostgreSQL of its own.
+    /// Runs `body` with an app on its own PostgreSQL server.
     private func alone(_ body: (StorageApp, PostgresServer) async throws -> Void) async throws {
         let server = try await PostgresServer.start()
         let app = try await StorageApp(alone: MigratedDatabase.make(on: server))
@@ -23,7 +22,7 @@ import Testing
         try await server.kill()
     }
 
-    /// Kills the server and lets it recover; its next transactions have numbers up to `last` that were spent before.
+    /// Kills the server and lets it recover; its next transactions reuse ids up to `last`.
     private func crash(_ server: PostgresServer, _ app: StorageApp, losing last: Int64) async throws {
         try await server.kill()
         try await server.start()
@@ -39,7 +38,7 @@ import Testing
         #expect(next + 40 < last, "numbers are given out again")
     }
 
-    /// Fifteen objects, each in a transaction of its own.
+    /// Writes fifteen objects, each in its own transaction.
     private func write(_ app: StorageApp) async throws -> [String] {
         let ids = (10..<25).map { "n\($0)" }
         for id in ids {
@@ -62,9 +61,9 @@ import Testing
         return elements.compactMap { if case .string(let text) = $0[member] { text } else { nil } }
     }
 
-    /// `isEmpty`: nobody has written to the collections yet, and the followers' first cursors have nothing to go by.
+    /// `isEmpty`: the collections have no writes yet, and the followers' first cursors have no position.
     @Test(arguments: [false, true])
-    func `every follower sees what is written under numbers that it had seen end before a crash`(isEmpty: Bool)
+    func `every follower sees writes that reuse transaction ids it saw end before a crash`(isEmpty: Bool)
         async throws
     {
         try await alone { app, server in
@@ -103,13 +102,13 @@ import Testing
             #expect(strings(try await log(app, after: place).json?["changes"], "id") == ids)
             try await stream.wait(for: ids.count)
             #expect(stream.lines == ids.map { "create \($0)" })
-            // And nobody sees it twice.
+            // And no one sees it twice.
             let end = try await app.feed(since: walk.cursor)
             #expect(try await app.feed(since: end.cursor).changed.isEmpty)
         }
     }
 
-    @Test func `a hook that was set after transactions that a crash loses is told of everything`() async throws {
+    @Test func `a hook created after transactions that a crash loses is notified of everything`() async throws {
         try await alone { app, server in
             _ = try await app.client.post("/storage/Notes", #"{"_id":"first"}"#)
             let receiver = try await HookReceiver()
@@ -126,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `after a standby has taken over a cursor is expired at once, not only after the first checkpoint`()
+    @Test func `after a failover to a standby, a cursor expires at once, not only after the first checkpoint`()
         async throws
     {
         try await alone { app, server in
@@ -142,7 +141,7 @@ import Testing
 
 @Suite struct SnapshotTests {
     @Test(
-        "above the last change that it sees a durable snapshot sees nothing, and below it the same",
+        "a durable snapshot sees nothing above the last change that it sees, and everything below it",
         arguments: [
             ("10:20:", 15, "10:16:"), ("10:20:10,12,17", 15, "10:16:10,12"), ("20:20:", 15, "16:16:"),
             ("10:20:10,17", 19, "10:20:10,17"),

@@ -8,7 +8,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct NamedObjectsTests {
-    @Test func `what names a user is found by indexes, whatever names them`() async throws {
+    @Test func `objects that name a user are found by indexes, however they name the user`() async throws {
         let app = try await StorageApp()
         let named = try await Self.filled(app)
         let ids = try await named.ids(behind: "", limit: 100, on: app.postgres)
@@ -22,9 +22,8 @@ import Testing
         #expect(plan.contains("BitmapOr") && !plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `a collection from before the index is looked through until a job has made it`() async throws {
-        // On a database of its own: of a whole server one index is built at a time, and it waits for everybody's
-        // transactions.
+    @Test func `a collection from before the index is scanned until a job has built it`() async throws {
+        // On a database of its own, because a server builds one index at a time, and waits for all transactions.
         try await MigratedDatabase.with { database in
             let app = try await StorageApp(alone: database)
             let named = try await Self.filled(app)
@@ -48,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a build that failed is asked for again a day later`() async throws {
+    @Test func `a failed build is requested again a day later`() async throws {
         try await MigratedDatabase.with { database in
             let app = try await StorageApp(alone: database)
             _ = try await Self.filled(app)

@@ -25,7 +25,7 @@ import Testing
                 #"{"when":{"__type":"Date","iso":"2026-01-02T03:04:05+01:00"}}"#, "when.iso",
                 #""2026-01-02T02:04:05.000Z""#
             ),
-        ] as [(String, String, String)]) func `an operation does what it says`(
+        ] as [(String, String, String)]) func `an operation has its documented effect`(
             _ body: String, _ path: String, _ value: String
         ) async throws
     {
@@ -62,7 +62,7 @@ import Testing
         #expect([again["n"], again["s"]] == ["2", "1"])
     }
 
-    @Test func `a hundred increments at once are all counted`() async throws {
+    @Test func `a hundred concurrent increments are all counted`() async throws {
         let app = try await Self.filled()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<100 {
@@ -101,7 +101,7 @@ import Testing
             (#"{"d":{"__type":"Thing"}}"#, .invalidBody),
             (#"{"d":{"e":{"__type":"Bytes","base64":"%"}}}"#, .invalidBody),
             (#"{"d":{"__type":"Polygon","coordinates":[[0,0],[1,1]]}}"#, .invalidBody),
-        ] as [(String, ErrorCode)]) func `an operation that cannot be carried out is refused`(
+        ] as [(String, ErrorCode)]) func `an impossible operation is refused`(
             _ body: String, _ code: ErrorCode
         ) async throws
     {
@@ -109,7 +109,7 @@ import Testing
         try await app.expectRefusal(code) { try await app.client.patch("/storage/Note/a", body) }
     }
 
-    @Test func `operations do not stand in what is stored as it is`() async throws {
+    @Test func `operations are not stored as values`() async throws {
         let app = try await Self.filled()
         try await app.expectRefusal(.invalidBody, field: "n") {
             try await app.client.put("/storage/Note/a", #"{"n":{"__op":"Delete"}}"#)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `relations gain and lose members, and lose those that are deleted`() async throws {
+    @Test func `relations gain and lose members, and lose deleted objects`() async throws {
         let app = try await Self.filled()
         func pointers(_ ids: String...) -> String {
             "[" + ids.map { #"{"__type":"Pointer","className":"Book","objectId":"\#($0)"}"# }.joined(separator: ",")
@@ -150,7 +150,7 @@ import Testing
         #expect(try await app.members() == [])
     }
 
-    @Test func `entity tags guard against lost updates`() async throws {
+    @Test func `entity tags prevent lost updates`() async throws {
         let app = try await Self.filled()
         let tag = try #require(try await app.client.get("/storage/Note/a").header("ETag"))
         #expect(try await app.client.send("GET", "/storage/Note/a", headers: ["If-None-Match": tag]).status == 304)
@@ -189,7 +189,7 @@ import Testing
         try await app.expectRefusal(.idempotencyKeyReused) {
             try await app.client.send("POST", "/storage/Fresh", #"{"n":2}"#, headers: key)
         }
-        // Fifty at once: one is done.
+        // Fifty at once: one is executed.
         try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 0..<50 {
                 group.addTask {
@@ -200,7 +200,7 @@ import Testing
             }
             for try await answer in group { #expect(answer["n"] == "2", "\(answer)") }
         }
-        // A failure is not remembered.
+        // A failure is not stored.
         let missing = ["Idempotency-Key": "k3"]
         #expect(
             try await app.client.send("PATCH", "/storage/Note/later", "{}", headers: missing).isProblem(.objectNotFound)
@@ -209,7 +209,7 @@ import Testing
         #expect(try await app.client.send("PATCH", "/storage/Note/later", "{}", headers: missing).status == 200)
     }
 
-    @Test func `a batch answers each request, or does all or none`() async throws {
+    @Test func `a batch answers each request, or is atomic`() async throws {
         let app = try await Self.filled()
         let requests =
             #"[{"method":"POST","path":"storage/Fresh","body":{"_id":"f"}},{"method":"PATCH","path":"/storage/Note/a","body":{"n":7}},{"method":"DELETE","path":"storage/Note/none"},{"method":"PUT","path":"storage/Note/a","body":{"p":1},"ifMatch":"\"9-9\""}]"#
@@ -245,7 +245,7 @@ import Testing
                 #"{"requests":[\#(Array(repeating: #"{"method":"DELETE","path":"storage/N/a"}"#, count: 101).joined(separator: ","))]}"#,
                 .limitExceeded, "requests"
             ),
-        ] as [(String, ErrorCode, String?)]) func `a batch that cannot be right is refused`(
+        ] as [(String, ErrorCode, String?)]) func `an invalid batch is refused`(
             _ body: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {

@@ -25,7 +25,7 @@ import Testing
             (#"{"score":12345678901234567890.123}"#, "5"), (#"{"score":12345678901234567890.1231}"#, ""),
             (#"{"ok":true}"#, "1"), (#"{"ok":false}"#, "2"), (#"{"ok":null}"#, "34567"), (#"{"name":null}"#, "567"),
             (#"{"none":null}"#, "1234567"),
-            // An array holds when it contains the value
+            // An array matches if it contains the value
             (#"{"tags":"a"}"#, "14"), (#"{"tags":"b"}"#, "12"), (#"{"list":1}"#, "4"), (#"{"list":true}"#, "4"),
             (#"{"list":"y"}"#, ""),
             (#"{"tags":["a","b"]}"#, "1"), (#"{"tags":["b","a"]}"#, ""), (#"{"tags":["a"]}"#, ""),
@@ -63,7 +63,7 @@ import Testing
             (#"{"name":{"$exists":true}}"#, "12345"), (#"{"name":{"$exists":false}}"#, "67"),
             (#"{"address.zip":{"$exists":true}}"#, "16"),
             (#"{"tags":{"$exists":true,"$ne":"b"}}"#, "34"), (#"{"_id":{"$exists":false}}"#, ""),
-            // Together
+            // Combined
             (#"{"name":"tim","age":25}"#, ""), (#"{"age":25,"name":"tom"}"#, "2"),
             (#"{"$or":[{"name":"tim"},{"age":25}]}"#, "12"),
             (#"{"$and":[{"age":30},{"name":"tim"}]}"#, "1"), (#"{"$nor":[{"name":"tim"},{"age":25}]}"#, "34567"),
@@ -83,7 +83,8 @@ import Testing
             (#"{"name":"' OR 1=1 --"}"#, ""), (#"{"x' OR 1=1 --":"1"}"#, ""), (#"{"x\") OR TRUE --":{"$gt":1}}"#, ""),
             (#"{"name":{"$in":["'; DROP TABLE \"Note\"; --"]}}"#, ""),
             (#"{"name'); DROP TABLE \"Note\"; --":null}"#, "1234567"),
-        ] as [(String, String)]) func `a filter finds what it says`(_ filter: String, _ digits: String) async throws
+        ] as [(String, String)]) func `a filter finds the right objects`(_ filter: String, _ digits: String)
+        async throws
     {
         let app = try await Self.filled.value
         let answer = try await app.client.post("/storage/query/Note?order=_id&count=true", filter)
@@ -127,18 +128,18 @@ import Testing
             (#"{"a":{"$in":[\#(numbers(101))]}}"#, .limitExceeded, "a"),
             (#"{"a":\#(BadBodies.nested(33))}"#, .limitExceeded, nil), (#"{"a":1e401}"#, .limitExceeded, nil),
             (#"{"a":"\#(String(repeating: "x", count: 64 << 10))"}"#, .payloadTooLarge, nil),
-        ] as [(String, ErrorCode, String?)]) func `a filter that cannot be right is refused`(
+        ] as [(String, ErrorCode, String?)]) func `an invalid filter is refused`(
             _ filter: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {
         let app = try await Self.filled.value
         try await app.expectRefusal(code, field: field) { try await app.client.post("/storage/query/Note", filter) }
-        // The same when there is no such collection: a client learns of its mistake before its first object.
+        // The same for a missing collection, so that clients notice mistakes before their first object.
         try await app.expectRefusal(code, field: field) { try await app.client.post("/storage/query/Other", filter) }
     }
 
     @Test(arguments: [nested(8), conditions(100), #"{"a":{"$in":[\#(numbers(100))]}}"#])
-    func `a filter at the limit is taken`(_ filter: String) async throws {
+    func `a filter at the limit is accepted`(_ filter: String) async throws {
         let app = try await Self.filled.value
         #expect(try await app.client.post("/storage/query/Note", filter).status == 200)
     }
@@ -147,13 +148,12 @@ import Testing
         ("/storage/query/Note?limit=1&order=-_id", ["n4"]), ("/storage/query/Note/1/1", ["n4"]),
         ("/storage/query/Note/0/5", ["n1", "n4"]),
         ("/storage/query/Note?skip=2", []),
-    ]) func `a query is paged and ordered as a list is`(_ path: String, _ ids: [String]) async throws {
+    ]) func `a query is paged and ordered like a list`(_ path: String, _ ids: [String]) async throws {
         let app = try await Self.filled.value
         #expect(try await app.client.post(path, #"{"age":30}"#).ids == ids)
     }
 
-    @Test func `a query answers chosen fields, the total, and nothing of a collection that is not there`() async throws
-    {
+    @Test func `a query returns chosen fields, the total, and nothing for a missing collection`() async throws {
         let app = try await Self.filled.value
         let answer = try await app.client.post("/storage/query/Note?keys=name&limit=1&count=true", #"{"age":30}"#)
         #expect(answer["count"] == "2")
@@ -162,7 +162,7 @@ import Testing
         #expect(try await app.client.post("/storage/query/Other", "{}")["data"] == "[]")
     }
 
-    @Test(arguments: ["limit=x", "order=$", "x=1"]) func `parameters are checked as for a list`(_ query: String)
+    @Test(arguments: ["limit=x", "order=$", "x=1"]) func `parameters are validated as for a list`(_ query: String)
         async throws
     {
         let app = try await Self.filled.value
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: BadNames.collections.filter { !$0.contains("%2F") })
-    func `a name that is no collection's is refused`(_ name: String) async throws {
+    func `an invalid collection name is refused`(_ name: String) async throws {
         let app = try await Self.filled.value
         try await app.expectRefusal(.invalidName, field: "collection") {
             try await app.client.post("/storage/query/\(name)", "{}")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-/// Every operator beyond plain comparison, on every type of value.
+/// Every operator beyond plain comparison, with every type of value.
 @Suite struct QueryOperatorTests {
     private static let documents = [
         #"""
@@ -44,7 +44,7 @@ import Testing
 
     @Test(
         arguments: [
-            // Typed values: equality in their one form, also as elements
+            // Typed values: equality in their canonical form, also as elements
             (#"{"when":{"__type":"Date","iso":"2026-01-01T01:00:00+01:00"}}"#, "1"),
             (#"{"author":{"__type":"Pointer","className":"User","objectId":"u1"}}"#, "1"),
             (#"{"authors":{"__type":"Pointer","className":"User","objectId":"u3"}}"#, "3"),
@@ -88,7 +88,7 @@ import Testing
             (#"{"tags":{"$containedBy":["red",3,{"a":1}]}}"#, "235"),
             (#"{"tags":{"$containedBy":["red",3,{"a":1,"b":2}]}}"#, "23"),
             (#"{"tags":{"$containedBy":[]}}"#, "3"),
-            // To contain an object is less than to have it
+            // Containing an object requires less than equality
             (#"{"tags":{"$all":[{"a":1}]}}"#, "5"), (#"{"tags":{"$all":[{}]}}"#, ""),
             (#"{"tags":{"$all":["red",{"a":1}]}}"#, "5"), (#"{"tags":{"$all":[[]]}}"#, ""),
             // Full text
@@ -159,7 +159,8 @@ import Testing
                 #"{"author":{"$inQuery":{"className":"User","where":{"home":{"$select":{"query":{"className":"Note","where":{"_id":"n3"}},"key":"city"}}}}}}"#,
                 "1"
             ),
-        ] as [(String, String)]) func `an operator finds what it says`(_ filter: String, _ digits: String) async throws
+        ] as [(String, String)]) func `an operator finds the right objects`(_ filter: String, _ digits: String)
+        async throws
     {
         let app = try await Self.filled.value
         let answer = try await app.client.post("/storage/query/Note?order=_id&count=true", filter)
@@ -199,7 +200,7 @@ import Testing
             (#"{"a":{"$select":{"query":{"className":"User"}}}}"#, .invalidFilter, "a"),
             (#"{"$relatedTo":{"key":"x"}}"#, .invalidFilter, "$relatedTo"),
             (#"{"a":\#(nestedQuery(4))}"#, .limitExceeded, nil),
-        ] as [(String, ErrorCode, String?)]) func `an operator used wrongly is refused`(
+        ] as [(String, ErrorCode, String?)]) func `a misused operator is refused`(
             _ filter: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {
@@ -218,7 +219,7 @@ import Testing
                 .invalidParameter, field: "cursor"))
     }
 
-    @Test func `where is a parameter of GET too, and both must hold`() async throws {
+    @Test func `where is a parameter of GET too, and both must match`() async throws {
         let app = try await Self.filled.value
         #expect(
             try await app.client.get("/storage/Note?where=%7B%22tags%22:%22red%22%7D").ids == ["n1", "n2", "n4", "n5"])
@@ -228,7 +229,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note?where=x").isProblem(.invalidParameter, field: "where"))
     }
 
-    @Test func `a pattern that never ends is stopped with a clear answer`() async throws {
+    @Test func `a pattern that never ends is stopped with a clear error`() async throws {
         let app = try await StorageApp()
         let text = String(repeating: "a", count: 300_001)
         #expect(try await app.client.post("/storage/Note", #"{"t":"\#(text)"}"#).status == 201)

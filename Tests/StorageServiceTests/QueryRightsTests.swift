@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageService
 
-/// Rules, readers and hidden fields hold in every part of a query.
+/// Rules, readers and hidden fields apply to every part of a query.
 @Suite struct QueryRightsTests {
     private static let filled = Task {
         let app = try await StorageApp()
@@ -54,7 +54,9 @@ import Testing
 
     @Test(
         arguments: [(nil, ["1"]), ("u1", ["1", "2"]), ("boss", ["1", "3"]), ("u2", ["1"])] as [(String?, [String])])
-    func `only what one may read is found, counted, grouped and told apart`(_ user: String?, _ ids: [String])
+    func `only readable objects are found, counted, grouped and listed as distinct values`(
+        _ user: String?, _ ids: [String]
+    )
         async throws
     {
         let client = try await Self.client(user)
@@ -75,7 +77,7 @@ import Testing
             ("secret", nil, false), ("secret", "boss", false), ("mail", nil, false), ("mail", "boss", true),
             ("draft", "u1", false), ("draft", nil, false),
             ("secret.x", nil, false), ("n", nil, true), ("by", "u2", true),
-        ] as [(String, String?, Bool)]) func `a hidden field is refused wherever a query could tell of it`(
+        ] as [(String, String?, Bool)]) func `a hidden field is refused wherever a query could reveal it`(
             _ field: String, _ user: String?, _ isOpen: Bool
         ) async throws
     {
@@ -143,7 +145,7 @@ import Testing
         #expect(try await client.get("/storage/Post?keys=secret,draft")["data.0.secret"] == nil)
     }
 
-    @Test func `what may not be read is not included, and the key goes`() async throws {
+    @Test func `unreadable objects are not included, and their key is removed`() async throws {
         let nobody = try await Self.client("u1")
         let list = try await nobody.get("/storage/Post?include=by,in")
         #expect(
@@ -157,7 +159,7 @@ import Testing
         #expect(try await app.master.get("/storage/Post/1?include=*")["by.salary"] == "10")
     }
 
-    @Test func `a subquery sees what its asker may find`() async throws {
+    @Test func `a subquery sees what its caller may find`() async throws {
         let client = try await Self.client("u1")
         #expect(
             try await client.post("/storage/query/Post", #"{"by":{"$inQuery":{"className":"Person","where":{}}}}"#).ids
@@ -175,7 +177,7 @@ import Testing
         #expect(try await client.post("/storage/distinct/Vault", #"{"field":"code"}"#).isProblem(.forbidden))
     }
 
-    @Test func `a count is of what may be found`() async throws {
+    @Test func `a count covers what may be found`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/all/Pay", #"[{"owner":"ann","salary":5},{"owner":"bob","salary":9}]"#)
         _ = try await app.master.put("/collections/Pay/rules", #"{"rules":{"find":["field:owner"]}}"#)
@@ -184,7 +186,7 @@ import Testing
         #expect(try await ann.post("/storage/query/Pay?count=true&limit=0", "{}")["count"] == "1")
     }
 
-    @Test func `a bulk post leaves what the asker cannot see`() async throws {
+    @Test func `a bulk post keeps fields that the caller cannot see`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/User", #"{"_id":"x","banned":true,"a":0}"#)
         _ = try await app.master.put("/collections/User/rules", #"{"hidden":{"banned":[]}}"#)
@@ -193,7 +195,7 @@ import Testing
         #expect(stored["banned"] == "true" && stored["a"] == "1", "\(stored)")
     }
 
-    @Test func `with included objects there is no tag, and lists of names are no order`() async throws {
+    @Test func `responses with included objects have no tag, and lists of names are no order`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/User", #"{"_id":"u","n":1}"#)
         _ = try await app.client.post(
@@ -212,11 +214,11 @@ import Testing
                 .limitExceeded, field: "order"))
     }
 
-    /// Quotes that Swift takes for parts of other characters, and PostgreSQL does not.
+    /// Quotes that Swift considers parts of other characters, and PostgreSQL does not.
     @Test(arguments: [
         "\u{600}'", "'\u{301}", "\u{600}'\u{301}", "\u{200d}'\u{200d}", #"\u0600\""#, #"\"\u0301"#, #"\u0600'\u0301"#,
     ])
-    func `no quote in a name leaves the name`(_ quote: String) async throws {
+    func `no quote in a name escapes from the name`(_ quote: String) async throws {
         let app = try await StorageApp()
         _ = try await app.master.post(
             "/storage/all/Note", #"[{"_id":"open","n":1},{"_id":"shut","_readers":["nobody"],"n":2}]"#)

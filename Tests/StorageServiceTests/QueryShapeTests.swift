@@ -28,7 +28,7 @@ import Testing
         "_id", "-_id", "n", "-n", "n,-s", "-n,s", "s,n,price", "-s,-n,-price", "created", "-created,n", "_version,-_id",
         "deleted,n", "-updated",
     ])
-    func `pages by cursor are the list, whatever the order and the size`(_ order: String) async throws {
+    func `pages by cursor equal the list, whatever the order and the size`(_ order: String) async throws {
         let app = try await Self.filled.value
         let all = try await app.client.get("/storage/Note?order=\(order)").ids
         #expect(all.count == 8)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["x", "W10", "eyJhIjoxfQ", "%22", String(repeating: "A", count: 5_000)])
-    func `a cursor made up is refused`(_ cursor: String) async throws {
+    func `an invented cursor is refused`(_ cursor: String) async throws {
         let app = try await Self.filled.value
         try await app.expectRefusal(.invalidParameter, field: "cursor") {
             try await app.client.get("/storage/Note?order=n&cursor=\(cursor)")
@@ -81,7 +81,7 @@ import Testing
             ),
             (#"{"values":{"s":{"$sum":"none"},"m":{"$max":"none"}}}"#, #"[{"m":null,"s":0}]"#),
             (#"{"group":["_version"]}"#, #"[{"_version":1}]"#),
-        ] as [(String, String)]) func `an aggregate works out what it says`(_ body: String, _ expected: String)
+        ] as [(String, String)]) func `an aggregate gives the right result`(_ body: String, _ expected: String)
         async throws
     {
         let app = try await Self.filled.value
@@ -94,7 +94,7 @@ import Testing
             (#"{"field":"city"}"#, #"["Ulm","Bern","Bonn"]"#), (#"{"field":"n"}"#, #"["2",1,2,10]"#),
             (#"{"field":"city","where":{"n":2}}"#, #"["Bern"]"#), (#"{"field":"_version"}"#, "[1]"),
             (#"{"field":"none"}"#, "[]"), (#"{"field":"x') FROM pg_roles --"}"#, "[]"),
-        ] as [(String, String)]) func `distinct values come once, of lists each element`(
+        ] as [(String, String)]) func `distinct values are listed once, and lists by element`(
             _ body: String, _ expected: String
         ) async throws
     {
@@ -107,7 +107,7 @@ import Testing
         #expect(answer["count"] == "\(values.count)")
     }
 
-    @Test func `a summary shows times as an object does`() async throws {
+    @Test func `a summary shows times like an object does`() async throws {
         let app = try await StorageApp()
         let created = try #require(try await app.client.post("/storage/Note", "{}")["created"])
         #expect(try await app.client.post("/storage/distinct/Note", #"{"field":"created"}"#)["data"] == "[\(created)]")
@@ -130,7 +130,7 @@ import Testing
             ("aggregate", #"{"group":["s"],"where":{"$foo":1}}"#, .unknownOperator, "$foo"),
             ("distinct", "{}", .invalidBody, "field"), ("distinct", #"{"field":"$x"}"#, .invalidFilter, "$x"),
             ("distinct", #"{"field":"a","limit":0}"#, .invalidBody, "limit"), ("distinct", "x", .invalidJSON, nil),
-        ] as [(String, String, ErrorCode, String?)]) func `a wrong summary is refused`(
+        ] as [(String, String, ErrorCode, String?)]) func `an invalid summary is refused`(
             _ call: String, _ body: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {
@@ -161,7 +161,7 @@ import Testing
         #expect(try await app.client.get("/storage/A/a?include=next,plain")["plain"] == #""text""#)
     }
 
-    @Test func `pointers in a list are included, and those that lead nowhere leave it`() async throws {
+    @Test func `pointers in a list are included, and dangling ones are removed from it`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/P", #"[{"_id":"p1","v":1},{"_id":"p2","v":2}]"#)
         func pointer(_ id: String) -> String { #"{"__type":"Pointer","className":"P","objectId":"\#(id)"}"# }
@@ -178,7 +178,7 @@ import Testing
         (#"{"fields":["t"],"kind":"text"}"#, "text_t"),
         (#"{"fields":["*"],"kind":"text","language":"german"}"#, "text_*"),
         (#"{"fields":["p"],"kind":"geo"}"#, "geo_p"), (#"{"fields":["t"],"kind":"prefix"}"#, "prefix_t"),
-    ]) func `an index of any kind takes every value there is`(_ body: String, _ name: String) async throws {
+    ]) func `an index of any kind accepts every value`(_ body: String, _ name: String) async throws {
         let app = try await StorageApp()
         let odd =
             #"[{"t":1,"p":"x"},{"t":["a"],"p":{"latitude":1e300,"longitude":1e-300}},{"t":{"a":"b"},"p":{"latitude":"x"}},{"t":null},{},{"t":"\#(String(repeating: "word ", count: 100_000))"}]"#
@@ -200,7 +200,7 @@ import Testing
             (#"{"fields":["created"],"kind":"prefix"}"#, .invalidBody, "fields"),
             (#"{"fields":["a"],"kind":"text","language":"x"}"#, .invalidFilter, "language"),
             (#"{"fields":["a"],"language":"english"}"#, .invalidBody, "language"),
-        ] as [(String, ErrorCode, String?)]) func `a kind used wrongly makes no index`(
+        ] as [(String, ErrorCode, String?)]) func `a misused kind creates no index`(
             _ body: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {
@@ -235,7 +235,7 @@ import Testing
         #expect(try await app.client.get("/collections/Note/advice").isProblem(.forbidden))
     }
 
-    @Test func `a list that took long is listed with the index for it, until that is made`() async throws {
+    @Test func `a slow list is reported with the index for it, until that is created`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"age":5}"#)
         let table = try app.space().table(CollectionName("Note"))
@@ -271,7 +271,7 @@ import Testing
             (#"{"_version":3}"#, nil, "ordered _version"), (#"{"n":1}"#, nil, nil), (#"{"n":1}"#, "-created", nil),
             (#"{"_id":"a"}"#, "_id", nil), (#"{"n":{"$ne":1}}"#, nil, nil),
             (#"{"name":{"$regex":"ab"}}"#, nil, nil), (#"{"n":{"$in":[1,null]}}"#, nil, "ordered n"),
-        ] as [(String, String?, String?)]) func `the index advised is the one that serves`(
+        ] as [(String, String?, String?)]) func `the advised index is the one that is used`(
             _ filter: String, _ order: String?, _ expected: String?
         ) async throws
     {

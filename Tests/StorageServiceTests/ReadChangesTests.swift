@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageService
 
-/// A page of the feed, read as a client does.
+/// A page of the feed, read like a client.
 struct FeedPage {
     var changed: [String]
     var deleted: [String]
@@ -42,7 +42,7 @@ extension StorageApp {
 }
 
 @Suite struct ReadChangesTests {
-    @Test("without a cursor all objects come, page by page, and then what changed meanwhile")
+    @Test("without a cursor all objects are returned page by page, then the changes made meanwhile")
     func walk() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post(
@@ -62,7 +62,7 @@ extension StorageApp {
         #expect(fifth.changed.isEmpty && fifth.deleted.isEmpty && !fifth.hasMore)
     }
 
-    @Test("each object comes once in its latest state, also over pages")
+    @Test("each object is returned once in its latest state, even across pages")
     func latest() async throws {
         let app = try await StorageApp()
         let start = try await app.feed(since: nil).cursor
@@ -80,10 +80,12 @@ extension StorageApp {
         #expect(third.changed == ["a"] && !third.hasMore)
     }
 
-    @Test("what left the filter or the asker's rights is deleted for who could see it, and unknown to others")
+    @Test(
+        "objects that leave the filter or the caller's rights are deleted for those who saw them, and unknown to others"
+    )
     func leaving() async throws {
         let app = try await StorageApp()
-        // Behind the walk, whose reader may have seen what came and went during it.
+        // After the walk, whose reader may have seen objects that came and went meanwhile.
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
         let walked = try await app.feed(since: nil).cursor
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
@@ -101,7 +103,7 @@ extension StorageApp {
         #expect(try await app.feed(since: start, filter, user: "bob").deleted == [], "it came and went")
     }
 
-    @Test("what a walk showed and is gone before the next call is told as deleted")
+    @Test("objects that a walk returned and that are gone before the next call are reported as deleted")
     func ghosts() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Notes", #"[{"_id":"a"},{"_id":"b"},{"_id":"c"}]"#)
@@ -130,13 +132,13 @@ extension StorageApp {
         #expect(changed == ["z"], "it was written after the walk began")
     }
 
-    @Test("wait holds the answer back until something is written")
+    @Test("wait delays the answer until something is written")
     func waiting() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
         let start = try await app.feed(since: nil).cursor
         async let page = app.feed(since: start, "wait=10")
-        // Longer than the pause between two looks.
+        // Longer than the pause between two polls.
         try await Task.sleep(for: .milliseconds(2_500))
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b"}"#)
         #expect(try await page.changed == ["b"])
@@ -155,7 +157,7 @@ extension StorageApp {
     }
 
     @Test(
-        "wrong parameters are refused",
+        "invalid parameters are refused",
         arguments: [
             ("since=x", "since"), ("limit=0", "limit"), ("limit=1001", "limit"), ("wait=31", "wait"), ("foo=1", "foo"),
             ("since=MXxhfGF8MTox", "since"), ("since=", "since"), ("since=Mnw", "since"),

@@ -36,7 +36,7 @@ import Testing
         return changes.map { $0[path].map { if case .string(let text) = $0 { text } else { $0.text } } ?? "-" }
     }
 
-    @Test func `each write comes by itself in the order of the log, with who wrote and what was there before`()
+    @Test func `each write is a separate entry in the order of the log, with its author and the previous state`()
         async throws
     {
         let start = try cursor(try await log())
@@ -57,7 +57,7 @@ import Testing
         #expect(list(next, "id").isEmpty)
     }
 
-    @Test func `pages end where they are told to and lose nothing`() async throws {
+    @Test func `pages end at the limit and lose nothing`() async throws {
         let start = try cursor(try await log())
         for number in 0..<7 { _ = try await app.client.post("/storage/Notes", #"{"_id":"n\#(number)"}"#) }
         var (ids, place, pages) = ([String](), start, 0)
@@ -68,11 +68,11 @@ import Testing
             pages += 1
             if page["more"] == "false" { break }
         }
-        // Other transactions on the server may have ended meanwhile, so that it is worth asking once more.
+        // Other transactions on the server may have ended meanwhile, so another read may return more.
         #expect(ids == (0..<7).map { "n\($0)" } && pages >= 3)
     }
 
-    @Test func `a transaction that commits late is told of after those that began later`() async throws {
+    @Test func `a transaction that commits late is reported after those that began later`() async throws {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"n0"}"#)
         let start = try cursor(try await log())
         let space = try app.space()
@@ -98,7 +98,7 @@ import Testing
         #expect(list(second, "id") == ["late"])
     }
 
-    @Test func `who waits gets what is written meanwhile`() async throws {
+    @Test func `a waiting reader gets what is written meanwhile`() async throws {
         let start = try cursor(try await log())
         async let waiting = log(after: start, #","waitSeconds":30"#)
         try await Task.sleep(for: .milliseconds(200))
@@ -106,7 +106,7 @@ import Testing
         #expect(list(try await waiting, "id") == ["n1"])
     }
 
-    @Test func `dropping one collection takes nothing from the others, and is told until the cursor is past it`()
+    @Test func `dropping a collection removes nothing of others, and is reported until the cursor is past it`()
         async throws
     {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"n1"}"#)
@@ -126,7 +126,7 @@ import Testing
         #expect(try await log(["Bikes"], after: start)["lost"] == "[]")
     }
 
-    @Test func `the cursor of another log is no place in this one, which goes on at its end`() async throws {
+    @Test func `the cursor of another log is invalid, and reading continues at the end of this one`() async throws {
         let other = try await service.post(
             "/internal/changes", #"{"app":"another1","environment":"live","collections":["Notes"]}"#)
         _ = try await app.client.post("/storage/Notes", #"{"_id":"n1"}"#)
@@ -138,7 +138,7 @@ import Testing
 
     @Test
     func
-        `a backlog of several collections comes in the order of the log, also when one is named twice and more is written meanwhile`()
+        `a backlog of several collections is read in the order of the log, even with a repeated name and concurrent writes`()
         async throws
     {
         let start = try cursor(try await log())
@@ -159,7 +159,7 @@ import Testing
         #expect(ids == wanted)
     }
 
-    @Test func `objects and members of relations are looked up, null for what is not there`() async throws {
+    @Test func `objects and members of relations are looked up, null for missing ones`() async throws {
         _ = try await app.client.post("/storage/Bikes", #"{"_id":"b1","owner":"ann","secret":1}"#)
         _ = try await app.client.post("/storage/Events", #"{"_id":"e1"}"#)
         let members =
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: ["/internal/changes", "/internal/objects"])
-    func `nobody but our own processes may ask`(path: String) async throws {
+    func `only internal services may ask`(path: String) async throws {
         for asker in [app.client, app.master, app.user("ann")] {
             try await app.expectRefusal(.forbidden) {
                 try await asker.post(path, #"{"app":"\#(app.id)","environment":"live"}"#)
@@ -194,7 +194,7 @@ import Testing
         (#"{"app":"a1","environment":"live","waitSeconds":31}"#, "waitSeconds"),
         (#"{"app":"a1","environment":"live","unknown":1}"#, "unknown"),
     ])
-    func `what is no question is refused`(body: String, field: String) async throws {
+    func `an invalid request is refused`(body: String, field: String) async throws {
         #expect(try await service.post("/internal/changes", body).isProblem(.invalidBody, field: field))
     }
 }

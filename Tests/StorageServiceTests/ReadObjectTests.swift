@@ -17,7 +17,9 @@ import Testing
     @Test(arguments: [
         ("keys=x", ["x"]), ("keys=x,z", ["x", "z"]), ("keys=nothing", []), ("keys=y,y", ["y"]),
         ("keys=it's%20%22odd%22", [#"it's "odd""#]),
-    ]) func `keys choose the fields; system fields always come`(_ query: String, _ fields: [String]) async throws {
+    ]) func `keys choose the fields, and system fields are always included`(_ query: String, _ fields: [String])
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1,"y":{"x":2},"z":null,"it's \"odd\"":3}"#)
         let answer = try await app.client.get("/storage/Note/a?\(query)")
@@ -28,7 +30,7 @@ import Testing
         #expect(Set(members.map(\.name)) == Set(["_id", "created", "updated", "deleted", "_version"] + fields))
     }
 
-    @Test func `a read by If-Match gets the version it names or 412`() async throws {
+    @Test func `a read with If-Match gets the version it names or 412`() async throws {
         let app = try await StorageApp()
         let tag = try #require(try await app.client.post("/storage/Note", #"{"_id":"a","x":1}"#).header("etag"))
         for (match, status) in [(tag, 200), ("*", 200), ("\"0\", \(tag)", 200), ("\"0\"", 412), ("W/\(tag)", 412)] {
@@ -40,7 +42,7 @@ import Testing
                 .objectNotFound))
     }
 
-    @Test func `a removed object is there with deleted=true only`() async throws {
+    @Test func `a removed object is found only with deleted=true`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1}"#)
         _ = try await app.client.post("/storage/remove/Note/a")
@@ -50,7 +52,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note/a?deleted=1&keys=y")["_id"] == #""a""#)
     }
 
-    @Test(arguments: ["/storage/Note/b", "/storage/Other/a"]) func `what is not there is not found`(_ path: String)
+    @Test(arguments: ["/storage/Note/b", "/storage/Other/a"]) func `a missing object is not found`(_ path: String)
         async throws
     {
         let app = try await StorageApp()
@@ -58,14 +60,14 @@ import Testing
         try await app.expectRefusal(.objectNotFound) { try await app.client.get(path) }
     }
 
-    @Test(arguments: BadNames.ids) func `an id that is no id is refused`(_ id: String) async throws {
+    @Test(arguments: BadNames.ids) func `an invalid id is refused`(_ id: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(.invalidID, field: "_id") { try await app.client.get("/storage/Note/\(id)") }
     }
 
     @Test(arguments: ["limit=1", "order=x", "deleted=maybe", "keys=", "keys=a.b", "count=true", "x=1"])
-    func `a parameter that is not for this is refused`(_ query: String) async throws {
+    func `a parameter for another purpose is refused`(_ query: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let name = String(query.prefix { $0 != "=" })

@@ -5,7 +5,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct ReplaceObjectTests {
-    @Test func `the body takes the place of the document`() async throws {
+    @Test func `the body replaces the document`() async throws {
         let app = try await StorageApp()
         let created = try await app.client.post("/storage/Note", #"{"_id":"a","x":1,"y":1}"#)
         _ = try await app.client.post("/storage/Note", #"{"_id":"b","x":1}"#)
@@ -20,21 +20,20 @@ import Testing
     }
 
     @Test(arguments: ["/storage/Note/b", "/storage/Other/a", "/storage/Note/gone"])
-    func `what is not there is not made`(_ path: String) async throws {
+    func `an object that does not exist is not created`(_ path: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a"},{"_id":"gone"}]"#)
         _ = try await app.client.post("/storage/remove/Note/gone")
         try await app.expectRefusal(.objectNotFound) { try await app.client.put(path, #"{"x":1}"#) }
     }
 
-    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws
-    {
+    @Test(arguments: BadBodies.all) func `an invalid body is refused`(_ bad: BadBody) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(bad.code) { try await app.client.send("PUT", "/storage/Note/a", bytes: bad.bytes) }
     }
 
-    @Test func `every refusal leaves the object as it was`() async throws {
+    @Test func `every refusal leaves the object unchanged`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":2}]"#)
         _ = try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#)

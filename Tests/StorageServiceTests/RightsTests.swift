@@ -7,7 +7,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct RightsTests {
-    /// Who asks: nobody, three users, the app's own server. `ada` has `editors` through `admins`.
+    /// The callers: nobody, three users, the app's own server. `ada` has `editors` through `admins`.
     enum Asker: String, CaseIterable, Sendable {
         case anonymous, ada, ben, eve, master
     }
@@ -27,7 +27,7 @@ import Testing
             (#"["role:admins"]"#, [.ada, .ben, .master]),
             (#"["role:none"]"#, [.master]), ("[]", [.master]),
             (#"["eve","role:editors"]"#, [.ada, .ben, .eve, .master]),
-        ] as [(String, [Asker])]) func `an object is seen by its readers and nobody else`(
+        ] as [(String, [Asker])]) func `only its readers see an object`(
             _ readers: String, _ seers: [Asker]
         ) async throws
     {
@@ -49,7 +49,7 @@ import Testing
             ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["ada"]"#, [.ada, .master]),
             (#"["role:editors"]"#, [.ada, .ben, .master]),
             ("[]", [.master]),
-        ] as [(String, [Asker])]) func `an object is written by its writers and nobody else`(
+        ] as [(String, [Asker])]) func `only its writers change an object`(
             _ writers: String, _ writing: [Asker]
         ) async throws
     {
@@ -61,7 +61,7 @@ import Testing
             #expect(try await app.master.post("/storage/Note", object).status == 201)
             let path = "/storage/Note/\(asker)"
             let before = try await app.everything()
-            // They may all read it.
+            // All of them may read it.
             #expect(try await client.patch(path, #"{"n":2}"#).status == (may ? 200 : 403), "\(asker)")
             #expect(try await client.put(path, #"{"n":3}"#).status == (may ? 200 : 403), "\(asker)")
             #expect(
@@ -94,7 +94,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note/a").status == 200)
     }
 
-    /// Operation, its grantees, who may.
+    /// Operation, its grantees, and who is allowed.
     @Test(
         arguments: [
             ("find", "[]", [.master]), ("find", #"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
@@ -105,7 +105,7 @@ import Testing
             ("update", #"["eve"]"#, [.eve, .master]), ("delete", #"["role:editors"]"#, [.ada, .ben, .master]),
             ("addField", #"["eve"]"#, [.eve, .master]),
         ] as [(String, String, [Asker])])
-    func `a rule opens an operation to its grantees alone`(_ operation: String, _ grantees: String, _ open: [Asker])
+    func `a rule opens an operation only to its grantees`(_ operation: String, _ grantees: String, _ open: [Asker])
         async throws
     {
         let app = try await Self.app()
@@ -166,7 +166,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note").isProblem(.forbidden))
     }
 
-    @Test func `a hidden field shows nowhere, and neither filter nor order tells of it`() async throws {
+    @Test func `a hidden field is shown nowhere, and neither filter nor order reveals it`() async throws {
         let app = try await Self.app()
         _ = try await app.master.post(
             "/storage/all/Note",
@@ -191,7 +191,7 @@ import Testing
             #expect(answer.status == 200)
             #expect(!answer.text.contains("m1") && !answer.text.contains("place"), "\(answer)")
         }
-        // What the asker does not see, a replacement does not take away.
+        // A replacement does not remove fields that the caller cannot see.
         _ = try await app.master.put("/storage/Note/b", #"{"owner":"eve","mail":"m2"}"#)
         #expect(try await eve.put("/storage/Note/b", #"{"n":3}"#).status == 200)
         #expect(try await app.master.get("/storage/Note/b")["mail"] == #""m2""#)
@@ -218,7 +218,7 @@ import Testing
         #expect(try await app.asking(as: .eve).post("/storage/Note", #"{"_readers":null}"#)["_readers"] == nil)
     }
 
-    @Test func `users read their own roles, and our own processes anybody's, nested ones too`() async throws {
+    @Test func `users read their own roles, and internal services anybody's, including nested ones`() async throws {
         let app = try await Self.app()
         for (asker, roles) in [(Asker.ada, #"["admins","editors"]"#), (.ben, #"["admins","editors"]"#), (.eve, "[]")] {
             let own = try await app.asking(as: asker).get("/auth/me/roles")
@@ -237,7 +237,7 @@ import Testing
         #expect(try await app.asking(as: .ada).get("/auth/me/roles")["data"] == #"["admins"]"#)
     }
 
-    @Test func `taking a role away closes what it opened`() async throws {
+    @Test func `revoking a role closes what it opened`() async throws {
         let app = try await Self.app()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","_readers":["role:editors"]}"#)
         #expect(try await app.asking(as: .ada).get("/storage/Note/a").status == 200)
@@ -257,7 +257,7 @@ import Testing
         (#"{"hidden":{"a":["role:"]}}"#, "hidden.a"),
         (#"{"defaults":{"readers":["a b"]}}"#, "defaults.readers"),
         (#"{"rules":{"find":["field:a..b"]}}"#, "rules.find"),
-    ]) func `rules that cannot be right are refused`(_ body: String, _ field: String) async throws {
+    ]) func `invalid rules are refused`(_ body: String, _ field: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidBody, field: field) {
             try await app.master.put("/collections/Note/rules", body)
@@ -265,14 +265,14 @@ import Testing
     }
 
     @Test(arguments: ["_readers", "_writers"], [#""ada""#, "[1]", #"["a b"]"#, #"["role:"]"#, "{}"])
-    func `lists that cannot be right are refused`(_ field: String, _ list: String) async throws {
+    func `invalid lists are refused`(_ field: String, _ list: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidBody, field: field) {
             try await app.client.post("/storage/Note", #"{"\#(field)":\#(list)}"#)
         }
     }
 
-    @Test func `the roles of many users at once are those of each`() async throws {
+    @Test func `a look-up of many users' roles agrees with single ones`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/editors", #"{"add":["ben","role:admins"]}"#).status == 204)
         #expect(try await app.master.put("/roles/admins", #"{"add":["ada","role:editors"]}"#).status == 204)
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `rules come along to a new name, also for a copy that knows only the old one`() async throws {
+    @Test func `rules follow a renamed collection, even on an instance that knows only the old name`() async throws {
         let app = try await StorageApp()
         let other = StorageService(
             postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
@@ -304,7 +304,7 @@ import Testing
         #expect(try await client.post("/storage/New", "{}").isProblem(.forbidden))
     }
 
-    @Test func `management is not for clients or users`() async throws {
+    @Test func `clients and users cannot manage rights`() async throws {
         let app = try await StorageApp()
         for client in [app.client, app.asking(as: .ada)] {
             #expect(try await client.put("/collections/Note/rules", "{}").isProblem(.forbidden))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageService
 
-/// Bodies of management calls: a member that nobody reads is refused, and so is what is not JSON.
+/// Bodies of management calls: unknown members are refused, and so is anything but JSON.
 @Suite struct StrictBodyTests {
     @Test(arguments: [
         ("PUT", "/collections/Note/rules", #"{"rule":{"find":[]}}"#, "rule"),
@@ -28,7 +28,7 @@ import Testing
             "POST", "/storage/batch", #"{"requests":[{"method":"POST","path":"storage/Note","boddy":{}}]}"#,
             "requests.0.boddy"
         ),
-    ]) func `an unknown member is refused and nothing is written`(
+    ]) func `an unknown member is refused, and nothing is written`(
         _ method: String, _ path: String, _ body: String, _ field: String
     ) async throws {
         let app = try await Self.app()
@@ -38,7 +38,9 @@ import Testing
         #expect(try await app.master.get("/jobs")["count"] == "0")
     }
 
-    @Test func `a misspelt member is told the nearest name, and the collection stays closed`() async throws {
+    @Test func `a misspelt member is refused with the nearest known name, and the collection stays closed`()
+        async throws
+    {
         let app = try await Self.app()
         let answer = try await app.master.put("/collections/Note/rules", #"{"rule":{"find":[]}}"#)
         #expect(answer["detail"] == #""Unknown member \"rule\"; did you mean \"rules\"?""#, "\(answer)")
@@ -52,7 +54,7 @@ import Testing
         (#"{"rules":{"find":["\ud800"]}}"#, .invalidJSON),
         ("\u{feff}{}", .invalidJSON), ("{} {}", .invalidJSON), (#"{"rules":{"find":"*"}}"#, .invalidBody),
         ("[]", .invalidBody), ("null", .invalidBody),
-    ]) func `rules that are no JSON are refused and leave those there are`(_ body: String, _ code: ErrorCode)
+    ]) func `rules that are not JSON are refused, and the existing ones stay`(_ body: String, _ code: ErrorCode)
         async throws
     {
         let app = try await Self.app()
@@ -63,7 +65,7 @@ import Testing
     @Test(arguments: [
         #"{"a":1,"a":2}"#, #"{"a":{"b":1,"b":2}}"#, #"{"a":1,"\u0061":2}"#, #"{"_readers":["ada"],"_readers":["*"]}"#,
         #"{"a":[{"b":1,"b":1}]}"#,
-    ]) func `an object that has a name twice is refused`(_ body: String) async throws {
+    ]) func `an object with a duplicate name is refused`(_ body: String) async throws {
         let app = try await Self.app()
         try await app.expectRefusal(.invalidBody) { try await app.master.post("/storage/Note", body) }
         try await app.expectRefusal(.invalidBody) { try await app.master.post("/storage/all/Note", "[\(body)]") }
@@ -75,7 +77,7 @@ import Testing
         "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01T00:00:00Z and so on", "294277-01-01T00:00:00Z",
         "2026-01-01T00:00:60Z",
     ])
-    func `a Date that no calendar has is refused`(_ text: String) async throws {
+    func `a Date that is not in the calendar is refused`(_ text: String) async throws {
         let app = try await Self.app()
         try await app.expectRefusal(.invalidBody, field: "at") {
             try await app.master.post("/storage/Note", #"{"at":{"__type":"Date","iso":"\#(text)"}}"#)

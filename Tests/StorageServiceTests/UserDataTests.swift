@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageService
 
-/// What storage erases and hands out of a user, as auth asks for it.
+/// The user data that storage erases and exports at auth's request.
 @Suite struct UserDataTests {
     private let anna = "0190c2a4-0000-7000-8000-00000000000a"
     private let berta = "0190c2a4-0000-7000-8000-00000000000b"
@@ -19,7 +19,7 @@ import Testing
         return String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
     }
 
-    /// Erases everything, call after call.
+    /// Erases everything, call by call.
     private func erase(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live) async throws
         -> [String: Int]
     {
@@ -37,7 +37,7 @@ import Testing
         return erased
     }
 
-    /// The lines of a whole export.
+    /// The lines of a complete export.
     private func export(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live) async throws
         -> [JSONValue]
     {
@@ -60,7 +60,9 @@ import Testing
         return try await master.get("/storage/\(collection)?limit=1000&deleted=true").ids.sorted()
     }
 
-    @Test func `What only the user may write goes, and from what is shared they are taken out`() async throws {
+    @Test func `Objects that only the user may write are erased, and the user is removed from shared ones`()
+        async throws
+    {
         let app = try await StorageApp()
         for (id, rights) in [
             ("own", #""_writers":["\#(anna)"]"#), ("secret", #""_readers":["\#(anna)"]"#),
@@ -82,12 +84,12 @@ import Testing
             shared["_readers"] == #"["\#(berta)"]"# && shared["_writers"] == #"["\#(berta)"]"#
                 && shared["_version"] == "2", "\(shared)")
         #expect(try await app.master.get("/storage/Notes/team")["_writers"] == #"["role:team"]"#)
-        // A second time nothing is found, and nothing changes.
+        // A second erasure finds nothing and changes nothing.
         #expect(try await erase(app, anna) == [:])
         #expect(try await app.master.get("/storage/Notes/shared")["_version"] == "2")
     }
 
-    @Test func `Fields by which the rules let users change an object say whose it is`() async throws {
+    @Test func `Fields by which rules let users change an object determine its owner`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/admin", "{}").status == 204)
         let rules =
@@ -117,11 +119,11 @@ import Testing
         let team = try await app.master.get("/storage/Posts/team")
         #expect(team["by"] == nil && team["team"] == #"["\#(berta)"]"# && team["n"] == "1.50", "\(team)")
         #expect(try await app.master.get("/storage/Posts/member")["team"] == "[]")
-        // Everybody may change these: no field says whose they are.
+        // Everyone may change these, so no field determines an owner.
         #expect(try await ids(app, "Wiki") == ["page"])
     }
 
-    @Test func `A unique index that does not let a field be without the user holds nothing else up`() async throws {
+    @Test func `A unique index that keeps a field from being cleared does not block the rest`() async throws {
         let app = try await StorageApp()
         #expect(
             try await app.master.put("/collections/Chats/rules", #"{"rules":{"update":["field:members"]}}"#).status
@@ -140,7 +142,7 @@ import Testing
         #expect(try await ids(app, "Chats") == ["a", "b"])
     }
 
-    @Test func `Files, their history and roles go likewise`() async throws {
+    @Test func `Files, their history and roles are erased in the same way`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/team", #"{"add":["\#(anna)","\#(berta)"]}"#).status == 204)
         for (user, path, query) in [
@@ -165,7 +167,7 @@ import Testing
         for (table, rows) in try await app.everything() { #expect(!rows.contains(anna), "\(table): \(rows)") }
     }
 
-    @Test func `Live and test, one app and another know nothing of each other`() async throws {
+    @Test func `Environments and apps are separate`() async throws {
         let (app, other) = (try await StorageApp(), try await StorageApp())
         let note = #"{"_id":"n","_writers":["\#(anna)"]}"#
         for client in [app.master, app.asking(as: app.principal(.master, .test)), other.master] {
@@ -178,7 +180,9 @@ import Testing
         #expect(try await ids(other, "Notes") == ["n"])
     }
 
-    @Test func `Many are erased and handed out in slices, each once, and followers see each go`() async throws {
+    @Test func `Many objects are erased and exported in slices, each once, and followers see each erasure`()
+        async throws
+    {
         let app = try await StorageApp()
         let count = 1_234
         for start in stride(from: 0, to: count, by: 500) {
@@ -200,7 +204,7 @@ import Testing
         #expect(deleted == count)
     }
 
-    @Test func `Fields that are hidden from the user are not handed out`() async throws {
+    @Test func `Fields hidden from the user are not exported`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/admin", "{}").status == 204)
         #expect(
@@ -215,7 +219,7 @@ import Testing
         #expect(lines[0]["service"]?.text == #""storage""# && lines[0]["collection"]?.text == #""Notes""#)
     }
 
-    @Test func `An app without data answers at once, and nothing is made for it`() async throws {
+    @Test func `An app without data answers at once, and nothing is created for it`() async throws {
         let app = try await StorageApp()
         #expect(try await erase(app, anna) == [:])
         #expect(try await export(app, anna) == [])
@@ -224,7 +228,7 @@ import Testing
         #expect(schemas.isEmpty)
     }
 
-    @Test func `Only our own processes may ask, for what can be an app, a user and a place`() async throws {
+    @Test func `Only internal services may ask, with a valid app, user and position`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.post("/storage/Notes", #"{"_id":"n","_writers":["\#(anna)"]}"#).status == 201)
         let good = try body(app, anna)

@@ -28,10 +28,10 @@ extension AnalyticsApp {
         return answer["id"]?.trimmingCharacters(in: CharacterSet(charactersIn: "\"")) ?? "\(answer)"
     }
 
-    /// Nothing was accepted yet.
+    /// Whether no report has been accepted yet.
     var isSpoolEmpty: Bool { if case nil = service.crashes.digester.writer.written { true } else { false } }
 
-    /// Until everything that was accepted is stored.
+    /// Waits until everything accepted so far is stored.
     func digested() async throws {
         try await service.crashes.intake.tellDropped()
         try await eventually("all reports are digested") {
@@ -40,7 +40,8 @@ extension AnalyticsApp {
         }
     }
 
-    /// The rows of a query in the space of this app, as text with `|` between the columns. `%` stands for the space.
+    /// The rows of a query in this app's space, as text with `|` between columns. `%` in the query stands for the
+    /// space.
     func rows(_ sql: String) async throws -> [String] {
         try await digested()
         let space = try await service.spaces.space(of: appID, environment)
@@ -58,7 +59,7 @@ enum TestEnvelope {
                 .joined()).utf8)
     }
 
-    /// A report of a crash at a place.
+    /// A crash report at a place in the code.
     static func crash(
         in function: String, release: String? = nil, user: String? = nil, id: String? = nil, tags: String = "{}",
         timestamp: String? = nil

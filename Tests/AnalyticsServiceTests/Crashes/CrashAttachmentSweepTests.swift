@@ -8,7 +8,7 @@ import Testing
 @testable import AnalyticsService
 @testable import MartletFiles
 
-/// What a death between bytes and their row leaves of attachments of crash reports.
+/// Inconsistencies between attachments' bytes and rows after a crash of the process.
 @Suite struct CrashAttachmentSweepTests {
     private static func write(_ id: String, in space: Int32, _ files: any FileBackend) async throws {
         let content = AsyncStream<ByteBuffer> { continuation in
@@ -30,7 +30,7 @@ import Testing
         String(repeating: "0", count: 28) + String(0xa000 + number, radix: 16)
     }
 
-    @Test func `Bytes without a row go after a day, and so do rows without bytes`() async throws {
+    @Test func `Bytes without a row are removed after a day, and so are rows without bytes`() async throws {
         try await AnalyticsApp.run { app in
             let (files, sweep) = (app.service.crashes.retention.files, app.service.crashes.sweep)
             let space = try await app.service.spaces.space(of: "app1", .live).id
@@ -43,13 +43,13 @@ import Testing
                     try $0.decode(0)
                 }
             }
-            // 1 and 3: as they should be. 2: bytes alone. 4 and 0: rows alone, one of them young.
+            // 1 and 3 are complete, 2 has only bytes, 4 and 0 have only rows, one of them recent.
             for number in 1...3 { try await Self.write(Self.id(number), in: space, files) }
             try await Self.write(Self.id(5), in: other, files)
             for (number, days) in [(1, 9), (3, 9), (4, 9), (0, 0)] {
                 try await Self.note(Self.id(number), in: space, daysAgo: Int32(days), app)
             }
-            // A row alone in a space that has no bytes at all.
+            // A row without bytes in a space that has no bytes at all.
             try await Self.note(Self.id(6), in: other, daysAgo: 9, app)
 
             try await sweep.cleanUp(at: Date())
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `Rows are compared page by page, and so many are found at once and no more`() async throws {
+    @Test func `Rows are compared page by page, and the number of findings is limited`() async throws {
         let ids = (0..<1_203).map(Self.id)
         let page = 500
         let backend = PagedFiles(ids: ids.filter { $0 != ids[0] && $0 != ids[700] && $0 != ids[1_202] })
@@ -78,7 +78,7 @@ import Testing
         #expect(all.lost == Array(ids.prefix(page)) && !all.isException)
     }
 
-    /// Old blobs that are only listed: nothing can be read or written.
+    /// Old blobs that can be listed, but neither read nor written.
     struct PagedFiles: FileBackend {
         let ids: [String]
 

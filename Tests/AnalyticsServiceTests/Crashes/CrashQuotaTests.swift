@@ -8,7 +8,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct CrashQuotaTests {
-    /// A copy of the service.
+    /// An instance of the service.
     private struct Copy {
         let quota: CrashQuota
         let sharing: CrashQuotaSharing
@@ -19,20 +19,20 @@ import Testing
             sharing = CrashQuotaSharing(postgres: app.postgres, quota: quota, logger: .silent)
         }
 
-        /// How many of so many it takes.
+        /// How many of `count` reports it accepts.
         func take(_ count: Int, of appID: String) -> Int {
             (0..<count).count { _ in quota.take(.error, appID, .live) == nil }
         }
     }
 
-    @Test func `Copies of the service have a quota together, by what they told each other`() async throws {
+    @Test func `Instances share a quota by exchanging their counts`() async throws {
         try await AnalyticsApp.run { app in
             _ = try await app.service.spaces.space(of: app.appID, .live)
             let time = Moment()
             let (one, two) = (Copy(app, time, errors: 10), Copy(app, time, errors: 10))
             #expect(one.take(4, of: app.appID) == 4 && two.take(3, of: app.appID) == 3)
             try await one.sharing.work()
-            // The other hears of the four, and the first of the three when it has something to tell.
+            // The other instance learns of the four, and this one of the three once the other has something to share.
             try await two.sharing.work()
             #expect(one.take(1, of: app.appID) == 1)
             try await one.sharing.work()
@@ -40,7 +40,7 @@ import Testing
             #expect(two.take(1, of: app.appID) == 1, "two does not know of the last three yet")
             for copy in [one, two] { try await copy.sharing.work() }
             #expect(one.take(1, of: app.appID) == 0 && two.take(1, of: app.appID) == 0)
-            // Told twice is counted once, and one that starts now learns of all of it.
+            // Repeated counts do not add up, and a new instance learns the total.
             for copy in [one, two] { try await copy.sharing.work() }
             let three = Copy(app, time, errors: 12)
             #expect(three.take(1, of: app.appID) == 1)
@@ -60,7 +60,7 @@ import Testing
 
     @Test
     func
-        `What is told late, of a minute that is over, changes nothing, and an app that nobody knows yet is told of later`()
+        `Late counts of a past minute change nothing, and counts of an app not yet known are sent later`()
         async throws
     {
         try await AnalyticsApp.run { app in

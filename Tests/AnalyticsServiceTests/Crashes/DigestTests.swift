@@ -12,7 +12,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct DigestTests {
-    @Test func `Reports of one fault are one issue, of different faults several`() async throws {
+    @Test func `Reports of the same fault form one issue, and different faults form several`() async throws {
         try await AnalyticsApp.run { app in
             for index in 0..<5 {
                 try await app.report(TestEnvelope.crash(in: "Cart.add", release: "a@1.\(index)", user: "u\(index % 2)"))
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `A report that comes twice counts once, in one envelope's batch and later`() async throws {
+    @Test func `A repeated report counts once, within an envelope's batch and later`() async throws {
         try await AnalyticsApp.run { app in
             let event = TestEnvelope.crash(in: "f", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04dc")
             for _ in 0..<3 { try await app.report(event) }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `Live and test know nothing of each other`() async throws {
+    @Test func `Live and test environments are separate`() async throws {
         try await AnalyticsApp.run { app in
             var test = app
             test.environment = .test
@@ -62,7 +62,7 @@ import Testing
         ("a@1.1", "a@1.0", "resolved"), ("a@1.1", "a@1.1", "resolved"), ("a@1.1", "a@1.2", "unresolved"),
         ("a@1.9", "a@1.10", "unresolved"), ("a@1.1+5", "a@1.1+6", "unresolved"),
     ])
-    func `An issue that was resolved comes back in a newer release only`(
+    func `A resolved issue is reopened only by a newer release`(
         _ resolvedIn: String, _ next: String, _ status: String
     ) async throws {
         try await AnalyticsApp.run { app in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `An issue that was resolved for good comes back with what happens later`() async throws {
+    @Test func `An issue resolved for all releases is reopened by any later report`() async throws {
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f"))
             try await app.digested()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `An ignored issue comes back after so many reports`() async throws {
+    @Test func `An ignored issue is reopened after a number of reports`() async throws {
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f"))
             try await app.digested()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `Tags are counted, and of too many values the rest together`() async throws {
+    @Test func `Tag values are counted, and values beyond the limit are counted together`() async throws {
         try await AnalyticsApp.run { app in
             for index in 0..<120 {
                 try await app.report(TestEnvelope.crash(in: "f", tags: #"{"level":"mine","n":"\#(index)"}"#))
@@ -150,7 +150,7 @@ import Testing
         )
     }
 
-    @Test func `Sessions are counted once however often they are told of, and only become worse`() async throws {
+    @Test func `Updates of a session count once, and its status only gets worse`() async throws {
         try await AnalyticsApp.run { app in
             for statuses in [["ok", "ok", "ok"], ["exited", "errored", "crashed"], ["exited", "crashed", "ok"]] {
                 for (number, status) in statuses.enumerated() {
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `While PostgreSQL is away everything is accepted, and stored when it is back`() async throws {
+    @Test func `While PostgreSQL is unavailable everything is accepted, and stored once it is back`() async throws {
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f"))
             try await app.digested()
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `Beyond so many issues the rest is one`() async throws {
+    @Test func `Beyond the maximum number of issues, reports share one issue`() async throws {
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f"))
             try await app.digested()
@@ -206,7 +206,7 @@ import Testing
                 try await app.rows(
                     "SELECT title, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id")
                     == ["EXC_BAD_ACCESS: at 0x10|2", "Reports of more kinds than are told apart|2"])
-            // Where some have gone, there is room again.
+            // After some are deleted, there is room again.
             try await app.postgres.execute("DELETE FROM analytics.issues WHERE number BETWEEN 2 AND 10")
             try await app.report(TestEnvelope.crash(in: "i"))
             #expect(
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `Symbols that come later sort stored reports anew`() async throws {
+    @Test func `Late symbols regroup stored reports`() async throws {
         let symbols = Mutex<[String: String]>([:])
         struct Names: Sendable { var known: @Sendable (String) -> String? }
         let helpers = CrashHelpers(
@@ -249,13 +249,13 @@ import Testing
             #expect(
                 try await app.rows("SELECT key, value, events FROM analytics.issue_tags WHERE key = 'k'") == ["k|v|2"])
             #expect(try await app.rows("SELECT sum(events) FROM analytics.issue_days") == ["2"])
-            // What is still without symbols goes where the others went.
+            // A report without symbols follows the others.
             try await app.report(TestEnvelope.crash(in: "second_address"))
             #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["3"])
         }
     }
 
-    @Test func `An issue keeps what people did with it when symbols come, and one that was deleted does not come back`()
+    @Test func `Late symbols keep what people did with an issue, and do not restore a deleted one`()
         async throws
     {
         let helpers = CrashHelpers(
@@ -285,7 +285,7 @@ import Testing
                     "SELECT number, culprit, events, status, assignee FROM analytics.issues WHERE space = % AND deleted IS NULL"
                 ) == ["1|Cart.add|2|ignored|ada"])
             #expect(try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE kind = 'created'") == ["2"])
-            // Also for what comes now, with symbols and without.
+            // The same holds for new reports, with symbols and without.
             try await app.report(TestEnvelope.crash(in: "first_address"))
             try await app.report(TestEnvelope.crash(in: "Cart.add"))
             #expect(
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `Feedback that can become no ticket is counted, and holds up nothing behind it`() async throws {
+    @Test func `Feedback that cannot become a ticket is counted and does not block later items`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: app.appID, .live)
             func say(_ id: Int) async throws {
@@ -302,7 +302,7 @@ import Testing
                 let answer = try await app.envelope([("feedback", words)])
                 #expect(answer.status == 200)
             }
-            // As many tickets as there may be.
+            // Fill the space with the maximum number of tickets.
             try await app.postgres.execute("INSERT INTO analytics.ticket_spaces (space) VALUES (\(space.id))")
             try await app.postgres.execute(
                 """
@@ -310,7 +310,7 @@ import Testing
                 SELECT \(space.id), n, 'task', 'todo', 'low', 'x', 'a0', 0, 'service' FROM generate_series(1, \(TicketLimits.tickets)) AS n
                 """, timeout: .seconds(60))
             try await say(1)
-            // As much as is taken in an hour.
+            // Use up the hourly limit.
             try await app.postgres.execute(
                 "UPDATE analytics.ticket_spaces SET feedback_hour = date_trunc('hour', now()), feedback_count = 1000")
             try await say(2)
@@ -325,7 +325,9 @@ import Testing
         }
     }
 
-    @Test func `While files are away feedback becomes a ticket without its pictures, which nobody keeps in memory`()
+    @Test
+    func
+        `While file storage is unavailable, feedback becomes a ticket without pictures, and none are kept in memory`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -350,7 +352,7 @@ import Testing
         }
     }
 
-    @Test func `Attachments have so much room together, and what is beyond is counted`() async throws {
+    @Test func `The total size of attachments is limited, and attachments beyond the limit are counted`() async throws {
         var options = AnalyticsOptions()
         options.crashes.attachmentsInBytes = 10
         try await AnalyticsApp.run(options) { app in
@@ -373,7 +375,7 @@ import Testing
         }
     }
 
-    @Test func `A report that fails for good is set aside, and those beside it are stored once each`() async throws {
+    @Test func `A report that fails permanently is set aside, and its neighbours are stored once each`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
             .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -389,7 +391,7 @@ import Testing
                 settings: settings, helpers: helpers,
                 logger: .silent)
             let ids = (0..<30).map { $0 == 17 ? bad : UUID() }
-            // Each twice, as clients send what they got no answer for.
+            // Each twice, like clients that got no answer.
             let records = (ids + ids).enumerated().map { index, id in
                 ReceivedEnvelope(
                     appID: app.appID, environment: .live, received: Date(), eventID: id, coding: nil,
@@ -418,7 +420,7 @@ import Testing
         }
     }
 
-    @Test func `More than a batch at once, of new issues and known ones, is stored in order and counted right`()
+    @Test func `Several batches of new and known issues are stored in order and counted correctly`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -447,7 +449,7 @@ import Testing
         }
     }
 
-    @Test func `What another version wrote into the spool is set aside`() async throws {
+    @Test func `A record written by another version is set aside`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
             .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -462,7 +464,7 @@ import Testing
                 let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
                 return Set(names.compactMap { try? Array(Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) })
             }
-            // Behind the commit that the issue was seen by.
+            // They are written after the commit that made the issue visible.
             try await eventually("two attachments are kept") { kept() == [[9, 9, 9], [8]] }
         }
     }
@@ -476,7 +478,7 @@ import Testing
         }
     }
 
-    @Test func `What is older than reports are kept goes, with its attachments, and counts by day stay`() async throws {
+    @Test func `Reports past retention are deleted with their attachments, and daily counts stay`() async throws {
         try await AnalyticsApp.run { app in
             let id = "9ec79c33ec9942ab8353589fcb2e04dc"
             _ = try await app.envelope(
@@ -504,10 +506,10 @@ import Testing
         arguments: [
             (0, nil, 0), (-100, nil, -100), (50, nil, 0), (-100, -3_600, 3_500 - 3_600 + 0), (-400 * 86_400, nil, 0),
         ] as [(Double, Double?, Double)])
-    func `Times are by our clock`(_ timestamp: Double, _ sentAt: Double?, _ expected: Double) {
+    func `Times follow the server's clock`(_ timestamp: Double, _ sentAt: Double?, _ expected: Double) {
         let received = Date(timeIntervalSince1970: 1_795_338_000)
-        // A device whose clock is an hour behind sent what happened 100 seconds before by that clock: it happened 100
-        // seconds before… its own now.
+        // The device's clock is an hour behind. It sent the report 100 seconds after the crash by that clock, so the
+        // crash was 100 seconds before the receipt.
         let time = EnvelopeDigestion.time(
             received.addingTimeInterval(timestamp + (sentAt ?? 0)),
             sentAt: sentAt.map { received.addingTimeInterval($0) }, received)

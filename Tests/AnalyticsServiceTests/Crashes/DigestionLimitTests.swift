@@ -9,7 +9,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Reports that take too much CPU time, or that the process died with.
+/// Reports that use too much CPU time, or during which the process died.
 @Suite struct DigestionLimitTests {
     private static func withFolder(_ body: @Sendable (String) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
@@ -52,12 +52,14 @@ import Testing
         return try FileManager.default.contentsOfDirectory(atPath: directory + "/refused").count
     }
 
-    @Test func `A report beyond its CPU time is set aside and counted, and those around it are stored`() async throws {
+    @Test func `A report that exceeds its CPU time is set aside and counted, and its neighbours are stored`()
+        async throws
+    {
         try await Self.withFolder { directory in
             try await AnalyticsApp.run { app in
                 let isOver = Mutex(false)
                 let crashes = Self.crashes(app, directory, budget: .milliseconds(300)) { report in
-                    // Never ends by itself, and never waits.
+                    // Never ends by itself, and never suspends.
                     guard Self.name(of: report) == "endless" else { return }
                     while !isOver.withLock({ $0 }) {}
                 }
@@ -74,7 +76,7 @@ import Testing
                             "error|over_budget|1"
                         ])
                 #expect(try Self.setAside(in: directory) == 1)
-                // It is not tried again, and what comes later is digested while the thread is lost.
+                // The report is not retried, and later ones are digested while the thread is lost.
                 try await crashes.digester.writer.append(Self.record(app, "later"))
                 try await crashes.digester.digestOwn()
                 #expect(try await app.rows("SELECT count(*) FROM analytics.issues WHERE space = %") == ["3"])
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `A lost thread comes back once, however many steps its work still takes`() async throws {
+    @Test func `A lost thread is replaced once, however many steps its work still takes`() async throws {
         let threads = DigestionThreads()
         let isOver = Mutex(false)
         let steps = Mutex(0)
@@ -103,7 +105,7 @@ import Testing
         try await eventually("no thread is lost") { threads.lostThreads == 0 }
     }
 
-    @Test func `Requests are answered while all threads for reports are busy`() async throws {
+    @Test func `Requests are answered while all digestion threads are busy`() async throws {
         try await Self.withFolder { directory in
             try await AnalyticsApp.run { app in
                 let isOver = Mutex(false)
@@ -125,7 +127,7 @@ import Testing
 
     @Test
     func
-        `A report that was in hand when the process died is tried once more, alone, and set aside after a second death`()
+        `A report in progress when the process died is retried alone, and set aside after a second death`()
         async throws
     {
         try await Self.withFolder { directory in
@@ -150,10 +152,10 @@ import Testing
                     ends = try SpoolReader(folder: written.folder).read(
                         from: .start, upTo: written.end, count: 10, sizeInBytes: 1 << 20
                     ).ends
-                    // All three were in hand when it died.
+                    // All three were in progress when the process died.
                     for end in ends { _ = written.folder.marks.begin(end) }
                 }
-                // The next process takes it up, and dies with the one.
+                // The next process takes over, and dies with one of them.
                 let first = try await eventually("the folder is abandoned") {
                     SpoolFolder.abandoned(in: directory).first
                 }
@@ -162,7 +164,7 @@ import Testing
                 _ = first.marks.begin(ends[1])
                 #expect(FileManager.default.fileExists(atPath: path + "/deaths"))
                 let crashes = start()
-                // As the one after it sees it.
+                // The process after that.
                 let marks = DigestionMarks(path: path)
                 marks.takeUp()
                 #expect(ends.map { marks.deaths(of: $0) } == [1, 2, 1])
@@ -184,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `What was digested before a death is not held against it`() async throws {
+    @Test func `Records digested before the process died are not suspected`() async throws {
         try await Self.withFolder { directory in
             let folder = try SpoolFolder.make(in: directory)
             let (one, other) = (SpoolPosition(segment: 1, offset: 100), SpoolPosition(segment: 1, offset: 250))
@@ -194,7 +196,7 @@ import Testing
             let marks = DigestionMarks(path: folder.path)
             marks.takeUp()
             #expect(marks.deaths(of: one) == 0 && marks.deaths(of: other) == 1)
-            // Not counted again by a start after which nothing was in hand.
+            // Another start without work in progress does not count it again.
             let next = DigestionMarks(path: folder.path)
             next.takeUp()
             #expect(next.deaths(of: other) == 1)

@@ -12,7 +12,7 @@ import Testing
 @Suite struct PostEnvelopeTests {
     private static let id = "9ec79c33ec9942ab8353589fcb2e04dc"
 
-    @Test func `An event is answered with its id, and becomes a report of an issue`() async throws {
+    @Test func `An event is answered with its id and becomes a report of an issue`() async throws {
         try await AnalyticsApp.run { app in
             let answer = try await app.envelope(
                 [("event", TestEnvelope.crash(in: "Cart.add", release: "app@1.0+1", user: "7"))],
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "deflate", "identity"])
-    func `Bodies come packed`(_ coding: String) async throws {
+    func `Compressed bodies are accepted`(_ coding: String) async throws {
         try await AnalyticsApp.run { app in
             let plain = TestEnvelope.bytes([("event", TestEnvelope.crash(in: "Cart.add", id: Self.id))])
             // Zlib: a header in front of DEFLATE, which gzip has inside.
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// `{"message":"packed"}` under `id`, packed by PyPI's brotli and by the program zstd.
+    /// `{"message":"packed"}` under `id`, compressed by PyPI's brotli and by the program zstd.
     @Test(arguments: [
         (
             "br",
@@ -59,7 +59,7 @@ import Testing
             "KLUv/QRYfQIAsgQRGJCnOpRfgA4jctYShUDuClQ2k9qoGMucJSSaPbCqOfmHcu6C5LfCMyTRy8zwstZQdPIkWqoY1X3mKrFXJzNA8QYn3DACADQFQD0oKODbtzo="
         ),
     ])
-    func `Bodies come packed as clients of today do it`(_ coding: String, _ body: String) async throws {
+    func `Bodies compressed by current clients are accepted`(_ coding: String, _ body: String) async throws {
         try await AnalyticsApp.run { app in
             let bytes = Array(try #require(Data(base64Encoded: body)))
             let answer = try await app.post(bytes, headers: ["Content-Encoding": coding])
@@ -87,7 +87,7 @@ import Testing
             "an item of type 'event' has more than 1048576 bytes"
         ),
     ])
-    func `What cannot be taken is refused with the reason, and leaves nothing`(
+    func `Invalid requests are refused with a reason, and nothing is written`(
         _ body: String, _ coding: String, _ status: Int, _ cause: String
     ) async throws {
         try await AnalyticsApp.run { app in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `Only an ingest key opens it`() async throws {
+    @Test func `Only an ingest key is accepted`() async throws {
         try await AnalyticsApp.run { app in
             let answers = [
                 try await app.client("POST", "/crash/api/1/envelope/", "{}"),
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `An empty envelope, and one of things that are nobody's, are taken`() async throws {
+    @Test func `An empty envelope, and one with unknown items, are accepted`() async throws {
         try await AnalyticsApp.run { app in
             let empty = try await app.post(Array("{}".utf8))
             #expect(empty.status == 200 && empty.text == "{}")
@@ -119,7 +119,7 @@ import Testing
                 try await app.envelope([
                     ("transaction", "{}"), ("never_heard_of", "x"), ("check_in", "{}"), ("log", "{}"),
                 ]).status == 200)
-            // Counted, and not written each.
+            // Counted, but not written one by one.
             #expect(app.isSpoolEmpty)
             #expect(
                 try await app.rows(
@@ -162,7 +162,7 @@ import Testing
         (#"{"comments":"\ud800","event_id":"x"}"#, "user_report"),
         ("", "sessions"), ("null", "session"), ("[]", "client_report"),
     ])
-    func `Wild numbers, times and texts are taken, and nothing behind them is held up`(
+    func `Extreme numbers, times and texts are accepted and do not block later reports`(
         _ payload: String, _ type: String
     ) async throws {
         try await AnalyticsApp.run { app in
@@ -197,7 +197,7 @@ import Testing
         ),
         ("{}\n" + String(repeating: "{\"type\":\"session\"}\n{}\n", count: 1_001), 400, "more than 1000 items"),
     ])
-    func `Broken envelopes are the client's fault`(_ body: String, _ status: Int, _ cause: String) async throws {
+    func `A malformed envelope is a client error`(_ body: String, _ status: Int, _ cause: String) async throws {
         try await AnalyticsApp.run { app in
             let answer = try await app.post(Array(body.utf8))
             #expect(answer.status == status && answer.header("X-Sentry-Error") == cause, "\(answer)")
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `Lines may end as on Windows, and attachments come without an event`() async throws {
+    @Test func `Lines may end in CRLF, and attachments may come without an event`() async throws {
         try await AnalyticsApp.run { app in
             let body =
                 "{\"event_id\":\"\(Self.id)\"}\r\n{\"type\":\"event\",\"length\":15}\r\n{\"message\":\"m\"}\r\n{\"type\":\"attachment\",\"length\":5}\r\nhello\r\n"
@@ -224,7 +224,7 @@ import Testing
         ("{\"exception\":", "Unreadable report: Not valid JSON at byte 13."),
         ("[1]", "Unreadable report: the event is no object"), ("", "Unreadable report: Not valid JSON at byte 0."),
     ])
-    func `A report that cannot be read is kept as an issue of its own`(_ event: String, _ title: String) async throws {
+    func `An unreadable report is kept as an issue of its own`(_ event: String, _ title: String) async throws {
         try await AnalyticsApp.run { app in
             let id = try await app.report(event)
             #expect(
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `Over the quota clients are told which categories to keep for how long`() async throws {
+    @Test func `Over quota, clients are told which categories to hold back and for how long`() async throws {
         var options = AnalyticsOptions()
         options.crashes.quota.errors = 2
         try await AnalyticsApp.run(options) { app in
@@ -259,7 +259,7 @@ import Testing
             )
             #expect(try await app.rows("SELECT sum(events) FROM analytics.issues WHERE space = %") == ["2"])
             #expect(try await app.rows("SELECT sessions FROM analytics.crash_sessions WHERE space = %") == ["1"])
-            // Files go with the report that they are of.
+            // Attachments count with their report.
             #expect(try await app.envelope([("attachment", "hello"), ("event", "{}")]).status == 429)
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments WHERE space = %") == ["0"])
             #expect(
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func `A spool that is full refuses with a rate limit, never as the server's fault`() async throws {
+    @Test func `A full spool answers with a rate limit, never with a server error`() async throws {
         var options = AnalyticsOptions()
         options.crashes.spoolSizeInBytes = 100
         try await AnalyticsApp.run(options) { app in
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func `A spool that cannot be written refuses with a rate limit, too`() async throws {
+    @Test func `An unwritable spool also answers with a rate limit`() async throws {
         var options = AnalyticsOptions()
         options.crashes.spoolDirectory = "/proc/nowhere"
         try await AnalyticsApp.run(options) { app in
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test(arguments: ["plain", "base64"])
-    func `Older clients store one event`(_ form: String) async throws {
+    func `Older clients can store a single event`(_ form: String) async throws {
         try await AnalyticsApp.run { app in
             let event = Array(TestEnvelope.crash(in: "old", id: Self.id).utf8)
             let packed = try #require(Gzip.compress(event))
@@ -301,7 +301,7 @@ import Testing
         }
     }
 
-    @Test func `Attachments are kept with the report, what people write too, and clients' own counts`() async throws {
+    @Test func `Attachments, user feedback and the client's own counts are stored with the report`() async throws {
         try await AnalyticsApp.run { app in
             let words = #"{"event_id":"\#(Self.id)","name":"Ann","email":"a@b.c","comments":"It broke."}"#
             let counts = #"{"discarded_events":[{"category":"error","reason":"queue_overflow","quantity":4}]}"#

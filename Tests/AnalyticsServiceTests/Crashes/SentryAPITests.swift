@@ -6,12 +6,12 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What `sentry-cli` asks for beside debug files and releases.
+/// The calls of `sentry-cli` besides those for debug files and releases.
 @Suite struct SentryAPITests {
     private static let organization = "/crash/api/0/organizations/any/"
     private static let project = "/crash/api/0/projects/any/1/"
 
-    @Test func `a release can be listed and deleted, unless something is of it`() async throws {
+    @Test func `a release can be listed, and deleted unless reports refer to it`() async throws {
         try await AnalyticsApp.run { app in
             for version in ["a@1.9", "a@1.10", "a@1.2"] {
                 #expect(
@@ -38,7 +38,7 @@ import Testing
             #expect(
                 try await other.master("DELETE", Self.organization + "releases/a@1.10/").isSentryRefusal(.notFound),
                 "another app's")
-            // One that was just deleted is made again by a report.
+            // A deleted release is created again by a report.
             #expect(try await app.master("DELETE", Self.organization + "releases/a@1.10/").status == 204)
             try await app.report(TestEnvelope.crash(in: "f", release: "a@1.10"))
             try await app.digested()
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a deploy is kept with its release, the hundred last of them`() async throws {
+    @Test func `a release keeps its last hundred deploys`() async throws {
         try await AnalyticsApp.run { app in
             let path = Self.organization + "releases/a@1/deploys/"
             #expect(try await app.master("POST", path, #"{"environment":"e"}"#).isSentryRefusal(.notFound))
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `issues are listed, searched and changed, and reports listed without whose they are`() async throws {
+    @Test func `issues are listed, searched and changed, and reports are listed without their users`() async throws {
         try await AnalyticsApp.run { app in
             for name in ["f", "g", "h"] {
                 try await app.report(TestEnvelope.crash(in: name, release: "a@1"))
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `a long list of issues has pages`() async throws {
+    @Test func `a long list of issues is paged`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             try await app.postgres.execute(
@@ -180,7 +180,7 @@ import Testing
         ("organizations/any/code-mappings/bulk/", "code mappings"),
         ("organizations/any/events/", "logs and queries"), ("organizations/any/releases/a/files/", "this part"),
         ("nothing", "this part"),
-    ]) func `what Martlet does not offer is refused with its name`(_ path: String, _ name: String) async throws {
+    ]) func `unsupported operations are refused by name`(_ path: String, _ name: String) async throws {
         try await AnalyticsApp.run { app in
             for method in ["GET", "POST", "PUT", "DELETE"] {
                 let answer = try await app.master(method, "/crash/api/0/" + path, method == "GET" ? nil : "{}")
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `the app is the one project of the one organization`() async throws {
+    @Test func `the app is the only project of the only organization`() async throws {
         try await AnalyticsApp.run { app in
             #expect(try await app.master("GET", "/crash/api/0/users/me/regions/")["regions"] == "[]")
             #expect(try await app.master("GET", "/crash/api/0/organizations/?cursor=")["0.slug"] == "\"martlet\"")

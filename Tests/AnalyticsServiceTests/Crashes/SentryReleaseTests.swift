@@ -8,7 +8,7 @@ import Testing
 @Suite struct SentryReleaseTests {
     private static let path = "/crash/api/0/organizations/any/releases/"
 
-    @Test func `a release that a build tells of is known before a report, and an issue can be resolved in it`()
+    @Test func `a release announced by a build exists before its first report, and an issue can be resolved in it`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a release that another copy of the service deleted can be made again at once`() async throws {
+    @Test func `a release deleted by another instance can be created again at once`() async throws {
         try await AnalyticsApp.run { app in
             #expect(try await app.master("POST", Self.path, #"{"version":"a@1"}"#).status == 201)
             try await app.postgres.execute("DELETE FROM analytics.releases")
@@ -51,7 +51,9 @@ import Testing
         }
     }
 
-    @Test func `what went into a release is kept as sentry-cli says it, and tells it where to go on`() async throws {
+    @Test func `the commits of a release are stored as sentry-cli sends them, and tell it where to continue`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             #expect(try await app.master("GET", "/crash/api/0/organizations/any/repos/?cursor=").text == "[]")
             #expect(try await app.master("GET", Self.path + "a@1/previous-with-commits/").text == "{}")
@@ -78,7 +80,7 @@ import Testing
             #expect(
                 try await app.master("GET", Self.path + "a@2/previous-with-commits/")["lastCommit.id"]
                     == "\"9abec60fb0a12f004c0a42d789fd8f72dcf1e853\"")
-            // Others take their place; a release is not before itself.
+            // A new list replaces the old one, and a release is not its own predecessor.
             #expect(
                 try await app.master("POST", Self.path, #"{"version":"a@1","commits":[{"id":"c"}]}"#)["commitCount"]
                     == "1")
@@ -100,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `what would not be kept is refused, and leaves nothing`() async throws {
+    @Test func `invalid releases and commits are refused, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             for (body, code, field) in [
                 ("{", .invalidJSON, nil), ("[]", .invalidBody, nil), (#"{"projects":[1]}"#, .invalidBody, "version"),

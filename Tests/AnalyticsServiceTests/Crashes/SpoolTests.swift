@@ -19,7 +19,7 @@ import Testing
         Array("\(number):".utf8) + [UInt8](repeating: 7, count: size)
     }
 
-    @Test func `Many at once are all there, each once, in some order`() async throws {
+    @Test func `Records written concurrently are all stored once, in some order`() async throws {
         try await withFolder { folder in
             let writer = SpoolWriter(directory: folder, sizeInBytes: 64 << 20)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `Large ones fill several segments, and those behind are removed`() async throws {
+    @Test func `Large records fill several segments, and finished segments are removed`() async throws {
         try await withFolder { folder in
             let writer = SpoolWriter(directory: folder, sizeInBytes: 256 << 20)
             for number in 0..<9 { try await writer.append(record(number, size: 4 << 20)) }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `A record that was torn at the end is left out, one that is damaged in between is told`() async throws {
+    @Test func `A torn record at the end is skipped, and a damaged one in between is reported`() async throws {
         try await withFolder { folder in
             let writer = SpoolWriter(directory: folder, sizeInBytes: 64 << 20)
             for number in 0..<3 { try await writer.append(record(number)) }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `A spool belongs to one process, and to another when that is gone`() async throws {
+    @Test func `A spool belongs to one process, and to another after that process has died`() async throws {
         try await withFolder { directory in
             var folder: SpoolFolder? = try SpoolFolder.make(in: directory)
             #expect(SpoolFolder.abandoned(in: directory).isEmpty)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A full spool refuses, and takes more when there is room`() async throws {
+    @Test func `A full spool refuses records until there is room again`() async throws {
         try await withFolder { folder in
             let writer = SpoolWriter(directory: folder, sizeInBytes: 1_000)
             for number in 0..<8 { try await writer.append(record(number)) }
@@ -97,7 +97,7 @@ import Testing
         let isFull = Mutex(false)
     }
 
-    @Test func `A disk that is full leaves no empty segments behind, and what was kept stays`() async throws {
+    @Test func `A full disk leaves no empty segments behind, and stored records stay`() async throws {
         try await withFolder { folder in
             let disk = Disk()
             let writer = SpoolWriter(directory: folder, sizeInBytes: 1 << 20) { file, bytes in
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `A folder whose process died before it had its name is taken away, after a while`() throws {
+    @Test func `The folder of a process that died before naming it is removed after a while`() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
             .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -133,7 +133,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["new-young"])
     }
 
-    @Test func `Several are kept together or not at all, and what no reader would take is refused`() async throws {
+    @Test func `Records written together are stored all or none, and unreadable ones are refused`() async throws {
         try await withFolder { folder in
             let writer = SpoolWriter(directory: folder, sizeInBytes: 1_000)
             await #expect(throws: SpoolError.self) { try await writer.append((0..<10).map { self.record($0) }) }
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `What processes that are gone have left takes room from what comes`() async throws {
+    @Test func `The spools of dead processes count towards the size limit`() async throws {
         try await withFolder { folder in
             let old = SpoolWriter(directory: folder, sizeInBytes: 1_000)
             for number in 0..<6 { try await old.append(record(number)) }
@@ -178,7 +178,7 @@ import Testing
             ReceivedEnvelope(record: []) == nil && ReceivedEnvelope(record: [UInt8](repeating: 9, count: 100)) == nil)
     }
 
-    @Test func `A quota is for a minute, an app and a category`() {
+    @Test func `A quota applies to a minute, an app and a category`() {
         let time = Moment()
         let quota = CrashQuota(
             CrashQuota.Limits(errors: 1, sessions: 1, attachments: 1, feedback: 1), now: { time.now })

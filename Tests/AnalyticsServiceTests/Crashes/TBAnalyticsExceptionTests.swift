@@ -6,7 +6,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TBAnalyticsExceptionTests {
-    @Test func `Exceptions are posted as the thesis posts them, and read by the app's server`() async throws {
+    @Test func `Exceptions can be posted in the thesis's format and read by the app's server`() async throws {
         try await AnalyticsApp.run { app in
             let posted = try await app.client(
                 "POST", "/thesis/exceptions",
@@ -32,7 +32,7 @@ import Testing
             #expect(
                 read["data.2._id"] == posted["_id"] && read["data.2.stackSymbols.0"] == "\"load()\""
                     && read["data.2.caught"] == "true")
-            // The form of times that every answer has.
+            // Times in responses have a fixed form.
             for name in ["created", "timeStamp"] {
                 #expect(
                     read["data.2.\(name)"]?.contains(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$/) == true, "\(read)")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `Of a list that is too much for the minute nothing is kept`() async throws {
+    @Test func `A list that exceeds the minute's quota is refused as a whole`() async throws {
         var options = AnalyticsOptions()
         options.crashes.quota.errors = 2
         try await AnalyticsApp.run(options) { app in
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `What is none is refused and leaves nothing`() async throws {
+    @Test func `Invalid exceptions are refused, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             let cut = try await app.client("POST", "/thesis/exceptions", "{")
             #expect(cut.isProblem(.invalidJSON))

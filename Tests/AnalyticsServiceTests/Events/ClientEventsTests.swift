@@ -13,7 +13,7 @@ import Testing
 @Suite struct ClientEventsTests {
     private static let user = "0193a000-0000-7000-8000-00000000000f"
 
-    @Test func `of a user who is signed in everything is theirs, whatever the messages say`() async throws {
+    @Test func `all events of a signed-in user belong to the user, whatever the messages say`() async throws {
         try await AnalyticsApp.run { app async throws in
             let body =
                 #"{"batch":[\#(track("a", user: "somebody else")),{"type":"track","event":"b","anonymousId":"d1"}]}"#
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `of others the device that a header names is taken, where messages name none`() async throws {
+    @Test func `without a signed-in user, the device in the header is used unless a message names one`() async throws {
         try await AnalyticsApp.run { app async throws in
             let body =
                 #"{"batch":[{"type":"track","event":"a"},{"type":"track","event":"b","anonymousId":"d2"},\#(track("c", user: "u3", #","anonymousId":"d3""#))]}"#
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `an ingest key does not open it, and what is wrong is refused`() async throws {
+    @Test func `an ingest key is not accepted, and invalid messages are refused`() async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.ingest("POST", "/events", #"{"batch":[]}"#).isProblem(.forbidden))
             #expect(try await app.client("POST", "/events", "{}").isProblem(.invalidBody, field: "batch"))

@@ -11,8 +11,8 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What clients send that cannot be run here, byte by byte as their sources write it (analytics-swift,
-/// analytics-kotlin, analytics_flutter and analytics-next, which holds analytics.js and analytics-node, in 2026).
+/// Requests of clients that cannot be run here, byte by byte as their sources write them (analytics-swift,
+/// analytics-kotlin, analytics_flutter and analytics-next, which contains analytics.js and analytics-node, in 2026).
 @Suite struct ClientFormTests {
     struct Form: Sendable, CustomTestStringConvertible {
         var client: String
@@ -20,7 +20,7 @@ import Testing
         var headers: [String: String]
         var isPacked = false
         var body: String
-        /// Of the one event that is stored of it.
+        /// The fields of the single stored event.
         var kind = 1
         var name: String? = "Bought"
         var person: @Sendable (Space) -> Int64
@@ -36,7 +36,7 @@ import Testing
     private static let device: @Sendable (Space) -> Int64 = { Person.device("d1", in: $0) }
     private static let account: @Sendable (Space) -> Int64 = { Person.account("u1", in: $0) }
 
-    /// A mobile client has its key in the body, and no Authorization: so it sends to
+    /// A mobile client has its key in the body and sends no Authorization header. It therefore uses
     /// `/segment/v1/projects/{ingestKey}/b`.
     static let forms = [
         Form(
@@ -78,12 +78,12 @@ import Testing
     ]
 
     @Test(arguments: forms)
-    func `what a client sends is stored with all that is read of it`(_ form: Form) async throws {
+    func `everything recognized in a client's message is stored`(_ form: Form) async throws {
         try await AnalyticsApp.run { app async throws in
             let bytes = form.isPacked ? try #require(Gzip.compress(Array(form.body.utf8))) : Array(form.body.utf8)
             let headers = form.headers.merging(form.isPacked ? ["Content-Encoding": "gzip"] : [:]) { $1 }
             for _ in 0..<2 {
-                // The second time as one that had no answer sends again.
+                // The second time is a retry after a lost answer.
                 let answer = try await app.gateway.asking(as: app.principal(.ingest)).send(
                     "POST", "/segment/v1/" + form.path, bytes: bytes, headers: headers)
                 #expect(answer.status == 200 && answer.text == #"{"accepted":1,"success":true}"#, "\(answer)")
@@ -108,7 +108,7 @@ import Testing
     ]
 
     @Test(arguments: letters)
-    func `a browser's paths are one letter long`(_ path: String, _ message: String, _ kind: Int) async throws {
+    func `the paths for browsers have a single letter`(_ path: String, _ message: String, _ kind: Int) async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.ingest("POST", "/segment/v1/" + path, message)["accepted"] == "1")
             #expect(try await app.events().map(\.kind) == [kind])
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["true", "{}", "[]", #""\#(String(repeating: "x", count: 513))""#])
-    func `what is no id is refused by its field, and the others are taken`(_ id: String) async throws {
+    func `an invalid id is refused by its field, and other messages are accepted`(_ id: String) async throws {
         try await AnalyticsApp.run { app async throws in
             let answer = try await app.batch(#"{"type":"track","event":"a","userId":\#(id)}"#, track("b"))
             #expect(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `a batch may have 500 kB, and of its messages those beyond 32 KiB are refused`() async throws {
+    @Test func `a batch may have 500 kB, and single messages beyond 32 KiB are refused`() async throws {
         try await AnalyticsApp.run { app async throws in
             let text = String(repeating: "x", count: 31 << 10)
             let large = (0..<15).map { track("e\($0)", #","properties":{"text":"\#(text)"}"#) }

@@ -16,11 +16,11 @@ import Testing
     ]
 
     @Test(arguments: releases)
-    func `a release is version and build`(_ app: String, _ expected: String?) throws {
+    func `a release consists of version and build`(_ app: String, _ expected: String?) throws {
         #expect(try Self.dimensions(#"{"app":\#(app)}"#).release == expected)
     }
 
-    @Test func `systems and devices are two words each, as far as they are said`() throws {
+    @Test func `systems and devices have up to two words`() throws {
         let all = try Self.dimensions(
             #"{"os":{"name":"iOS","version":"17.2"},"device":{"manufacturer":"Apple","model":"iPhone15,2"},"configVersion":12}"#
         )
@@ -37,7 +37,7 @@ import Testing
     ]
 
     @Test(arguments: countries)
-    func `a country is a locale's region unless it is said`(_ context: String, _ expected: String?) throws {
+    func `the country is the locale's region unless it is given`(_ context: String, _ expected: String?) throws {
         #expect(try Self.dimensions(context).country == expected)
     }
 
@@ -47,7 +47,7 @@ import Testing
     ]
 
     @Test(arguments: variants)
-    func `variants are pairs in the order of their names, however they are written`(_ text: String, _ expected: String?)
+    func `variants are pairs ordered by name, however they are written`(_ text: String, _ expected: String?)
         throws
     {
         #expect(Dimensions.variants(text) == expected)
@@ -55,13 +55,13 @@ import Testing
         #expect(object.variants == "checkout=dark, size=b")
     }
 
-    @Test func `versions of configurations come as the header has them or alone`() {
+    @Test func `configuration versions are read from the header's form or alone`() {
         #expect(Dimensions.version(#""12";date="2026-11-21T08:48:59Z""#) == "12")
         #expect(Dimensions.version("1.2") == "1.2")
         #expect(Dimensions.version(#""""#) == nil)
     }
 
-    @Test func `long texts are cut between code points, and something is left of them`() {
+    @Test func `long texts are cut between code points, and never to nothing`() {
         let text = String(repeating: "x", count: 254) + "é🇨🇭"
         #expect(text.cut == String(repeating: "x", count: 254))
         #expect((String(repeating: "x", count: 253) + "é").cut.utf8.count == 255)

@@ -9,14 +9,13 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Whether anything is left of a user who is erased: every row of every table is looked through, whatever tables there
-/// are.
+/// Checks that nothing is left of an erased user, by searching every row of every table.
 @Suite struct ErasureTests {
     private static let user = "0193a000-0000-7000-8000-0000000e5a5e"
     private static let (device, email, name) = ("device-of-the-erased", "erased@example.org", "Erasmus Gone")
 
-    /// All that a user leaves: events before and after signing in, by two devices, unfollowed ones, a former account;
-    /// reports, sessions, feedback.
+    /// Every kind of data a user can leave: events before and after signing in, on two devices, untracked events, an
+    /// alias; reports, sessions, feedback.
     private static func fill(_ app: AnalyticsApp) async throws {
         try await app.batch(
             #"{"type":"track","event":"a","anonymousId":"\#(device)"}"#, track("a", user: "somebody else"))
@@ -49,7 +48,7 @@ import Testing
             "POST", "/feedback", feedback.replacing("f1", with: "f2") + #","eventId":"\#(event)"}"#)
     }
 
-    /// What each row is searched for: ids, and the numbers made of them, as text and in hexadecimal.
+    /// The texts to search for: ids and the numbers derived from them, as text and in hexadecimal.
     private static func needles(_ app: AnalyticsApp) async throws -> [String] {
         let space = try await app.space
         let persons =
@@ -64,7 +63,7 @@ import Testing
         return numbers + [user, user.uppercased(), user.replacing("-", with: ""), device, email, name]
     }
 
-    /// Tables with rows in which one of them stands, by the name of what they are a partition of.
+    /// The tables with a row that contains one of the needles; partitions are named by their parent.
     private static func found(_ app: AnalyticsApp, _ needles: [String]) async throws -> Set<String> {
         try await app.database.withSuperuser { database in
             let tables = try await database.query(
@@ -85,7 +84,7 @@ import Testing
         }
     }
 
-    /// Bits of these numbers.
+    /// The bits of these numbers.
     private static func bits(_ app: AnalyticsApp, of numbers: [Int]) async throws -> Int {
         try await app.postgres.query(
             """
@@ -94,7 +93,7 @@ import Testing
             """)[0].decode(0)
     }
 
-    @Test func `nothing is left of a user who is erased, in no row of any table`() async throws {
+    @Test func `nothing about an erased user is left in any row of any table`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let needles = try await Self.needles(app)
@@ -121,13 +120,13 @@ import Testing
             #expect(try await Self.bits(app, of: numbers) == 0)
             #expect(try await app.count("analytics.person_starts WHERE number = ANY (\(numbers))") == 0)
             #expect(try await app.count("analytics.sessions WHERE number = ANY (\(numbers))") == 0)
-            // What others left is there.
+            // Other users' data are still there.
             let others = [
                 try await app.count("analytics.events"), try await app.count("analytics.crash_events"),
                 try await app.count("analytics.person_starts"),
             ]
             #expect(others == [1, 1, all - numbers.count])
-            // What comes later of devices that were theirs is nobody's they know.
+            // Later events of the user's devices are not linked to the user.
             try await app.batch(#"{"type":"track","event":"later","anonymousId":"\#(Self.device)"}"#)
             let events = try await app.events()
             #expect(events.last?.person == Person.device(Self.device, in: try await app.space))

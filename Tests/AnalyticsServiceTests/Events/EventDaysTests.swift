@@ -12,7 +12,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct EventDaysTests {
-    /// Events of some days ago, each with that as its person.
+    /// Stores an event per number of days ago; the number is also the person.
     private static func fill(_ app: AnalyticsApp, _ days: [Int]) async throws {
         let space = try await app.space
         for day in days {
@@ -34,7 +34,7 @@ import Testing
 
     private static func days(_ app: AnalyticsApp) async throws -> Int { try await app.count("analytics.events_days()") }
 
-    /// As the service does: again when it could not get the lock, which roll-ups may hold.
+    /// Sweeps like the service: retries if it could not get the lock, which roll-ups may hold.
     static func sweep(_ days: EventDays) async throws {
         try await eventually("the lock is free") {
             do { try await days.sweep() } catch let error as PostgresError where error.sqlState == "55P03" {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `there is a partition for today and the next days from the start on`() async throws {
+    @Test func `partitions for today and the next days exist from the start`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.service.events.days.makeAhead()
             try await app.service.events.days.makeAhead()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `what is older than its space keeps it goes, and nothing else`() async throws {
+    @Test func `events past their space's retention are deleted, and no others`() async throws {
         try await AnalyticsApp.run { app async throws in
             let days = app.service.events.days
             var other = app
@@ -72,13 +72,13 @@ import Testing
             try await other.batch(track("other's"))
             try await Self.sweep(days)
             #expect(try await Self.persons(app).count == 3)
-            // The other space keeps its events, so the days stay.
+            // The other space keeps its events, so the partitions stay.
             #expect(try await Self.days(app) == 8)
             #expect(try await app.count("analytics.spaces WHERE swept = (now() AT TIME ZONE 'UTC')::date - 30") == 1)
             #expect(try await app.master("PUT", "/analytics/settings", #"{"retentionDays":10}"#).status == 200)
             try await Self.sweep(days)
             #expect(try await Self.persons(app).filter { $0 < 1_000 && $0 > 0 } == [5])
-            // Somebody keeps theirs for longer: those of the first space go row by row.
+            // One space keeps events for longer, so those of the first space are deleted row by row.
             #expect(try await other.master("PUT", "/analytics/settings", #"{"retentionDays":1000}"#).status == 200)
             try await Self.fill(app, [450])
             try await app.postgres.execute("UPDATE analytics.spaces SET swept = '-infinity'")

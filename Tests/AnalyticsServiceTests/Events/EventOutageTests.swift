@@ -7,9 +7,9 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What clients are told while PostgreSQL cannot store anything, and what is there afterwards.
+/// Answers to clients while PostgreSQL cannot store anything, and what is stored afterwards.
 @Suite struct EventOutageTests {
-    /// Sends each message until it is taken, as clients do; returns the statuses of all answers.
+    /// Sends each message until it is accepted, as clients do; returns the statuses of all answers.
     private static func sendAll(_ count: Int, _ app: AnalyticsApp) async throws -> Set<Int> {
         try await withThrowingTaskGroup(of: Set<Int>.self) { group in
             for number in 0..<count {
@@ -30,7 +30,7 @@ import Testing
 
     @Test
     func
-        `while PostgreSQL takes no connections clients are told to come back, and all that was acknowledged is there once`()
+        `while PostgreSQL refuses connections, clients are told to retry, and acknowledged events are stored once`()
         async throws
     {
         try await AnalyticsApp.run { app async throws in
@@ -55,11 +55,11 @@ import Testing
         }
     }
 
-    @Test func `while the disk is full clients are told to come back`() async throws {
+    @Test func `while the disk is full, clients are told to retry later`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(track("a", id: "before"))
             try await app.database.withSuperuser { database in
-                // As PostgreSQL says it (53100).
+                // PostgreSQL's error for a full disk (53100).
                 try await database.execute(
                     """
                     CREATE FUNCTION public.disk_full() RETURNS trigger LANGUAGE plpgsql AS
@@ -81,8 +81,7 @@ import Testing
         }
     }
 
-    @Test func `an app with names that are all different fills neither the table nor what is remembered`() async throws
-    {
+    @Test func `an app with ever-changing names fills neither the table nor the cache`() async throws {
         try await AnalyticsApp.run { app async throws in
             let before = day(0)
             for round in 0..<6 {

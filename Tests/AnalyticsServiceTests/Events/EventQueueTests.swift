@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `what many write at once is all there when each is told so`() async throws {
+    @Test func `concurrent writes are all stored when they are acknowledged`() async throws {
         try await Self.with(EventQueue.Limits()) { app, queue, space in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<300 {
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `when too much waits the next one is refused, and what waits is written`() async throws {
+    @Test func `a full queue refuses further requests, and writes those already waiting`() async throws {
         var limits = EventQueue.Limits()
         limits.events = 100
         try await Self.with(limits, isRunning: false) { app, queue, space in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `bytes are bounded, too`() async throws {
+    @Test func `the queue's size in bytes is also limited`() async throws {
         var limits = EventQueue.Limits()
         limits.sizeInBytes = 1_000
         try await Self.with(limits, isRunning: false) { app, queue, space in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `what waits when the process shuts down is written`() async throws {
+    @Test func `waiting requests are written at shutdown`() async throws {
         try await Self.with(EventQueue.Limits(), isRunning: false) { app, queue, space in
             async let first: Void = queue.write(Self.submission(0..<60, space: space))
             async let second: Void = queue.write(Self.submission(60..<120, space: space))
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `one request that PostgreSQL refuses does not take others with it`() async throws {
+    @Test func `a request that PostgreSQL refuses does not fail others`() async throws {
         try await Self.with(EventQueue.Limits(), isRunning: false) { app, queue, space in
             async let good: Void = queue.write(Self.submission(0..<10, space: space))
             let bad = Task { try await queue.write(Self.submission(10..<20, space: space, properties: "{")) }
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a day without a partition gets one when its first event comes`() async throws {
+    @Test func `a missing partition is created by the first event of the day`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(track("a"))
             try await app.database.withSuperuser { database in

@@ -21,7 +21,7 @@ import Testing
     ]
 
     @Test(arguments: good)
-    func `times are read however ISO 8601 lets them be written`(_ text: String, _ seconds: Double) {
+    func `times are read in every form that ISO 8601 allows`(_ text: String, _ seconds: Double) {
         let date = EventTime.date(text)
         #expect(date != nil && abs(date!.timeIntervalSince1970 - seconds) < 1e-6, "\(text)")
     }
@@ -34,11 +34,11 @@ import Testing
         "1763803804",
         "-2026-01-01", "２０２６-01-01",
     ])
-    func `what is no time is none`(_ text: String) {
+    func `invalid times are refused`(_ text: String) {
         #expect(EventTime.date(text) == nil)
     }
 
-    @Test func `every day of four hundred years is Foundation's day`() throws {
+    @Test func `every day of four hundred years agrees with Foundation`() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         for day in stride(from: -20_000, to: 126_000, by: 7) {

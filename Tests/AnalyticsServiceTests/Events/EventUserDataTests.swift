@@ -18,7 +18,7 @@ import Testing
         UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after)
     }
 
-    /// Events of the user's and another's, and more than a slice of them long ago.
+    /// Events of the user and another user, and more than a slice of the user's old ones.
     private static func fill(_ app: AnalyticsApp) async throws {
         try await app.batch(#"{"type":"track","event":"anonymous","anonymousId":"d1"}"#)
         try await app.batch(
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `everything of a user is erased, of devices too, and nothing of others`() async throws {
+    @Test func `all events of a user and their devices are erased, and no others`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await Self.fill(app)
             let holder = app.service.userData
@@ -46,7 +46,7 @@ import Testing
                 erased.merge(slice.erased) { $0 + $1 }
                 (after, calls) = (slice.next, calls + 1)
             } while after != nil && calls < 20
-            // Whether anything was rolled up by then is chance.
+            // Whether they were rolled up by then is random.
             erased["rollUps"] = nil
             #expect(erased == ["events": 704, "people": 2] && calls > 1, "\(erased) \(calls)")
             #expect(try await app.events().map(\.name) == ["other's"])
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `everything of a user is handed out once`() async throws {
+    @Test func `all events of a user are exported once`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await Self.fill(app)
             let holder = app.service.userData
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a device that is opted out stays so when its account is erased`() async throws {
+    @Test func `a device's opt-out survives the erasure of its account`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(#"{"type":"identify","userId":"\#(Self.user)","anonymousId":"d1"}"#)
             #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
@@ -89,12 +89,12 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "events:2026", "events:2026-02-30", "events:x/1", "rollups:x", "rollups:-1", "other:"])
-    func `what is no place to go on is refused`(_ after: String) async throws {
+    func `an invalid position is refused`(_ after: String) async throws {
         try await AnalyticsApp.run { app async throws in
             await #expect { try await app.service.userData.erase(Self.request(app, after: after)) } throws: {
                 ($0 as? HTTPProblem)?.field == "after"
             }
-            // What roll-ups have of somebody is one page.
+            // The data in roll-ups fit into one page.
             guard !after.hasPrefix("rollups") else { return }
             await #expect { try await app.service.userData.export(Self.request(app, after: after)) } throws: {
                 ($0 as? HTTPProblem)?.field == "after"

@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `only what no JSON text may have is replaced`(_ text: String, _ expected: String) {
+    func `only what JSON text must not contain is replaced`(_ text: String, _ expected: String) {
         #expect(String(decoding: MendedText.bytes(of: Array(text.utf8)), as: UTF8.self) == expected)
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Who may end an opt-out: whoever made it, and the app's own server.
+/// Who may end an opt-out: the holder of its secret, and the app's own server.
 @Suite struct OptOutTests {
     private static let (ann, bob) = ("0193a000-0000-7000-8000-00000000000a", "0193a000-0000-7000-8000-00000000000b")
 
@@ -19,7 +19,7 @@ import Testing
         try await app.client(method, "/events/opt-out?anonymousId=d1", user: user, headers: headers)
     }
 
-    /// Whether an event of the device is dropped.
+    /// Whether events of the device are dropped.
     private static func dropsEvents(_ app: AnalyticsApp) async throws -> Bool {
         let before = try await app.count("analytics.events")
         try await app.batch(#"{"type":"track","event":"e","anonymousId":"d1"}"#)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test
-    func `A device's opt-out is ended by its own secret and by no other, without one, or by somebody who is signed in`()
+    func `A device's opt-out ends only by its own secret, not by another, without one, or for a signed-in user`()
         async throws
     {
         try await AnalyticsApp.run { app async throws in
@@ -43,12 +43,12 @@ import Testing
             #expect(try await Self.dropsEvents(app))
             #expect(try await Self.ask(app, "DELETE", own)["isOptedOut"] == "false")
             #expect(try await !Self.dropsEvents(app))
-            // Where there is none there is nothing to prove.
+            // Without an opt-out there is nothing to prove.
             #expect(try await Self.ask(app, "DELETE")["isOptedOut"] == "false")
         }
     }
 
-    @Test func `Who opts a device out before its owner does, or too often, ends nobody's opt-out but his own`()
+    @Test func `Opting a device out before its owner, or too often, ends nobody else's opt-out`()
         async throws
     {
         try await AnalyticsApp.run { app async throws in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `What was opted out without a secret only the app's server ends`() async throws {
+    @Test func `An opt-out without a secret can be ended only by the app's server`() async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await Self.ask(app, "PUT")["isOptedOut"] == "true")
             for headers in [[:], Self.secret()] {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `An account's opt-out is its own, and a refusal for the device changes nothing of it`() async throws {
+    @Test func `An account's opt-out is separate, and is unchanged if the device's is refused`() async throws {
         try await AnalyticsApp.run { app async throws in
             let own = Self.secret()
             #expect(try await Self.ask(app, "PUT", own, user: Self.ann).status == 200)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: ["x", "", String(repeating: "A", count: 42), String(repeating: "!", count: 43)])
-    func `What is no secret is refused, and nothing is written`(_ secret: String) async throws {
+    func `An invalid secret is refused, and nothing is written`(_ secret: String) async throws {
         try await AnalyticsApp.run { app async throws in
             for method in ["PUT", "DELETE"] {
                 #expect(

@@ -11,7 +11,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct PersonTests {
-    @Test func `a user's id is the same in any case, and another in another space`() {
+    @Test func `a user's id is case-insensitive and differs between spaces`() {
         let one = Space(id: 1, appID: "a", environment: .live), other = Space(id: 2, appID: "a", environment: .test)
         let id = "0193A000-0000-7000-8000-00000000000F"
         #expect(Person.account(id, in: one) == Person.account(id.lowercased(), in: one))
@@ -20,12 +20,12 @@ import Testing
         #expect(Person.account("Ann", in: one) != Person.account("ann", in: one))
     }
 
-    @Test func `a device's events are its account's once it is known`() async throws {
+    @Test func `a device's events belong to its account once the account is known`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(#"{"type":"track","event":"before","anonymousId":"d1"}"#)
             try await app.batch(#"{"type":"identify","userId":"u1","anonymousId":"d1"}"#)
             try await app.batch(#"{"type":"track","event":"after","anonymousId":"d1"}"#)
-            // Another one's sign-in on the same device is about them only.
+            // A different user's sign-in on the same device concerns only that user.
             try await app.batch(#"{"type":"track","event":"other","userId":"u2","anonymousId":"d1"}"#)
             try await app.batch(#"{"type":"track","event":"later","anonymousId":"d1"}"#)
             let space = try await app.space
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `an alias is of the account from then on`() async throws {
+    @Test func `an alias belongs to the account from then on`() async throws {
         try await AnalyticsApp.run { app async throws in
             _ = try await app.ingest("POST", "/segment/v1/alias", #"{"userId":"u1","previousId":"d1"}"#)
             try await app.batch(
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `nobody takes a user over by an alias, but for the app's own server`() async throws {
+    @Test func `only the app's own server can link an alias to an existing user`() async throws {
         try await AnalyticsApp.run { app async throws in
             let (user, other) = ("0193a000-0000-7000-8000-00000000000f", "0193a000-0000-7000-8000-000000000001")
             let alias = #"{"type":"alias","userId":"\#(other)","previousId":"\#(user)"}"#
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `of several who sign in on a device within a batch it is the first one's`() async throws {
+    @Test func `a device with several sign-ins in one batch belongs to the first account`() async throws {
         try await AnalyticsApp.run { app async throws in
             let messages = (0..<30).flatMap { device in
                 (0..<3).map { #"{"type":"identify","userId":"u\#(($0 + device) % 7)","anonymousId":"d\#(device)"}"# }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `many words about one person in a batch are one`() async throws {
+    @Test func `several statements about a person in a batch are merged`() async throws {
         try await AnalyticsApp.run { app async throws in
             let messages = (0..<500).map {
                 #"{"type":"identify","userId":"u1","traits":{"n":\#($0),"n\#($0 % 3)":\#($0)}}"#
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `traits are merged, and the later word counts whenever it comes`() async throws {
+    @Test func `traits are merged, and the latest statement wins, whatever the order of arrival`() async throws {
         try await AnalyticsApp.run { app async throws in
             let now = Date()
             func identify(_ traits: String, _ ago: Double) -> String {
@@ -119,7 +119,9 @@ import Testing
         }
     }
 
-    @Test func `whoever gives no id is one for a day, by address and agent that are not kept`() async throws {
+    @Test func `a visitor without an id is one person for a day, by address and agent, neither of which is stored`()
+        async throws
+    {
         try await AnalyticsApp.run { app async throws in
             func send(_ address: String, _ agent: String) async throws {
                 try await app.batch(
@@ -131,7 +133,7 @@ import Testing
             try await send("0:ffff7f000002", "Safari")
             let persons = try await app.events().map(\.person)
             #expect(Set(persons).count == 3 && !persons.contains(Person.nobody))
-            // Tomorrow's salt is another one.
+            // Tomorrow's salt is different.
             try await app.postgres.execute("UPDATE analytics.salts SET day = day - 3")
             try await app.service.events.salts.expire()
             #expect(try await app.count("analytics.salts") == 0)
@@ -143,7 +145,8 @@ import Testing
         }
     }
 
-    @Test func `where privacy is strict nobody is known the next day, nor anything kept of them`() async throws {
+    @Test func `under strict privacy nobody is recognized the next day, and nothing is stored about them`() async throws
+    {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.master("PUT", "/analytics/settings", #"{"privacy":"strict"}"#).status == 200)
             try await app.batch(
@@ -164,7 +167,7 @@ import Testing
     ]
 
     @Test(arguments: unfollowed)
-    func `whoever asks not to be followed is counted, and somebody else the next day`(
+    func `a visitor who asks not to be tracked is counted, and is another person the next day`(
         _ more: String, _ headers: [String: String]
     ) async throws {
         try await AnalyticsApp.run { app async throws in
@@ -180,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `where privacy becomes strict what was said of persons goes`() async throws {
+    @Test func `switching to strict privacy deletes traits`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(#"{"type":"identify","userId":"u1","traits":{"name":"Ann"}}"#)
             #expect(try await app.master("PUT", "/analytics/settings", #"{"privacy":"strict"}"#).status == 200)
@@ -189,12 +192,12 @@ import Testing
         }
     }
 
-    @Test func `of those who opted out nothing is noted, by whatever device or account it comes`() async throws {
+    @Test func `nothing is recorded about persons who opted out, from any device or account`() async throws {
         try await AnalyticsApp.run { app async throws in
             let user = "0193a000-0000-7000-8000-00000000000f"
             #expect(try await app.client("PUT", "/events/opt-out", user: user).status == 200)
             #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
-            // A new device of the user's, and another one on the device.
+            // A new device of the user, and another user on the device.
             try await app.batch(
                 #"{"type":"identify","userId":"\#(user)","anonymousId":"d2"}"#,
                 #"{"type":"identify","userId":"u2","anonymousId":"d1","traits":{"name":"Bea"}}"#)
@@ -204,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `what a consent manager says counts`() async throws {
+    @Test func `a consent manager's choices are respected`() async throws {
         try await AnalyticsApp.run { app async throws in
             let refused = #","context":{"consent":{"categoryPreferences":{"Advertising":true,"Analytics":false}}}"#
             let agreed = #","context":{"consent":{"categoryPreferences":{"Advertising":false,"Analytics":true}}}"#
@@ -213,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `of those who opted out nothing is taken until they opt in`() async throws {
+    @Test func `events of persons who opted out are dropped until they opt in`() async throws {
         try await AnalyticsApp.run { app async throws in
             let user = "0193a000-0000-7000-8000-00000000000f"
             #expect(try await app.client("PUT", "/events/opt-out").isProblem(.invalidParameter, field: "anonymousId"))

@@ -7,9 +7,9 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Messages that come again: by another copy, the day after, with a clock that is wrong.
+/// Repeated messages: to another instance, on the next day, and with a wrong clock.
 @Suite struct RepeatedEventTests {
-    /// Two copies of the service with the same database.
+    /// Two instances of the service with the same database.
     private static func withTwo(_ body: @Sendable (AnalyticsApp, EventQueue, EventQueue, Space) async throws -> Void)
         async throws
     {
@@ -30,11 +30,11 @@ import Testing
         }
     }
 
-    @Test func `the same messages sent to two copies at once are there once`() async throws {
+    @Test func `messages sent to two instances at once are stored once`() async throws {
         try await Self.withTwo { app, first, second, space in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<40 {
-                    // Of 30 messages, each sent some times and in another order.
+                    // Out of 30 messages, each sent several times and in another order.
                     let keys = (0..<20).map { Int64(($0 * 7 + number * 11) % 30 + 1) }.shuffled()
                     let rows = keys.map {
                         EventRow(
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// As if the first answer had been lost over midnight: yesterday's partition has the message.
+    /// Simulates an answer lost over midnight: yesterday's partition has the message.
     private static func store(_ id: String, _ app: AnalyticsApp) async throws {
         let space = try await app.space
         try await app.database.withSuperuser { database in
@@ -70,13 +70,13 @@ import Testing
         }
     }
 
-    /// By how much the client's clock is ahead, in hours, and whether it says when it sends.
+    /// How far the client's clock is ahead, in hours, and whether the client sends `sentAt`.
     static let clocks: [(Double, Bool)] = [
         (0, true), (5, true), (-5, true), (0, false), (-5, false), (5, false), (14, false), (23, false),
     ]
 
     @Test(arguments: clocks)
-    func `a message whose answer was lost over midnight is not there twice, whatever the client's clock shows`(
+    func `a message repeated after midnight is stored once, whatever the client's clock shows`(
         _ ahead: Double, _ saysWhen: Bool
     ) async throws {
         try await AnalyticsApp.run { app async throws in
@@ -84,7 +84,7 @@ import Testing
             let now = Date()
             let midnight = Date(timeIntervalSince1970: (now.timeIntervalSince1970 / 86_400).rounded(.down) * 86_400)
             let claimed = midnight - 2 + ahead * 3_600
-            // What no clock of a client could show then is refused anyway.
+            // A time that no client's clock could show then is refused anyway.
             let answer = try await app.batch(
                 track("a", id: "m1", at: claimed), track("new", id: "m2", at: claimed),
                 sentAt: saysWhen ? now + ahead * 3_600 : nil)
@@ -94,12 +94,12 @@ import Testing
         }
     }
 
-    @Test func `an event of the thesis's form, whose clock is the device's own, is not there twice either`()
+    @Test func `an event in the thesis's form with a wrong device clock is also stored once`()
         async throws
     {
         try await AnalyticsApp.run { app async throws in
             try await Self.store("a1", app)
-            // Ten hours east of Greenwich, without saying so.
+            // Ten hours east of Greenwich, without an offset.
             let local = (Date() + 10 * 3_600).ISO8601Format(.init(dateTimeSeparator: .standard)).dropLast()
             #expect(
                 try await app.client("POST", "/thesis/events", #"{"_id":"a1","type":"x","timeStamp":"\#(local)"}"#)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `an event of three days ago counts on its day, once, and one from the future counts now`() async throws {
+    @Test func `an event of three days ago counts once, on its day, and one from the future counts now`() async throws {
         try await AnalyticsApp.run { app async throws in
             let now = Date()
             func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
@@ -125,7 +125,7 @@ import Testing
             #expect(
                 events.map(\.name) == ["a", "a", "b"] && abs(events[0].at.timeIntervalSince(late)) < 5
                     && events.allSatisfy { $0.at <= $0.received })
-            // Midnight may lie between the two of now.
+            // Midnight may lie between the two.
             let days = Dictionary(grouping: events) { day($0.at) }.map {
                 "\($0),,false,\($1.count),\(Set($1.map(\.person)).count)"
             }

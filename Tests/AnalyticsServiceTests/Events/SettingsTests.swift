@@ -11,7 +11,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct SettingsTests {
-    @Test func `settings are read and changed one by one, by those who may`() async throws {
+    @Test func `settings can be read and changed individually, with the necessary right`() async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(
                 try await app.master("GET", "/analytics/settings").text
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `what two copies set at the same time is all set`() async throws {
+    @Test func `concurrent changes of different settings are all applied`() async throws {
         try await AnalyticsApp.run { app async throws in
             let (space, other) = (try await app.space, SettingsStore(postgres: app.postgres))
             _ = try await other.settings(of: space)
@@ -54,7 +54,7 @@ import Testing
     ]
 
     @Test(arguments: wrong)
-    func `what cannot be set is refused with its field, and nothing is set`(_ body: String, _ field: String)
+    func `invalid settings are refused by field, and nothing changes`(_ body: String, _ field: String)
         async throws
     {
         try await AnalyticsApp.run { app async throws in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `an app whose events are not collected is answered as ever, and nothing is stored`() async throws {
+    @Test func `an app that does not collect events gets the usual answers, and nothing is stored`() async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.master("PUT", "/analytics/settings", #"{"isCollecting":false}"#).status == 200)
             #expect(try await app.batch(track("a"))["accepted"] == "1")

@@ -27,7 +27,7 @@ struct StoredEvent: Equatable {
 }
 
 extension AnalyticsApp {
-    /// All of them, in the order in which they happened.
+    /// All events in the order in which they happened.
     func events() async throws -> [StoredEvent] {
         func term(_ column: StaticString) -> PostgresQuery {
             "(SELECT text FROM analytics.terms AS t WHERE t.id = \(unescaped: column))"
@@ -56,7 +56,7 @@ extension AnalyticsApp {
         get async throws { try await service.spaces.space(of: appID, environment) }
     }
 
-    /// A batch of messages; each with an id of its own where it has none.
+    /// Sends a batch of messages, adding an id to those without one.
     @discardableResult
     func batch(_ messages: String..., sentAt: Date? = nil, headers: [String: String] = [:]) async throws -> Answer {
         let sentAt = sentAt.map { #","sentAt":"\#($0.ISO8601Format(.init(includingFractionalSeconds: true)))""# } ?? ""
@@ -71,7 +71,7 @@ extension AnalyticsApp {
     }
 }
 
-/// A message that is good.
+/// A valid message.
 func track(_ event: String, user: String = "u1", id: String? = nil, at: Date? = nil, _ more: String = "") -> String {
     let id = id.map { #","messageId":"\#($0)""# } ?? ""
     let at = at.map { #","timestamp":"\#($0.ISO8601Format(.init(includingFractionalSeconds: true)))""# } ?? ""

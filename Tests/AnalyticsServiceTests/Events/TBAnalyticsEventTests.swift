@@ -11,7 +11,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TBAnalyticsEventTests {
-    /// As figure 5.25 of the thesis shows it, with the tags that its text names.
+    /// The example of the thesis's figure 5.25, with the tags that its text names.
     private static let object =
         #"{"type":"Generic","timeStamp":"\#(time)","className":"DayTableViewCellController","fileName":"/Users/t/DIT-Timetable-iOS/Day.swift","method":"tableViewDidSelect:","configVersion":"1.2","tags":{"buildVersion":"2.1","OSVersion":"10.2","deviceMake":"Apple","deviceModel":"iPhone"}}"#
     private static let time = (Date() - 7_200).ISO8601Format(.init(dateTimeSeparator: .standard)).dropLast()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a view that opens is a screen`() async throws {
+    @Test func `an opened view is a screen`() async throws {
         try await AnalyticsApp.run { app async throws in
             for type in ["View", "Open View", "view_opened"] {
                 #expect(
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `an _id that comes again changes nothing`() async throws {
+    @Test func `a repeated _id changes nothing`() async throws {
         try await AnalyticsApp.run { app async throws in
             for _ in 0..<2 {
                 let answer = try await app.client("POST", "/thesis/events", #"{"_id":"a1","type":"x"}"#)
@@ -73,7 +73,7 @@ import Testing
     ]
 
     @Test(arguments: wrong)
-    func `what is no event is refused with its field`(_ body: String, _ field: String?) async throws {
+    func `an invalid event is refused by its field`(_ body: String, _ field: String?) async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.client("POST", "/thesis/events", body).isProblem(.invalidBody, field: field))
             #expect(try await app.client("POST", "/thesis/events", "{").isProblem(.invalidJSON))
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `the app's own server reads them, page by page, and nobody else`() async throws {
+    @Test func `only the app's own server can read events, page by page`() async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.client("POST", "/thesis/events", Self.object).status == 201)
             for number in 0..<5 { try await app.batch(track("e\(number)", #","properties":{"n":\#(number)}"#)) }

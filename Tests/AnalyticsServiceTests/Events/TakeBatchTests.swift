@@ -13,7 +13,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TakeBatchTests {
-    @Test func `each kind of message is stored with what it says`() async throws {
+    @Test func `each kind of message is stored with its content`() async throws {
         try await AnalyticsApp.run { app async throws in
             let context =
                 #""context":{"app":{"version":"1.2.3","build":"45"},"os":{"name":"iOS","version":"17.2"},"device":{"manufacturer":"Apple","model":"iPhone15,2"},"locale":"de_CH","experiments":"size=b, checkout=dark"}"#
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `good messages are stored though others in the batch are not`() async throws {
+    @Test func `valid messages are stored although others in the batch are invalid`() async throws {
         try await AnalyticsApp.run { app async throws in
             let answer = try await app.batch(
                 track("a"), #"{"type":"track","userId":"u1"}"#, "7", track("b"), #"{"type":"dance","userId":"u"}"#,
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `what comes again, in whatever batch, is there once`() async throws {
+    @Test func `a repeated message is stored once, whatever batch it comes in`() async throws {
         try await AnalyticsApp.run { app async throws in
             for _ in 0..<3 {
                 #expect(
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `of two spaces neither knows the other's messages`() async throws {
+    @Test func `two spaces do not share messages`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(track("a", id: "1"))
             var other = app
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `one that came yesterday is not taken again today`() async throws {
+    @Test func `a message of yesterday is not stored again today`() async throws {
         try await AnalyticsApp.run { app async throws in
             let space = try await app.space
             let days = [1, 3]
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `the client's clock is set right by when it says it sends`() async throws {
+    @Test func `the client's clock is corrected by the time of sending`() async throws {
         try await AnalyticsApp.run { app async throws in
             let wrong = EventTime.date("2001-02-03T04:05:06Z")!
             let before = Date()
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `times that cannot be are refused, and those a little ahead are now`() async throws {
+    @Test func `impossible times are refused, and times slightly ahead count as now`() async throws {
         try await AnalyticsApp.run { app async throws in
             let now = Date()
             let answer = try await app.batch(
@@ -166,18 +166,18 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "deflate"])
-    func `bodies may come packed`(_ coding: String) async throws {
+    func `bodies may be compressed`(_ coding: String) async throws {
         try await AnalyticsApp.run { app async throws in
             let body = Array(#"{"batch":[\#((0..<50).map { track("e\($0)") }.joined(separator: ","))]}"#.utf8)
             let gzip = try #require(Gzip.compress(body))
-            // Between gzip's header of 10 bytes and trailer of 8 is bare DEFLATE.
+            // Between gzip's header of 10 bytes and its trailer of 8 is raw DEFLATE.
             let packed = coding == "gzip" ? gzip : Array(gzip[10..<(gzip.count - 8)])
             #expect(try await app.send(packed, headers: ["Content-Encoding": coding])["accepted"] == "50")
             #expect(try await app.count("analytics.events") == 50)
         }
     }
 
-    @Test func `what is no batch is refused as a whole, and nothing of it is stored`() async throws {
+    @Test func `an invalid batch is refused as a whole, and nothing is stored`() async throws {
         try await AnalyticsApp.run { app async throws in
             func post(_ body: String) async throws -> Answer { try await app.ingest("POST", "/segment/v1/batch", body) }
             #expect(try await post("{").isProblem(.invalidJSON))
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `a character that was cut in half costs nobody the batch`() async throws {
+    @Test func `a character that was cut in half does not fail the batch`() async throws {
         try await AnalyticsApp.run { app async throws in
             let answer = try await app.batch(
                 track("a"), track("b", #","properties":{"text":"x\ud83d","nul":"\u0000"}"#))
@@ -223,7 +223,8 @@ import Testing
     ]
 
     @Test(arguments: single)
-    func `a message may come alone, as what its path says`(_ path: String, _ message: String, _ kind: Int) async throws
+    func `a single message may be sent, of the kind in its path`(_ path: String, _ message: String, _ kind: Int)
+        async throws
     {
         try await AnalyticsApp.run { app async throws in
             let answer = try await app.ingest("POST", "/segment/v1/\(path)", message)
@@ -237,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `mobile clients are told what they ask for when they start`() async throws {
+    @Test func `mobile clients get the project settings they ask for at start`() async throws {
         try await AnalyticsApp.run { app async throws in
             let settings = try await app.ingest("GET", "/segment/v1/settings/mi_live_key")
             #expect(

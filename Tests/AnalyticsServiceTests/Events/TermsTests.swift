@@ -11,7 +11,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TermsTests {
-    @Test func `a text has one number in a space, whoever asks first and however many at once`() async throws {
+    @Test func `a text has one number in a space, even if requested concurrently`() async throws {
         try await AnalyticsApp.run { app async throws in
             let space = try await app.space.id
             let terms = Set(
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `beyond the limit of a kind all others are one`() async throws {
+    @Test func `beyond the limit of a kind, all other texts share one number`() async throws {
         try await AnalyticsApp.run { app async throws in
             let space = try await app.space.id
             let terms = Terms(postgres: app.postgres)
@@ -36,12 +36,12 @@ import Testing
             let more = try await terms.numbers(of: Set((0..<400).map(term)))
             #expect(more.count == 400 && Set(more.values).count == 301 && first.allSatisfy { more[$0.key] == $0.value })
             #expect(try await app.count("analytics.terms WHERE text = '(other)'") == 1)
-            // Those that are there are known to a copy that has just started, too.
+            // A new instance also knows the existing ones.
             let fresh = Terms(postgres: app.postgres)
             let again = try await fresh.numbers(of: [term(1_000), term(3)])
             #expect(again[term(1_000)] == more.values.max() && again[term(3)] == first[term(3)])
             #expect(try await app.count("analytics.terms") == 301)
-            // Nor does it keep another kind, or space, from having its own.
+            // A full kind does not affect other kinds or spaces.
             #expect(
                 try await terms.numbers(of: [Term(space: space, kind: .os, text: "c1000")]).values.first
                     != more.values.max())

@@ -11,13 +11,13 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct AlertDeliveryTests {
-    /// Lets no attempt wait.
+    /// Makes waiting attempts due.
     private static func hurry(_ app: AnalyticsApp) async throws {
         try await app.postgres.execute("UPDATE analytics.jobs SET due = now() WHERE state = 'waiting'")
         try await app.postgres.execute("SELECT pg_notify('analytics_jobs', '')")
     }
 
-    @Test func `what is not accepted is tried again under the same id, and is delivered in the end`() async throws {
+    @Test func `a failed delivery is retried under the same id until it is accepted`() async throws {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let data = try await CrashData(app)
             let attempts = Mutex(0)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `after the last attempt it is dead, until it is asked for again`() async throws {
+    @Test func `after the last attempt a delivery is dead, until a retry is requested`() async throws {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let data = try await CrashData(app)
             let works = Mutex(false)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `who answers 410 wants no more`() async throws {
+    @Test func `a receiver that answers 410 gets no more messages`() async throws {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let data = try await CrashData(app)
             let receiver = try await HookReceiver { _ in (410, "") }
@@ -105,14 +105,14 @@ import Testing
         }
     }
 
-    @Test func `an alert that is enabled again tells nothing of before`() async throws {
+    @Test func `an enabled alert reports nothing from before`() async throws {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
             try await data.happening(try await data.issue(1), "created")
             while try await app.service.crashes.life.alerts.firing.announce() {}
-            // As after a 410, with news that waits for the pause to end.
+            // As after a 410, with a pending change that waits for the pause to end.
             try await app.service.crashes.life.alerts.store.disable(try #require(UUID(uuidString: alert.id)))
             let body = #"{"name":"New","kind":"newIssue","target":{"type":"webhook","url":"\#(receiver.url)"}}"#
             #expect(try await app.master("PUT", "/crashes/alerts/\(alert.id)", body)["enabled"] == "true")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a test call says at once what came of it, and is signed with both secrets after a rotation`()
+    @Test func `a test call reports its result at once, and is signed with both secrets after a rotation`()
         async throws
     {
         try await AnalyticsApp.run(AlertTests.options) { app in
@@ -157,7 +157,8 @@ import Testing
         }
     }
 
-    @Test func `an alert for notification rules is told to the notifications service, and says when that is away`()
+    @Test
+    func `an alert for notification rules is sent to the notifications service, and shows when that is unavailable`()
         async throws
     {
         var options = AlertTests.options
@@ -180,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `deliveries are listed by pages, and old ones forgotten`() async throws {
+    @Test func `deliveries are listed in pages, and old ones are deleted`() async throws {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()

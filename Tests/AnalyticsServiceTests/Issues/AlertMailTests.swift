@@ -9,16 +9,16 @@ import Testing
 
 @testable import AnalyticsService
 
-/// The notifications service, as alerts see it: keeps what was ordered, once for each origin.
+/// A notifications service that stores what was ordered, once per origin.
 private final class Post: Sendable {
     struct State {
         var mails: [StaffMailOrders.Mail] = []
-        /// By address; else it is sent.
+        /// States by address; other mails are sent.
         var states: [String: (state: String, reason: String?)] = [:]
         var canSend = true
-        /// So many answers get lost on the way.
+        /// Number of answers that get lost on the way.
         var lost = 0
-        /// Whom auth knows, with their addresses.
+        /// The staff that auth knows, with their addresses.
         var staff: [Colleague: String?] = [.ada: "ada@example.org", .bob: "bob@example.org", .eve: "eve@example.org"]
     }
 
@@ -92,7 +92,7 @@ private final class Post: Sendable {
 
     @Test
     func
-        `A firing is one mail to each of the staff, though an answer gets lost, and waits for those that have not left`()
+        `A firing sends one mail per recipient even if an answer is lost, and waits for those not yet sent`()
         async throws
     {
         let post = Post()
@@ -125,7 +125,7 @@ private final class Post: Sendable {
 
     @Test
     func
-        `Who left or may not read crashes gets nothing, who has no address is told of, and trying again mails nobody twice`()
+        `Former or unauthorized staff get nothing, a missing address is reported, and a retry sends no mail twice`()
         async throws
     {
         let post = Post()
@@ -155,7 +155,7 @@ private final class Post: Sendable {
         }
     }
 
-    @Test func `When nobody of them may know any more the delivery says so`() async throws {
+    @Test func `The delivery fails if no recipient may read crashes any more`() async throws {
         let post = Post()
         try await AnalyticsApp.run(post.options) { app in
             let data = try await CrashData(app)
@@ -170,7 +170,8 @@ private final class Post: Sendable {
         }
     }
 
-    @Test func `Without a mail server no such alert is made, and one that is there says why it is silent`() async throws
+    @Test func `Without a mail server no mail alert can be created, and an existing one shows why nothing is sent`()
+        async throws
     {
         let post = Post()
         try await AnalyticsApp.run(post.options) { app in
@@ -191,7 +192,7 @@ private final class Post: Sendable {
         }
     }
 
-    @Test func `A test is one mail, and says whether it has left`() async throws {
+    @Test func `A test sends one mail and shows whether it was sent`() async throws {
         let post = Post()
         try await AnalyticsApp.run(post.options) { app in
             let alert = try await Self.alert(app, [.ada])
@@ -219,7 +220,7 @@ private final class Post: Sendable {
         (#"{"type":"mail","staff":["0193a000-0000-7000-8000-000000000001"],"url":"https://example.com"}"#, "target"),
         (#"{"type":"webhook","url":"https://example.com","staff":["0193a000-0000-7000-8000-000000000001"]}"#, "target"),
     ])
-    func `Whom nobody could mail is refused`(target: String, field: String) async throws {
+    func `Recipients who cannot get mail are refused`(target: String, field: String) async throws {
         try await AnalyticsApp.run(Post().options) { app in
             let answer = try await app.master(
                 "POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":\#(target)}"#)
@@ -228,7 +229,7 @@ private final class Post: Sendable {
         }
     }
 
-    @Test func `A mail is lines of text that no crash can write: no header, no direction, nothing of an end user`()
+    @Test func `A crash cannot write into a mail's headers, change its direction or show an end user's data`()
         throws
     {
         let title = #"KeyError: 'anna' of anna.b@example.org\r\nBcc: eve@example.com at 10.1.2.3 \u202e +4366012345678"#
@@ -250,7 +251,7 @@ private final class Post: Sendable {
     private static let address = URL(string: "http://127.0.0.1:8080")!
 
     @Test(arguments: [#""count":30,"#, ""])
-    func `However long titles are, a mail is no longer than notifications takes, and counts what is left out`(
+    func `A mail with long titles stays within the limit, and counts what it leaves out`(
         count: String
     ) throws {
         let long = String(repeating: "界", count: 400)

@@ -8,7 +8,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct AlertTests {
-    /// Alerts look only when the test says so, and may speak to this process.
+    /// Alerts are evaluated only when the test says so, and may call this process.
     static let options: AnalyticsOptions = {
         var options = AnalyticsOptions()
         options.crashes.alerts.arePrivateAddressesAllowed = true
@@ -17,7 +17,7 @@ import Testing
         return options
     }()
 
-    @Test func `an alert is made, read, changed and deleted, and its secret is shown once`() async throws {
+    @Test func `an alert is created, read, changed and deleted, and its secret is shown once`() async throws {
         try await AnalyticsApp.run(Self.options) { app in
             let receiver = try await HookReceiver()
             let made = try await app.master(
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what can be no alert is refused, naming the field, and nothing is made`() async throws {
+    @Test func `an invalid alert is refused by its field, and nothing is created`() async throws {
         let hook = #""target":{"type":"webhook","url":"https://example.com/h"}"#
         let cases: [(body: String, field: String)] = [
             (#"{"kind":"newIssue",\#(hook)}"#, "name"), (#"{"name":"","kind":"newIssue",\#(hook)}"#, "name"),
@@ -114,13 +114,13 @@ import Testing
     }
 
     @Test
-    func `a new issue and one that came back are told once, however many copies look, signed as Standard Webhooks are`()
+    func `a new or reopened issue is reported once by any number of instances, with a Standard Webhooks signature`()
         async throws
     {
         try await AnalyticsApp.run(Self.options) { app in
             let data = try await CrashData(app)
             let (news, returns) = (try await HookReceiver(), try await HookReceiver())
-            // Before there was an alert.
+            // Happened before the alert was created.
             try await data.happening(try await data.issue(1), "created")
             let secret = try await app.alert(#""name":"New","kind":"newIssue""#, at: news).secret
             try await app.alert(#""name":"Back","kind":"regression""#, at: returns)
@@ -137,7 +137,7 @@ import Testing
                     group.addTask {
                         while try await firing.announce() {}
                         for id in try await firing.due() { try await firing.fire(id) }
-                        // Also those that another copy has marked.
+                        // Includes those marked by another instance.
                         for row in try await app.postgres.query("SELECT id FROM analytics.crash_alerts") {
                             try await firing.fire(try row.decode(0))
                         }
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `what happens while an alert pauses is told together when the pause is over`() async throws {
+    @Test func `changes during a pause are reported together afterwards`() async throws {
         try await AnalyticsApp.run(Self.options) { app in
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `levels and releases say which issues an alert is about`() async throws {
+    @Test func `levels and releases restrict the issues of an alert`() async throws {
         let cases: [(filter: String, numbers: [String])] = [
             ("", ["1", "2", "3"]), (#","levels":["fatal"]"#, ["1"]), (#","levels":["fatal","error"]"#, ["1", "2"]),
             (#","releases":["app@2.0+9"]"#, ["2"]),
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func `too many reports or users in a time are told, of an issue or the app`() async throws {
+    @Test func `too many reports or users within a window trigger an alert, for an issue or the app`() async throws {
         let cases: [(alert: String, numbers: [String], value: String?)] = [
             (#""threshold":3,"windowSeconds":3600"#, ["1"], nil),
             (#""threshold":4,"windowSeconds":3600"#, [], nil),
@@ -265,7 +265,7 @@ import Testing
             let first = receiver.received.first { $0["data.alert.name"] == "\"0\"" }
             #expect(
                 first?["data.issues.0.value"] == "3" && first?["data.count"] == "1" && first?["data.threshold"] == "3")
-            // As long as it goes on, once in each pause.
+            // While the condition lasts, once in each pause.
             try await app.look()
             #expect(try await data.count("crash_alert_deliveries") == cases.count { !$0.numbers.isEmpty })
             try await app.postgres.execute(
@@ -275,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `too few sessions or users free of crashes are told`() async throws {
+    @Test func `a low crash-free rate of sessions or users triggers an alert`() async throws {
         let cases: [(alert: String, value: String?)] = [
             (#""threshold":98,"minimum":200"#, "95"), (#""threshold":95,"minimum":200"#, nil),
             (#""threshold":98,"minimum":201"#, nil),
@@ -312,7 +312,7 @@ import Testing
 }
 
 extension AnalyticsApp {
-    /// Makes an alert.
+    /// Creates an alert.
     @discardableResult
     func alert(_ members: String, at receiver: HookReceiver) async throws -> (id: String, secret: String) {
         let answer = try await master(
@@ -329,7 +329,7 @@ extension AnalyticsApp {
         var answer: Answer
     }
 
-    /// What every copy does from time to time.
+    /// The periodic work of every instance.
     func look() async throws {
         let firing = service.crashes.life.alerts.firing
         while try await firing.announce() {}

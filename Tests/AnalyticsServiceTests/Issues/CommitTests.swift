@@ -7,7 +7,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What becomes of the commits of releases.
+/// The effects of releases' commits.
 @Suite struct CommitTests {
     private static let path = "/crash/api/0/organizations/any/releases/"
 
@@ -39,15 +39,15 @@ import Testing
 
     @Test
     func
-        `Suspects are the newest commits of the first release with the issue that changed a file of the app's own in its stack`()
+        `Suspects are the newest commits of the issue's first release that changed one of the app's files in its stack`()
         async throws
     {
         try await AnalyticsApp.run { app in
-            // Used, without the issue: what went into it is not to blame.
+            // A release in use without the issue: its commits are not suspects.
             try await app.report(Self.crash("app@1.0", [("other.py", true)]))
             try await app.digested()
             try await Self.set(app, "app@1.0", [Self.commit("old", of: ["app/views.py"])])
-            // Between: nobody used it.
+            // A release in between that no one used.
             try await Self.set(
                 app, "app@1.1", [Self.commit("between", at: "2026-11-21T10:00:00Z", of: ["src/app/views.py"])])
             try await Self.set(
@@ -90,7 +90,7 @@ import Testing
         ("/Users/ci/Shop/Cart.swift", "Users/ci/Shop/Cart.swift"), ("<string>", nil), ("<frozen importlib.py>", nil),
         ("", nil), ("main", nil),
     ])
-    func `A frame's file is a path that a commit could change`(text: String, path: String?) {
+    func `A frame's file is a path that a commit can change`(text: String, path: String?) {
         #expect(SuspectCommits.path(text) == path)
     }
 
@@ -103,18 +103,20 @@ import Testing
         ("fixing CRASH-1", []), ("resolved\nAPP-3", ["APP-3"]),
         ("fixes CRASH-4294967303", []), ("", []),
     ])
-    func `A message says by a few words what it mends`(message: String, references: [String]) {
+    func `A commit message names the issues and tickets it fixes by a few keywords`(
+        message: String, references: [String]
+    ) {
         #expect(CommitReference.list(in: message).map { "\($0.prefix)-\($0.number)" } == references)
     }
 
-    @Test func `References of a message have a limit`() {
+    @Test func `The references in a message are limited`() {
         let many = "fixes " + (1...50).map { "APP-\($0)" }.joined(separator: ", ")
         #expect(CommitReference.list(in: many).count == CommitReference.maximumCount)
     }
 
     @Test
     func
-        `A commit that mends something resolves the issue in its release and completes the ticket, once, and both say so`()
+        `A commit with a fix resolves the issue in its release and completes the ticket, once, and both histories say so`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -139,7 +141,7 @@ import Testing
             #expect(try await app.ask("GET", "/tickets/1")["status"] == "\"todo\"")
             let acts = try await app.ask("GET", "/tickets/2/history")
             #expect(acts.each("act").contains("\"mendedByCommit\"") && acts.text.contains(id), "\(acts)")
-            // Somebody sees it otherwise; the same commits are told again, and with another release.
+            // A person reopens the issue; the same commits are sent again, and with another release.
             #expect(try await app.master("PATCH", "/crashes/issues/1", #"{"state":"unresolved"}"#).status == 200)
             #expect(try await app.change(2, #"{"status":"todo"}"#).status == 200)
             let before = try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE space = %")
@@ -154,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `A merged issue is mended under its old number, a deleted one and a ticket in the bin are not`()
+    @Test func `A merged issue can be fixed by its old number, but not a deleted issue or ticket`()
         async throws
     {
         try await AnalyticsApp.run { app in

@@ -5,7 +5,7 @@ import MartletTesting
 
 @testable import AnalyticsService
 
-/// Issues and reports put into the tables by hand, as the digest would.
+/// Inserts issues and reports directly into the tables, in the form the digest stores them.
 struct CrashData: Sendable {
     let postgres: PostgresClient
     let space: Int32
@@ -15,7 +15,7 @@ struct CrashData: Sendable {
         space = try await app.service.spaces.space(of: app.appID, app.environment).id
     }
 
-    /// 2026-11-01T00:00:00Z and some days.
+    /// 2026-11-01T00:00:00Z plus a number of days.
     static func day(_ days: Double) -> Date { Date(timeIntervalSince1970: 1_793_491_200 + days * 86_400) }
 
     @discardableResult
@@ -58,7 +58,7 @@ struct CrashData: Sendable {
         return id
     }
 
-    /// A report, also counted by day, release, user and tags; not in the issue's own totals.
+    /// Inserts a report and counts it by day, release, user and tags, but not in the issue's totals.
     @discardableResult
     func report(
         _ issue: Int64, _ id: UUID = UUID(), received: Date = day(1), at: Date? = nil, person: Int = 0,
@@ -117,7 +117,7 @@ struct CrashData: Sendable {
             """)
     }
 
-    /// Sessions that began so many days ago (UTC).
+    /// Inserts sessions that began some days ago (UTC).
     func sessions(_ release: Int32, daysAgo: Int, _ sessions: Int, crashed: Int, stage: String = "production")
         async throws
     {
@@ -138,7 +138,7 @@ struct CrashData: Sendable {
             """)
     }
 
-    /// An entry of a history that alerts have not looked at.
+    /// Inserts a history entry that alerts have not processed yet.
     func happening(_ issue: Int64, _ kind: String, release: String? = nil) async throws {
         let details = release.map { #"{"release":"\#($0)"}"# } ?? "{}"
         try await postgres.execute(
@@ -154,12 +154,12 @@ struct CrashData: Sendable {
 }
 
 extension UUID {
-    /// A report's id as answers have it.
+    /// A report's id as in responses.
     var reportID: String { uuidString.lowercased().replacing("-", with: "") }
 }
 
 extension Answer {
-    /// What a member of each element of `data` is.
+    /// The values of a member in each element of `data`.
     func each(_ member: String) -> [String] {
         guard case .array(let elements) = json?["data"] else { return [] }
         return elements.map { element in member.split(separator: ".").reduce(element) { $0?[$1] }?.text ?? "-" }

@@ -9,29 +9,30 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Where the life of issues is not as simple as it looks.
+/// Special cases in the life of issues.
 @Suite struct IssueEdgeTests {
     private static func release(_ id: Int32, _ name: String, _ key: String?, day: Double) -> Release {
         Release(id: id, name: name, sortKey: key, firstSeen: CrashData.day(day))
     }
 
     @Test(arguments: [
-        // Of one app by numbers, whenever they were heard of.
+        // Releases of one app are ordered by version, whenever they were first seen.
         (release(1, "ios@2.0", "b", day: 1), release(2, "ios@1.0", "a", day: 5), true),
         (release(1, "2.0", "b", day: 1), release(2, "1.0", "a", day: 5), true),
-        // The numbers of two apps say nothing about each other.
+        // The versions of two apps are not comparable.
         (release(1, "ios@2.1", "b", day: 5), release(2, "android@3.1", "c", day: 1), true),
         (release(1, "android@3.1", "c", day: 1), release(2, "ios@2.1", "b", day: 5), false),
         (release(1, "a@b@2.0", "b", day: 1), release(2, "a@b@1.0", "a", day: 5), true),
         (release(1, "ios@nightly", nil, day: 5), release(2, "ios@9.0", "z", day: 1), true),
     ])
-    func `A release is newer by its number within an app, else by time`(one: Release, other: Release, isNewer: Bool) {
+    func `Releases are ordered by version within an app, otherwise by time`(one: Release, other: Release, isNewer: Bool)
+    {
         #expect(one.isNewer(than: other) == isNewer && !one.isNewer(than: one))
     }
 
     @Test
     func
-        `What is resolved in the next release of one app comes back with that app's next, whatever numbers another has`()
+        `An issue resolved in the next release of an app is reopened by that app's next release, whatever versions others have`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -51,7 +52,7 @@ import Testing
                 try await app.rows("SELECT status FROM analytics.issues WHERE space = % ORDER BY number") == [
                     "unresolved", "resolved",
                 ])
-            // The version of both: each by its own app.
+            // The same version in both apps: each is compared within its own app.
             try await app.report(TestEnvelope.crash(in: "f", release: "ios@4.0"))
             try await app.report(TestEnvelope.crash(in: "g", release: "android@4.0"))
             try await app.digested()
@@ -61,7 +62,8 @@ import Testing
         }
     }
 
-    @Test func `An ignored issue waits for as many more after a merge and a part as before`() async throws {
+    @Test func `An ignored issue waits for the same number of further reports after a merge and a split`() async throws
+    {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let (a, b) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))
@@ -88,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `An issue that is deleted before an alert could tell of it is not told`() async throws {
+    @Test func `An issue deleted before its alert fires is not reported`() async throws {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
@@ -104,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `Issues are found by the configuration and the variants that were active, and by having no assignee`()
+    @Test func `Issues can be found by active configuration and variants, and by missing assignee`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -137,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `Who has left stays on an issue as gone, and nobody is gone while auth cannot say`() async throws {
+    @Test func `A former assignee is shown as gone, but nobody is while auth is unavailable`() async throws {
         let known = Mutex(Set(Colleague.allCases))
         let isAway = Mutex(false)
         var options = AnalyticsOptions()

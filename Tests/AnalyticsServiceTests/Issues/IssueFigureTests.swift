@@ -10,7 +10,7 @@ import Testing
 @Suite struct IssueFigureTests {
     private static func time(_ text: String) throws -> Date { try #require(Date(rfc3339: text)) }
 
-    @Test func `the line of twelve months, and those of days and hours, have every step`() async throws {
+    @Test func `time series by month, day and hour have a value for every step`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let (one, two) = (try await data.issue(1), try await data.issue(2))
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `tags have their values with their shares, the rest counted together`() async throws {
+    @Test func `tag values are listed with their shares, and the rest is counted together`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `the releases of an issue stand the newest first, by version and not by name`() async throws {
+    @Test func `releases of an issue are listed by version, newest first`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `what was active when it happened: configurations, and the variants of each experiment`() async throws {
+    @Test func `an issue shows the active configurations and the variants of each experiment`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1)
@@ -128,7 +128,8 @@ import Testing
         }
     }
 
-    @Test func `releases have sessions and users free of crashes, and the issues that began in them`() async throws {
+    @Test func `releases show crash-free sessions and users, and the issues that first occurred in them`() async throws
+    {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let old = try await data.release("app@1.0+1", version: "1.0", sortKey: "a")
@@ -141,7 +142,7 @@ import Testing
             try await data.sessions(old, daysAgo: 29, 100, crashed: 5)
             try await data.sessions(old, daysAgo: 30, 1_000, crashed: 1_000)
             try await data.sessions(old, daysAgo: 1, 50, crashed: 10, stage: "beta")
-            // 1 crashed on one of its days; 2 never; 3 only in beta; 4 too long ago.
+            // 1 crashed on one of its days, 2 never, 3 only in beta, 4 too long ago.
             try await data.sessionUser(1, old, daysAgo: 0, crashed: false)
             try await data.sessionUser(1, old, daysAgo: 3, crashed: true)
             try await data.sessionUser(2, old, daysAgo: 2, crashed: false)

@@ -8,7 +8,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct IssueLifeTests {
-    @Test func `an issue is resolved, ignored, opened again and given to somebody, and its history says by whom`()
+    @Test func `an issue is resolved, ignored, reopened and assigned, and its history names who did so`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -49,7 +49,7 @@ import Testing
                 #expect(answer.status == 200, "\(body): \(answer)")
                 for (member, value) in expected { #expect(answer[member] == value, "\(body): \(member) of \(answer)") }
             }
-            // Done already: nothing changes, nothing is noted.
+            // A repeated change is neither applied nor recorded.
             _ = try await app.master("PATCH", "/crashes/issues/7", #"{"state":"unresolved"}"#)
             _ = try await app.master("PATCH", "/crashes/issues/7", #"{"state":"unresolved"}"#)
             let rights = StaffRights(["app1": [.crashes: [.update]]])
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be is refused, and nothing is changed or noted`() async throws {
+    @Test func `an invalid change is refused, and nothing is changed or recorded`() async throws {
         let cases = [
             (#"{}"#, "state"), (#"{"state":"open"}"#, "state"), (#"{"state":"regressed"}"#, "state"),
             (#"{"state":"resolved","release":"9.9"}"#, "release"),
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `many change together, or none`() async throws {
+    @Test func `a bulk change is atomic`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             for number in 1...101 { try await data.issue(Int32(number)) }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `ignored issues come back when their time is over, or enough users or reports have come`() async throws {
+    @Test func `ignored issues are reopened after a time, or a number of users or reports`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             for number in 1...5 { try await data.issue(Int32(number), events: 10, users: 10) }
@@ -144,7 +144,7 @@ import Testing
             _ = try await app.postgres.execute(
                 "UPDATE analytics.issues SET ignored_until = now() - interval '1 s' WHERE number = 1")
             _ = try await app.postgres.execute("UPDATE analytics.issues SET users = 13, events = 15")
-            // The service's own clock may have been first.
+            // The service's own timer may have been first.
             _ = try await changes.endIgnoring()
             #expect(try await app.master("GET", "/crashes/issues?state=ignored").each("number").sorted() == ["3", "5"])
             let history = try await app.master("GET", "/crashes/issues/2/history")
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a ticket that is complete resolves what is open, and nothing else`() async throws {
+    @Test func `completing a ticket resolves its open issues only`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             try await data.release("app@1.0+1", version: "1.0", sortKey: "a")

@@ -34,7 +34,7 @@ import Testing
         try await data.tag(three, "os", "iOS 19", 70)
     }
 
-    @Test func `lists are filtered and ordered as is asked`() async throws {
+    @Test func `lists are filtered and ordered as requested`() async throws {
         let cases: [(query: String, numbers: [String])] = [
             ("", ["1", "3", "2", "4"]),
             ("?sort=firstSeen", ["4", "3", "2", "1"]),
@@ -79,10 +79,10 @@ import Testing
         }
     }
 
-    @Test func `pages follow each other without a gap, in every order`() async throws {
+    @Test func `pages cover the list without gaps in every order`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
-            // Many are equal in what they are ordered by.
+            // Many issues are equal in the order's key.
             for number in 1...25 {
                 try await data.issue(
                     Int32(number), firstSeen: CrashData.day(Double(number / 7) + 0.123_457),
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be asked for is refused, naming the parameter`() async throws {
+    @Test func `invalid parameters are refused by name`() async throws {
         let cases = [
             ("state=open", "state"), ("level=fatal,grave", "level"), ("kind=", "kind"), ("text=", "text"),
             ("tag=os", "tag"), ("tag=:x", "tag"),
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `issues are for the app's server and for staff with the right, of this environment`() async throws {
+    @Test func `issues can be read by the app's server and by staff with the right in this environment`() async throws {
         try await AnalyticsApp.run { app in
             try await CrashData(app).issue(1)
             #expect(try await app.client("GET", "/crashes/issues").isProblem(.forbidden))
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `the export has all issues that are asked for, and no cell is a formula`() async throws {
+    @Test func `the export has all matching issues, and no cell is a formula`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             try await data.issue(

@@ -12,7 +12,7 @@ import Testing
         String(repeating: "a", count: 32), String(repeating: "b", count: 32), String(repeating: "c", count: 32)
     )
 
-    /// Two issues with reports: 1 has two of `a` and one that is gone; 2 has one of `b` and one of `c`.
+    /// Two issues with reports: 1 has two of `a` and a deleted one; 2 has one of `b` and one of `c`.
     private static func issues(_ data: CrashData) async throws {
         let old = try await data.release("app@1.0+1", version: "1.0", sortKey: "a")
         let new = try await data.release("app@1.1+2", version: "1.1", sortKey: "b")
@@ -32,7 +32,7 @@ import Testing
         try await data.report(two, received: CrashData.day(3), person: 3, release: new, hash: c)
     }
 
-    @Test func `issues become one with all that they had, and are parted again`() async throws {
+    @Test func `issues are merged with everything they have, and split again`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             try await Self.issues(data)
@@ -45,7 +45,7 @@ import Testing
                     && merged["lastSeen"] == "\"2026-11-04T00:00:00.000Z\"")
             #expect(merged["firstRelease"] == "\"app@1.0+1\"" && merged["lastRelease"] == "\"app@1.1+2\"")
             #expect(try await app.master("GET", "/crashes/issues").each("number") == ["1"])
-            // By its old number, too.
+            // Also by its old number.
             #expect(try await app.master("GET", "/crashes/issues/2")["number"] == "1")
             let line = "counts?interval=day&steps=4&to=2026-11-04T00:00:00Z"
             #expect(try await app.master("GET", "/crashes/issues/2/\(line)").each("events") == ["1", "2", "1", "1"])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a crash that becomes part of an error makes it one, and brings who looks after it where nobody does`()
+    @Test func `merging a crash into an error makes it a crash, and keeps the assignee if the other has none`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `what is parted takes the tags along that the digest counted`() async throws {
+    @Test func `a split moves the tag counts along`() async throws {
         try await AnalyticsApp.run { app in
             for name in ["f", "g"] {
                 try await app.report(
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a part that was never an issue is called as its newest report says`() async throws {
+    @Test func `an issue created by a split is named after its newest report`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1, "Both", hashes: [Self.a, Self.b])
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be merged or parted is refused, and nothing is changed`() async throws {
+    @Test func `invalid merges and splits are refused, and nothing changes`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             try await Self.issues(data)
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `what refers to an issue is told where it went, in the same transaction`() async throws {
+    @Test func `references to an issue follow a merge in the same transaction`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             try await Self.issues(data)

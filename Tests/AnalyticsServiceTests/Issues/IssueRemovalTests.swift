@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct IssueRemovalTests {
-    @Test func `a deleted issue is gone at once, and all that belongs to it soon`() async throws {
+    @Test func `a deleted issue disappears at once, and its data soon after`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let (gone, kept) = (
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `what reports hold of a user is handed out and erased, and of nobody else`() async throws {
+    @Test func `a user's data in reports is exported and erased, and no one else's`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let space = try await app.service.spaces.space(of: "app1", .live)

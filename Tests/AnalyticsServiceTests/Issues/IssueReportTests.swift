@@ -9,14 +9,14 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct IssueReportTests {
-    @Test func `an issue shows its newest report, and reports lead from one to the next`() async throws {
+    @Test func `an issue shows its newest report, and each report links to the next`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let release = try await data.release("app@1.0+1")
             let (one, other) = (try await data.issue(1), try await data.issue(2))
             let first = try await data.report(
                 one, received: CrashData.day(1), at: CrashData.day(0.5), release: release, message: "a")
-            // Received in the same moment: by when they were stored.
+            // Received at the same time, so ordered by when they were stored.
             let second = try await data.report(
                 one, received: CrashData.day(2), level: .fatal, configuration: "12", variants: "checkout=dark",
                 message: "b",
@@ -49,7 +49,7 @@ import Testing
             )
             #expect(oldest["attachments"] == "[]" && oldest["feedback"] == "[]")
             #expect(try await app.master("GET", "/crashes/issues/1/reports/newest")["next"] == "null")
-            // As a UUID, too.
+            // The id may also be a UUID.
             #expect(try await app.master("GET", "/crashes/issues/1/reports/\(first.uuidString)")["message"] == "\"a\"")
             for report in [foreign.reportID, "0", "latest", UUID().reportID] {
                 #expect(try await app.master("GET", "/crashes/issues/1/reports/\(report)").isProblem(.reportNotFound))
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `reports are listed the newest first, by pages`() async throws {
+    @Test func `reports are listed in pages, newest first`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test
-    func `what was written and attached to a report stands with it, and attachments are only ever files to be saved`()
+    func `feedback and attachments are shown with their report, and attachments can only be downloaded`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -120,7 +120,7 @@ import Testing
     }
 }
 
-/// An attachment with its blob.
+/// An attachment and its blob.
 struct Attached: Sendable {
     let id: Int64
     let blob: BlobName

@@ -6,10 +6,9 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What is answered, compared with what plain SQL says of the events themselves, as docs/how-to/ask-analytics.md has
-/// it.
+/// Compares answers with plain SQL on the events, as in docs/how-to/ask-analytics.md.
 @Suite struct AnswerTests {
-    /// In all of them but two the clock is changed within the days asked about: by half an hour on Lord Howe on
+    /// In all but two zones, the clock changes within the days of the questions: by half an hour on Lord Howe on
     /// 2025-10-05, back by an hour in Dublin on 2025-10-26 and in New York on 2025-11-02.
     private static let zones = ["UTC", "Europe/Dublin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"]
     private static let (from, to) = ("2025-09-29", "2025-11-09")
@@ -21,8 +20,8 @@ import Testing
             values[Int.random(in: values.indices, using: &generator)]
         }
 
-        /// Mostly anywhere in seven weeks, some at midnight or a second before it in one of the zones, many shortly
-        /// after one another.
+        /// Mostly at any time within seven weeks, some at midnight or a second before it in one of the zones, and many
+        /// shortly after one another.
         mutating func event(_ persons: [Int]) -> Happening {
             let midnight = one([
                 0, 1_800, 3_600, 13 * 3_600, 13 * 3_600 + 1_800, 18 * 3_600 + 1_800, 4 * 3_600, 5 * 3_600, 23 * 3_600,
@@ -57,11 +56,11 @@ import Testing
             "INSERT INTO analytics.people (space, person, account) VALUES (\(id), 101, 1), (\(id), 102, 1)")
         try await app.happen((0..<150).map { _ in chosen.event([0, 1, 3, 4, 101, 102, 103]) })
         try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(id), 103, 2)")
-        // Whatever happened before comes later, too.
+        // Events that happened earlier also arrive later.
         for _ in 0..<3 { try await app.happen((0..<80).map { _ in chosen.event([0, 1, 2, 3, 5, 101, 102, 103]) }) }
     }
 
-    /// Events with whose they are, and their day in a time zone: `e`.
+    /// A CTE `e` of events with their person and their day in a time zone.
     private static func base(_ app: AnalyticsApp, _ zone: String) async throws -> PostgresQuery {
         """
         WITH e AS (
@@ -103,7 +102,7 @@ import Testing
     ]
 
     @Test(arguments: zones)
-    func `Counts, people, sessions and retention are what the events themselves say, in whatever time zone`(
+    func `Counts, people, sessions and retention agree with the events in every time zone`(
         _ own: String
     ) async throws {
         try await AnalyticsApp.run { app in
@@ -184,7 +183,7 @@ import Testing
         #expect(answer == sessions, "sessions \(interval) \(zone) \(seed)")
     }
 
-    /// A day has 23, 23.5, 24, 24.5 or 25 hours, of which the last may be half a one.
+    /// A day has 23, 23.5, 24, 24.5 or 25 hours, and the last one may be half an hour.
     private static func compareHours(_ app: AnalyticsApp, _ day: String, _ zone: String, _ seed: String) async throws {
         let expected = try await app.postgres.query(
             """
@@ -224,7 +223,7 @@ import Testing
         let rows = answer.map { line in line.split(separator: ",").map(String.init) }
         let returned: [String] = rows.filter { $0.last != "0" }.map { row in row[0] + "," + row[2] + "," + row[3] }
         #expect(returned.sorted() == expected, "\(question) \(seed)")
-        // The size stands in every line of the cohort, and is what there is of it at first.
+        // Every row of a cohort repeats its size, which is also its first value.
         #expect(rows.allSatisfy { $0[2] != "0" || $0[1] == $0[3] }, "\(question) \(seed)")
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct CountTests {
-    /// Dublin goes from UTC+0 to UTC+1 on 2026-03-29 at 01:00, and back on 2026-10-25 at 01:00 UTC.
+    /// Dublin changes from UTC+0 to UTC+1 on 2026-03-29 at 01:00, and back on 2026-10-25 at 01:00 UTC.
     private static let night = [
         "2026-03-28T23:59:59Z", "2026-03-29T00:00:00Z", "2026-03-29T00:59:00Z", "2026-03-29T01:00:00Z",
         "2026-03-29T22:59:59Z", "2026-03-29T23:00:00Z",
@@ -21,7 +21,7 @@ import Testing
     private static let dublinInAutumn = ["2026-10-24,,false,1,1", "2026-10-25,,false,4,4", "2026-10-26,,false,1,1"]
 
     @Test(arguments: ["Europe/Dublin", "UTC"])
-    func `A day over which the clock is changed has 23 or 25 hours, in the app's time zone and in another one`(
+    func `A day with a clock change has 23 or 25 hours, in the app's time zone and others`(
         _ zone: String
     ) async throws {
         try await AnalyticsApp.run { app in
@@ -30,7 +30,7 @@ import Testing
             let suffix = "&people=true&timeZone=Europe/Dublin"
             #expect(try await app.ask("counts?from=2026-03-28&to=2026-03-30" + suffix) == Self.dublin)
             #expect(try await app.ask("counts?from=2026-10-24&to=2026-10-26" + suffix) == Self.dublinInAutumn)
-            // By the event, for which persons are not known by the hour.
+            // By event, for which persons are not rolled up by hour.
             #expect(try await app.ask("counts?event=a&from=2026-03-28&to=2026-03-30" + suffix) == Self.dublin)
             let hours = try await app.ask("people?interval=hour&timeZone=Europe/Dublin&from=2026-03-29&to=2026-03-29")
             #expect(hours.count == 23)
@@ -47,7 +47,9 @@ import Testing
         }
     }
 
-    @Test func `Time zones with half and quarter hours are told from the events, and by the app's days`() async throws {
+    @Test func `Time zones with fractional hours are answered from events, and by days if it is the app's own`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             // Kathmandu is UTC+5:45: its day begins at 18:15.
             try await app.happen([
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    /// 2026-05-01 is a Friday: the week before has its last three days, the next one its first two.
+    /// 2026-05-01 is a Friday: the week before contributes its last three days, the next one its first two.
     @Test func `Persons count once in a day, a week, a month and a span`() async throws {
         try await AnalyticsApp.run { app in
             let days = [
@@ -135,17 +137,17 @@ import Testing
         ("group=event&country=DE&limit=1", ["look,false,2,2"]), ("os=Android", []),
         ("", [",false,9,4"]),
     ])
-    func `Values are told apart, those with the most events first and the others together`(
+    func `Values are listed by number of events, and the others are summed up`(
         _ question: String, _ expected: [String]
     ) async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeGroups(app)
             let query = question.isEmpty ? "" : "&" + question
-            // Not inside the macro: the compiler (6.3) gives the two closures one symbol then, and the second does what
-            // the first does.
+            // Outside the macro, because the compiler (6.3) gives both closures the same symbol, and the second would
+            // then do what the first does.
             let all = expected.map { "2026-05-01," + $0 }
             #expect(try await app.ask("counts?interval=none&people=true&from=2026-05-01&to=2026-05-01" + query) == all)
-            // Without persons the same counts, from whatever is quickest.
+            // The counts without persons are the same, from whatever source is fastest.
             let counts: [String] = expected.map { line in
                 let end = line.lastIndex(of: ",") ?? line.startIndex
                 return "2026-05-01," + String(line[..<end]) + ","
@@ -158,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `Top screens, and series by the hour`() async throws {
+    @Test func `Top screens and hourly series`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeGroups(app)
             #expect(
@@ -174,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `Another app and another environment see nothing of it`() async throws {
+    @Test func `Other apps and environments are separate`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeGroups(app)
             var other = app

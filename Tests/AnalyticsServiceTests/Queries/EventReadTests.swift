@@ -10,7 +10,7 @@ import Testing
 @Suite struct EventReadTests {
     private static func text(_ date: Date) -> String { date.formatted(.iso8601) }
 
-    @Test func `Events are read as they are, page by page, each once`() async throws {
+    @Test func `Events are read unchanged, page by page, each once`() async throws {
         try await AnalyticsApp.run { app in
             try await app.insert(
                 (1...25).map { Happening("2026-05-01T10:00:00Z", $0 % 5 == 0 ? "five" : "a", $0) }, by: app.postgres)
@@ -47,13 +47,13 @@ import Testing
         }
     }
 
-    @Test func `What a spreadsheet would take for a formula is guarded`() async throws {
+    @Test func `Cells that a spreadsheet would take for formulas are guarded`() async throws {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-01T10:00:00Z", #"=HYPERLINK("http://evil")"#, 1)])
             let answer = try await app.master(
                 "GET", "/analytics/counts?group=event&interval=none&from=2026-05-01&to=2026-05-01&format=csv")
             #expect(answer.text.contains(#""'=HYPERLINK(""http://evil"")""#), "\(answer)")
-            // A quote that a mark belongs to ends a cell, too.
+            // A quote followed by a combining mark also ends a cell.
             try await app.happen([Happening("2026-05-02T10:00:00Z", "a\"\u{301},=1", 1)])
             let marked = try await app.master(
                 "GET", "/analytics/counts?group=event&interval=none&from=2026-05-02&to=2026-05-02&format=csv")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `The last 30 minutes are told without waiting for a roll-up`() async throws {
+    @Test func `The last 30 minutes are reported without waiting for a roll-up`() async throws {
         try await AnalyticsApp.run { app in
             let now = Date()
             func at(_ minutes: Double) -> String { Self.text(now.addingTimeInterval(-60 * minutes)) }
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `Who has not the right learns nothing`() async throws {
+    @Test func `Callers without the right get nothing`() async throws {
         try await AnalyticsApp.run { app in
             let paths = ["counts", "screens", "people", "sessions", "retention", "live", "events"]
             for path in paths.map({ "/analytics/" + $0 }) {
@@ -123,7 +123,7 @@ import Testing
         ("events?from=yesterday", "invalid-parameter", "from"),
         ("events?from=2026-05-02T00:00:00Z&to=2026-05-01T00:00:00Z", "invalid-parameter", "from"),
     ])
-    func `A question that cannot be asked is refused by name`(_ path: String, _ code: String, _ field: String)
+    func `An invalid question is refused by field`(_ path: String, _ code: String, _ field: String)
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -139,15 +139,14 @@ import Testing
         (#"{"steps":["a","b"],"windowSeconds":1}"#, "windowSeconds"),
         (#"{"steps":["a","b"],"x":1}"#, "x"), (#"{"steps":"a"}"#, "steps"), ("{}", "steps"),
     ])
-    func `A funnel that is none is refused by name`(_ body: String, _ field: String) async throws {
+    func `An invalid funnel is refused by field`(_ body: String, _ field: String) async throws {
         try await AnalyticsApp.run { app in
             let answer = try await app.master("POST", "/analytics/funnel", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
         }
     }
 
-    @Test func `A question to the events that takes too long is given up, and few may be asked at a time`() async throws
-    {
+    @Test func `A slow question to the events is cancelled, and only a few run at a time`() async throws {
         try await AnalyticsApp.run { app in
             let store = app.service.questions.store
             do {

@@ -26,8 +26,8 @@ import Testing
             .init(name: "basket", kind: .ratio, event: "buy", property: "price", denominatorEvent: "view"),
         ])
 
-    /// 2026-05-01, UTC. Control: 1 buys for 10 and 5 after two views, 2 nothing. Dark: 3 buys for 7 after one view;
-    /// what it did before it was given the variation does not count. 4 was given both.
+    /// 2026-05-01, UTC. Control: 1 buys for 10 and 5 after two views, 2 buys nothing. Dark: 3 buys for 7 after one
+    /// view; its earlier events do not count. 4 was given both variations.
     private static func makeExperiment(_ app: AnalyticsApp) async throws {
         func event(_ minute: Int, _ name: String, _ person: Int, _ variants: String, _ price: String = "") -> Happening
         {
@@ -48,7 +48,7 @@ import Testing
         ])
     }
 
-    @Test func `Sums over an experiment's units are those counted by hand`() async throws {
+    @Test func `Sums over an experiment's units agree with a manual count`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeExperiment(app)
             let answer = try await Self.post(app, "/internal/analytics/experiments", Self.question)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["1e400", "-1e308", "1e-400"])
-    func `A number that no sum can hold counts as none, and spoils nobody's results`(_ price: String) async throws {
+    func `An extreme number counts as zero and does not spoil other results`(_ price: String) async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeExperiment(app)
             try await app.happen([
@@ -87,7 +87,9 @@ import Testing
         }
     }
 
-    @Test func `A covariate is the same of the days before, and what no square holds counts as nothing`() async throws {
+    @Test func `A covariate is the sum over the days before, and a value with an extreme square counts as zero`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             func event(_ day: Int, _ person: Int, _ price: String, _ variants: String = "") -> Happening {
                 Happening("2026-05-\(day < 10 ? "0" : "")\(day)T10:00:00Z", "buy", person) {
@@ -95,8 +97,8 @@ import Testing
                     $0.properties = #"{"price":\#(price)}"#
                 }
             }
-            // 2026-05-20 is the day of the experiment. 1 had bought for 3 and 4 in the week before, and for 50 before
-            // that; 2 in the days before its own first event, which are not all in front of the experiment; 3 never.
+            // The experiment runs on 2026-05-20. In the week before, 1 had bought for 3 and 4, and earlier for 50. 2
+            // had bought before its own first event, partly within the experiment's days. 3 bought nothing.
             try await app.happen([
                 event(10, 1, "50"), event(14, 1, "3"), event(19, 1, "4"), event(20, 1, "10", "checkout=control"),
                 event(21, 1, "1"),
@@ -113,7 +115,7 @@ import Testing
             let answer = try await Self.post(app, "/internal/analytics/experiments", question)
             let sums = try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.text.utf8))
             #expect(sums.units == ["control": 2, "dark": 1] && sums.multipleExposures == 0, "\(answer)")
-            // 11 and 7 (3 and 4); 2 and 5, as 100 is eight days before.
+            // 11 and 7 (3 and 4); 2 and 5, because 100 is eight days before.
             #expect(
                 sums.metrics["spent"] == [
                     "control": .init(
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `An experiment nobody was in has sums of nothing`() async throws {
+    @Test func `An experiment without units has zero sums`() async throws {
         try await AnalyticsApp.run { app in
             let answer = try await Self.post(app, "/internal/analytics/experiments", Self.question)
             #expect(
@@ -145,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `Only our own processes ask, and nonsense is refused`() async throws {
+    @Test func `Only internal services may ask, and invalid questions are refused`() async throws {
         try await AnalyticsApp.run { app in
             for kind in [Principal.Kind.master, .staff, .client, .ingest] {
                 let answers = [
@@ -211,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `A report that cannot be is refused, and nothing of it is written`() async throws {
+    @Test func `An invalid report is refused, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             let bad: [(RequestCounts, ErrorCode)] = [
                 (Self.report(UUID(), Self.minute.addingTimeInterval(1)), .invalidBody),

@@ -6,22 +6,22 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct PeopleTests {
-    @Test func `A session ends when nothing happened for more than 30 minutes`() async throws {
+    @Test func `A session ends after more than 30 minutes without events`() async throws {
         try await AnalyticsApp.run { app in
             let times = ["10:00:00", "10:30:00", "11:00:00", "11:30:01", "23:50:00"]
             try await app.happen(
                 times.map { Happening("2026-05-01T\($0)Z", "a", 1) } + [
                     Happening("2026-05-02T00:10:00Z", "a", 1), Happening("2026-05-01T10:00:00Z", "a", 2),
                 ])
-            // Of person 1: an hour, a moment, 20 minutes over midnight; of person 2 a moment.
+            // Person 1: an hour, a moment, and 20 minutes across midnight. Person 2: a moment.
             #expect(
                 try await app.ask("sessions?from=2026-05-01&to=2026-05-02") == ["2026-05-01,4,1200.0", "2026-05-02,0,"])
         }
     }
 
-    /// The same events in every order and in portions of one, of two and all at once.
+    /// The same events in every order, in portions of one, of two, and all at once.
     @Test(arguments: [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [0, 4, 2, 1, 3], [2, 0, 4, 3, 1]], [1, 2, 5])
-    func `Sessions are the same in whatever order events come`(_ order: [Int], _ portion: Int) async throws {
+    func `Sessions do not depend on the order in which events arrive`(_ order: [Int], _ portion: Int) async throws {
         try await AnalyticsApp.run { app in
             let events = ["10:00", "10:20", "10:50", "11:19", "11:50"].map { Happening("2026-05-01T\($0):00Z", "a", 1) }
             var rest = order[...]
@@ -29,26 +29,26 @@ import Testing
                 try await app.happen(rest.prefix(portion).map { events[$0] })
                 rest = rest.dropFirst(portion)
             }
-            // 79 minutes and, 31 minutes later, a moment.
+            // A session of 79 minutes and, 31 minutes later, one of a moment.
             #expect(try await app.ask("sessions?from=2026-05-01&to=2026-05-01") == ["2026-05-01,2,2370.0"])
         }
     }
 
-    /// First there: 1 and 2 on Monday 2026-05-04, 3 on Tuesday, 4 on the next Monday.
+    /// First seen: 1 and 2 on Monday 2026-05-04, 3 on Tuesday, 4 on the next Monday.
     private static func makeReturns(_ app: AnalyticsApp) async throws {
         let days = ["04": [1, 2], "05": [1, 3], "06": [3], "11": [1, 2, 4], "12": [3]]
         try await app.happen(
             days.flatMap { day, people in people.map { Happening("2026-05-\(day)T12:00:00Z", "a", $0) } })
     }
 
-    @Test func `Retention is told of those who were there first in a day`() async throws {
+    @Test func `Daily retention follows the persons first seen on each day`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeReturns(app)
             #expect(
                 try await app.ask("retention?from=2026-05-04&to=2026-05-06") == [
                     "2026-05-04,2,0,2", "2026-05-04,2,1,1", "2026-05-04,2,2,0", "2026-05-05,1,0,1", "2026-05-05,1,1,1",
                 ])
-            // Whoever was there before the span is in no cohort.
+            // Persons seen before the span are in no cohort.
             #expect(
                 try await app.ask("retention?from=2026-05-05&to=2026-05-06") == [
                     "2026-05-05,1,0,1", "2026-05-05,1,1,1",
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `Retention is told of those who were there first in a week`() async throws {
+    @Test func `Weekly retention follows the persons first seen in each week`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeReturns(app)
             #expect(
@@ -71,19 +71,19 @@ import Testing
     }
 
     private static let ways: [([(Int, String, Int)], [Int])] = [
-        // In order, with others between.
+        // In order, with other events between.
         ([(0, "open", 1), (1, "x", 1), (2, "cart", 1), (3, "buy", 1)], [1, 1, 1]),
         // Out of order.
         ([(0, "cart", 1), (1, "open", 1), (2, "buy", 1)], [1, 0, 0]),
         // The first start is too early for the end, the second is not.
         ([(0, "open", 1), (5, "open", 1), (6, "cart", 1), (12, "buy", 1)], [1, 1, 1]),
-        // The window is from the first step to the last.
+        // The window lasts from the first step to the last.
         ([(0, "open", 1), (6, "cart", 1), (12, "buy", 1)], [1, 1, 0]),
         ([(0, "open", 1), (6, "cart", 1), (10, "buy", 1)], [1, 1, 1]),
-        // A way that begins late is no use to a step it did not come to.
+        // A later start does not help a step it has not led to.
         ([(0, "open", 1), (4, "cart", 1), (8, "open", 1), (9, "buy", 1), (15, "cart", 1), (16, "buy", 1)], [1, 1, 1]),
         ([(0, "open", 1), (1, "cart", 2), (2, "buy", 1), (0, "open", 2)], [2, 1, 0]),
-        // Steps too early or too late before one that counts.
+        // Steps too early or too late precede one that counts.
         ([(0, "cart", 1), (1, "buy", 1), (2, "open", 1), (3, "cart", 1), (4, "buy", 1)], [1, 1, 1]),
         (
             [(0, "open", 1), (11, "cart", 1), (12, "buy", 1), (13, "open", 1), (14, "cart", 1), (15, "buy", 1)],
@@ -100,7 +100,7 @@ import Testing
     ]
 
     @Test(arguments: ways)
-    func `A funnel counts who came how far within the window`(_ events: [(Int, String, Int)], _ expected: [Int])
+    func `A funnel counts how far persons came within the window`(_ events: [(Int, String, Int)], _ expected: [Int])
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `A funnel of whatever happened counts what trying every first event does`() async throws {
+    @Test func `A funnel over random events agrees with trying every first event`() async throws {
         let (steps, window, people) = (["a", "b", "c", "d"], 12, 1...60)
         var generator = SystemRandomNumberGenerator()
         var events: [(minute: Int, name: String, person: Int)] = []
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `A funnel tells shares, and counts a device with its account`() async throws {
+    @Test func `A funnel reports shares, and counts a device with its account`() async throws {
         try await AnalyticsApp.run { app in
             try await app.postgres.execute(
                 "INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")

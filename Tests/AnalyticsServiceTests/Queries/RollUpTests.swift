@@ -20,7 +20,7 @@ import Testing
         return try (0..<5).map { try row.decode($0) }
     }
 
-    @Test func `Every event counts once, however often and by however many copies it is rolled up`() async throws {
+    @Test func `Every event counts once, however often and by however many instances it is rolled up`() async throws {
         try await AnalyticsApp.run { app in
             let others = (0..<3).map { _ in app.database.client(for: "analytics") }
             for round in 1...4 {
@@ -41,7 +41,7 @@ import Testing
 
     @Test
     func
-        `An event counts whose transaction began before a roll-up and was committed after it, and those beside it do not count again`()
+        `An event whose transaction began before a roll-up and committed after it counts, and its neighbours do not count again`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `What was rolled back never counts`() async throws {
+    @Test func `Rolled-back events never count`() async throws {
         try await AnalyticsApp.run { app in
             struct Stop: Error {}
             try await app.makeDay()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `After a restore, when the numbers of transactions mean something else, nothing counts twice`()
+    @Test func `After a restore that changes the meaning of transaction ids, nothing counts twice`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `Events count that get the numbers of transactions that a crash of PostgreSQL lost`() async throws {
+    @Test func `Events that reuse transaction ids lost in a crash of PostgreSQL count`() async throws {
         let server = try await PostgresServer.start()
         do {
             try await AnalyticsApp.run(on: MigratedDatabase.make(on: server)) { app in
@@ -103,14 +103,14 @@ import Testing
                 #expect(try await Self.total(app) == [30, 30, 30, 30, 0])
             }
         } catch {
-            // Some of its processes may be stopped, and would not end by themselves.
+            // Some of its processes may be stopped and would not end by themselves.
             try? await server.kill()
             throw error
         }
         try await server.kill()
     }
 
-    @Test func `A late event changes the buckets of when it happened`() async throws {
+    @Test func `A late event changes the buckets of the time when it happened`() async throws {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-03T10:00:00Z", "a", 1)])
             try await app.happen([Happening("2026-05-01T23:00:00Z", "a", 1), Happening("2026-05-03T10:00:00Z", "b", 1)])
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `Days are made anew in another time zone, with what was rolled up and nothing else`() async throws {
+    @Test func `Days are rebuilt in another time zone from the same events`() async throws {
         try await AnalyticsApp.run { app in
             let night = [
                 Happening("2026-05-01T23:30:00Z", "a", 1), Happening("2026-05-02T12:00:00Z", "a", 1),
@@ -144,16 +144,16 @@ import Testing
         }
     }
 
-    @Test func `Days are made anew in steps, over all that was received, and until then told from hours and events`()
+    @Test func `Days are rebuilt in steps over all events, and answered from hours and events until then`()
         async throws
     {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
-            // Received in six hours each of three days: what happened at half past eleven at night is of the next day
+            // Received within six hours of three days each. Events at half past eleven at night belong to the next day
             // in Berlin.
             try await app.postgres.withTransaction { transaction in
-                // The service's own roll-up, which catches up since midnight when it starts, sees all of it or nothing:
-                // else it counts an event before the watermark goes back, and again behind it.
+                // The service's own roll-up, which catches up from midnight when it starts, must see all of this or
+                // nothing. Otherwise it would count an event before the watermark moves back, and again afterwards.
                 try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
                 try await transaction.execute(
                     "SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date - day) FROM generate_series(0, 2) AS day"
@@ -175,7 +175,7 @@ import Testing
             #expect(try await app.master("GET", "/analytics/" + question)["source"] == #""rolled""#)
             let other = app.database.client(for: "analytics")
             try await other.withTransaction { transaction in
-                // Nobody goes on meanwhile.
+                // No one else rolls up meanwhile.
                 try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
                 try await app.postgres.execute(
                     "UPDATE analytics.rolled_spaces SET again_from = now() - interval '1 day', again_to = now(), again_day = 0"
@@ -190,10 +190,10 @@ import Testing
         }
     }
 
-    @Test func `Persons of whom nothing is left but their number go, and whoever comes back is new`() async throws {
+    @Test func `Persons with no data but their number are removed, and are new when they return`() async throws {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
-            // Of two rows of bits one is empty.
+            // One of two chunks of bits is empty.
             try await app.postgres.execute(
                 "INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, 16384 + n FROM generate_series(1, 3) AS n"
             )
@@ -205,7 +205,7 @@ import Testing
             try await app.postgres.execute("UPDATE analytics.person_numbers SET number = 4 WHERE person = 9")
             try await app.postgres.execute("UPDATE analytics.person_starts SET number = 4 WHERE number > 16387")
             try await app.postgres.execute("UPDATE analytics.people_sets SET chunk = 0")
-            // Nothing while another one rolls up.
+            // Does nothing while another instance rolls up.
             try await eventually("one person is left") {
                 try await app.service.questions.rollUp.store.prune()
                 return try await app.count("analytics.person_numbers") == 1
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `However many sessions no event changes any more, they go`() async throws {
+    @Test func `Closed sessions are removed, however many there are`() async throws {
         try await AnalyticsApp.run { app in
             try await app.postgres.execute(
                 """
@@ -230,8 +230,7 @@ import Testing
 
     @Test func `A device and the account that signed in on it are one person`() async throws {
         try await AnalyticsApp.run { app in
-            // Of late: sessions that no event can change any more are cleared away, and the service does so when it
-            // starts.
+            // Recent events, because sessions that can no longer change are removed when the service starts.
             let day = Date(timeIntervalSinceNow: -2 * 86_400).formatted(.iso8601.year().month().day())
             try await app.happen([Happening("\(day)T10:00:00Z", "a", 70)])
             try await app.postgres.execute(
@@ -243,10 +242,10 @@ import Testing
         }
     }
 
-    @Test func `A roll-up that began before the last one takes nothing back`() async throws {
+    @Test func `A roll-up that began before the last one does not move the watermark back`() async throws {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
-            // As if the last one had begun a moment after what comes now.
+            // As if the last roll-up had begun a moment after the next one.
             try await app.postgres.execute("UPDATE analytics.rollups SET reached = now() + interval '2 seconds'")
             _ = try await app.service.questions.rollUp.catchUp()
             try await Task.sleep(for: .seconds(2))
@@ -256,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `More persons than a row of bits holds are told apart`() async throws {
+    @Test func `Persons beyond one chunk of bits are distinguished`() async throws {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
             try await app.postgres.execute(

@@ -21,7 +21,7 @@ import Testing
         } while after != nil
     }
 
-    /// The user before and after signing in on a device, and somebody else beside them.
+    /// The user before and after signing in on a device, together with another user.
     private static func fill(_ app: AnalyticsApp) async throws {
         let now = Date()
         try await app.batch(
@@ -41,7 +41,7 @@ import Testing
         .map { try $0.decode(0) }
     }
 
-    @Test func `Of a user who is erased roll-ups have nothing, and of others all`() async throws {
+    @Test func `Roll-ups contain nothing about an erased user, and everything about others`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let before = try await Self.bits(app)
@@ -62,21 +62,21 @@ import Testing
                 #expect(
                     try await app.count("\(PostgresIdentifier(schema: "analytics", name: table)!)") == 2, "\(table)")
             }
-            // Whoever comes next has nothing of theirs, whatever number it is.
+            // The next person gets none of their data, whatever the number.
             try await app.batch(track("z", user: "new"))
             try await app.rollUp()
             #expect(try await Self.bits(app) == [3, 3, 3])
-            // Counts are nobody's, and stay.
+            // Counts are anonymous and stay.
             #expect(try await app.count("analytics.hours WHERE dimension = 0") > 2)
         }
     }
 
-    @Test func `What a roll-up that runs still adds is erased, too`() async throws {
+    @Test func `An erasure also removes what a running roll-up still adds`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let other = app.database.client(for: "analytics")
             let erasing = try await other.withTransaction { transaction in
-                // As one that has taken an event which is erased meanwhile.
+                // Simulates a roll-up that has read an event which is erased meanwhile.
                 try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
                 let erasing = Task { try await Self.erase(app) }
                 let person = Int(Person.account(Self.user, in: try await app.space))
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `Whoever turned out to be the user by another one is erased, too`() async throws {
+    @Test func `An erasure includes persons linked to the user through others`() async throws {
         try await AnalyticsApp.run { app in
             let alias = #"{"type":"alias","userId":"\#(Self.user)","previousId":"u1"}"#
             try await app.batch(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Who may ask what, of every route that the service has.
+/// Which callers may use each route of the service.
 @Suite struct AccessTests {
     enum Access: Sendable {
         /// Staff with the right in the app, and the app's own server.
@@ -21,19 +21,19 @@ import Testing
     struct Call: Sendable {
         var access: Access
         var method: String
-        /// As the router has it.
+        /// The route as registered with the router.
         var route: String
-        /// What is wrong with the query, so that no answer goes on for ever.
+        /// An invalid query for streams, whose answers would otherwise never end.
         var query = ""
 
-        /// Of what is not there.
+        /// A path to something that does not exist.
         var path: String {
             "/"
                 + route.split(separator: "/").map { $0.hasPrefix(":") ? "1" : $0 == "**" ? "any" : String($0) }.joined(
                     separator: "/") + query
         }
 
-        /// What no call takes: neither JSON nor an envelope, nor base64 of anything packed.
+        /// A body that every call refuses: neither JSON nor an envelope, nor base64 of anything compressed.
         var body: String? { ["POST", "PUT", "PATCH"].contains(method) ? "AAAA" : nil }
 
         func isRefusal(_ answer: Answer) -> Bool {
@@ -158,7 +158,7 @@ import Testing
             "DELETE tickets/:ticket",
             "POST tickets/:ticket/restore")
 
-    @Test func `every route stands in a table here`() async throws {
+    @Test func `every route is listed in a table here`() async throws {
         try await AnalyticsApp.run { app in
             var routes = RouteTable()
             app.service.addRoutes(to: &routes)
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: Part.allCases)
-    func `each route is for whom it is, and for others does nothing`(_ part: Part) async throws {
+    func `each route admits only its callers, and does nothing for others`(_ part: Part) async throws {
         try await AnalyticsApp.run { app in
             _ = try await app.service.spaces.space(of: app.appID, app.environment)
             for call in part.calls {
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: [Part.questions, .crashes, .tickets])
-    func `staff who have to choose another password, or name no app, get nothing`(_ part: Part) async throws {
+    func `staff who must change their password, or name no app, are refused`(_ part: Part) async throws {
         try await AnalyticsApp.run { app in
             var noApp = Self.staff(app, StaffRights([StaffRights.everyApp: Self.everything]))
             noApp.appID = ""
@@ -236,7 +236,7 @@ import Testing
         app.principal(.staff, staff: StaffGrant(id: Colleague.ada.id, userName: "ada", rights: rights))
     }
 
-    /// Everything but one action.
+    /// All rights but one action.
     private static func everything(but action: StaffAction, _ area: StaffArea) -> StaffRights.Areas {
         var areas = everything
         areas[area]?.remove(action)

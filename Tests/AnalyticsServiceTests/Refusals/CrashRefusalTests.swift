@@ -7,14 +7,13 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What is wrong with calls about issues, alerts, debug files and what `sentry-cli` asks, beside what the tests of each
-/// say.
+/// Invalid calls about issues, alerts, debug files and from `sentry-cli`, in addition to those in each test.
 @Suite struct CrashRefusalTests {
     private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
     private static func list(_ numbers: ClosedRange<Int>) -> String {
         "[" + numbers.map(String.init).joined(separator: ",") + "]"
     }
-    /// A place in a list that PostgreSQL has no time for.
+    /// A cursor with a time outside PostgreSQL's range.
     private static func cursor(_ text: String) -> String { Base64URL.encode(text.utf8) }
 
     static let issues: [Refusal] = [
@@ -119,7 +118,7 @@ import Testing
     private static let project = "/crash/api/0/projects/o/1/"
 
     static let sentry: [Refusal] = [
-        // Elsewhere these narrow what is changed: here they would change all.
+        // Elsewhere these parameters narrow a change; here it would affect everything.
         .init("PUT \(project)issues/?query=is%3Aignored", #"{"status":"resolved"}"#, .invalidParameter, "query"),
         .init(
             "PUT \(project)issues/?environment=production", #"{"status":"resolved"}"#, .invalidParameter, "environment"),
@@ -164,8 +163,7 @@ import Testing
         .init("POST \(organization)chunk-upload/", "{}", .invalidBody),
     ]
 
-    @Test func `what is wrong with a call about issues or of sentry-cli is said, and nothing is written`() async throws
-    {
+    @Test func `invalid calls about issues and from sentry-cli get a reason, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let first = try await data.issue(1)
@@ -175,7 +173,7 @@ import Testing
             try await data.release("a@1")
             try await data.tag(first, "größe/farbe", "rot", 1)
             try await app.expect(Self.issues + Self.reading + Self.sentry, as: app.principal(.master))
-            // What differs from these by a little is taken.
+            // Slightly different calls are accepted.
             #expect(
                 try await app.master("GET", "/crashes/issues/1/tags/gr%C3%B6%C3%9Fe%2Ffarbe").each("value") == [
                     "\"rot\""
@@ -197,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `an app has so many releases, and one that is known is there beyond`() async throws {
+    @Test func `the number of releases is limited, and known releases still work beyond the limit`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.space
             try await app.postgres.execute(
@@ -219,7 +217,7 @@ import Testing
         #"{"name":"\#(name)","kind":"newIssue"\#(more),"target":{"type":"notification"}}"#
     }
 
-    @Test func `what is wrong with a call about an alert is said, and nothing is written`() async throws {
+    @Test func `invalid calls about alerts get a reason, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             var ids: [String] = []
             for name in ["One", "Two"] {
@@ -266,7 +264,7 @@ import Testing
                     .init("POST \(one)/deliveries/1/retry", nil, .deliveryNotFound),
                     .init("POST \(one)/deliveries/\(UUID())/retry?x=1", nil, .invalidParameter, "x"),
                 ], as: app.principal(.master))
-            // Of another app none of it is there.
+            // None of it is found by another app.
             var other = app
             (other.appID, other.appNumber) = ("app2", 2)
             try await other.expect(

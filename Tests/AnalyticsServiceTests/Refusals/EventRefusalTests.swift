@@ -6,7 +6,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What is wrong with calls about events and questions, beside what the tests of each say.
+/// Invalid calls about events and questions, in addition to those in each test.
 @Suite struct EventRefusalTests {
     private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
 
@@ -50,7 +50,8 @@ import Testing
     ]
 
     static let questions: [Refusal] = [
-        // Screens are grouped by screens, and persons are counted: who asks otherwise would believe it was done.
+        // Screens can be grouped only by screens, and persons are counted: other combinations must not be ignored
+        // silently.
         .init("GET /analytics/screens?group=os", nil, .invalidParameter, "group"),
         .init("GET /analytics/screens?property=a", nil, .invalidParameter, "property"),
         .init("GET /analytics/screens?people=false", nil, .invalidParameter, "people"),
@@ -115,7 +116,7 @@ import Testing
             .invalidParameter, "from"),
     ]
 
-    /// A question about an experiment with something else in place of one of its members.
+    /// A question about an experiment with one member changed.
     private static func experiment(_ change: (inout ExperimentQuestion) -> Void) throws -> String {
         var question = ExperimentQuestion(
             appID: "app1", environment: .live, experiment: "e", variations: ["a", "b"], from: 1_777_593_600,
@@ -156,7 +157,7 @@ import Testing
         ]
     }
 
-    @Test func `what is no event and no question is refused with its field, and nothing is written`() async throws {
+    @Test func `invalid events and questions are refused by field, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             try await app.expect(Self.ofApps, as: app.principal(.client))
             try await app.expect(Self.ofManagers + Self.questions, as: app.principal(.master))

@@ -7,8 +7,8 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Members and parameters that nobody would read, of every call about tickets; and what is full. The rest of what is
-/// refused: `TicketRefusalTests`.
+/// Unknown members and parameters in every call about tickets, and full tables. For other refusals see
+/// `TicketRefusalTests`.
 @Suite struct TicketMemberTests {
     private static let bodies: [Refusal] = [
         .init("PATCH /tickets/1", #"{"title":"t","x":1}"#, .invalidBody, "x"),
@@ -31,7 +31,7 @@ import Testing
         .init("DELETE /tickets/sprints/1", nil, .preconditionFailed, headers: ["if-match": "\"7\""]),
     ]
 
-    /// What no label is called, whatever PostgreSQL holds of such a text.
+    /// Impossible names of labels, which PostgreSQL could not store.
     private static let names: [Refusal] = ["a%00", "%FF"].flatMap { name in
         [
             Refusal("PATCH /tickets/labels/\(name)", #"{"name":"n"}"#, .labelNotFound),
@@ -60,7 +60,7 @@ import Testing
             .init("GET /tickets/sprints?limit=0", nil, .invalidParameter, "limit"),
         ]
 
-    @Test func `what nobody would read is refused, and so is what there is no room for`() async throws {
+    @Test func `unknown members are refused, and so is what exceeds the limits`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...1)
             try await app.ask("POST", "/tickets/labels", #"{"name":"ui"}"#)

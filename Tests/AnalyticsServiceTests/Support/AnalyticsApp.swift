@@ -12,7 +12,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// The analytics service with a database of its own, its background running, as the gateway sees it.
+/// The analytics service with its own database and running background tasks, called as by the gateway.
 struct AnalyticsApp: ServiceApp {
     let database: MigratedDatabase
     /// Logged in as `martlet_analytics`.
@@ -53,7 +53,7 @@ struct AnalyticsApp: ServiceApp {
         }
     }
 
-    /// By an ingest key.
+    /// Sends a request with an ingest key.
     func ingest(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws
         -> Answer
     {

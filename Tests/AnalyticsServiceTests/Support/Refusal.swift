@@ -7,7 +7,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// A call that is refused, and why.
+/// A call that is refused, and the reason.
 struct Refusal: Sendable, CustomTestStringConvertible {
     var call: String
     var body: String?
@@ -26,7 +26,7 @@ struct Refusal: Sendable, CustomTestStringConvertible {
 }
 
 extension AnalyticsApp {
-    /// Each is refused for what it says, and writes nothing.
+    /// Expects each call to be refused for its reason without writing anything.
     func expect(_ refusals: [Refusal], as principal: Principal) async throws {
         let before = try await fingerprint()
         for refusal in refusals {
@@ -42,12 +42,12 @@ extension AnalyticsApp {
         }
     }
 
-    /// What the service notes by itself, whoever asks: how far its work is, and what staff who came by are called.
+    /// Tables that the service writes by itself: progress of background tasks, and names of staff.
     private static let own = [
         "batch", "block_reach", "crash_quotas", "crash_spools", "rollups", "salts", "spaces", "ticket_people",
     ]
 
-    /// A digest of every table, and whether anything lies in the spool, to see that nothing was written.
+    /// Digests of every table and the state of the spool, to show that nothing was written.
     func fingerprint() async throws -> [String: String] {
         let rows = try await database.withSuperuser { database in
             try await database.query(

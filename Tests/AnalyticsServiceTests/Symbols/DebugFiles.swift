@@ -6,7 +6,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Debug files for tests: the real one, and what is made of it.
+/// Debug files for tests: the real one, and others derived from it.
 enum DebugFiles {
     static let path =
         (ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors")
@@ -16,7 +16,7 @@ enum DebugFiles {
 
     static func real() throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: path))) }
 
-    /// The real one, as if it were of another build and for another processor.
+    /// The real one, changed to another build and processor.
     static func other(uuid: [UInt8] = [UInt8](repeating: 0x11, count: 16)) throws -> [UInt8] {
         var bytes = try real()
         let known: [UInt8] = [
@@ -28,7 +28,7 @@ enum DebugFiles {
         return bytes
     }
 
-    /// A fat file of parts.
+    /// A fat file with these parts.
     static func fat(_ parts: [[UInt8]]) -> [UInt8] {
         var (header, body): ([UInt8], [UInt8]) = ([0xca, 0xfe, 0xba, 0xbe] + big(UInt32(parts.count)), [])
         for part in parts {
@@ -39,7 +39,7 @@ enum DebugFiles {
         return header + [UInt8](repeating: 0, count: 4_096 - header.count) + body
     }
 
-    /// Load commands in a header of either size and order.
+    /// Load commands after a header of either size and byte order.
     static func machO(is64Bit: Bool, isBigEndian: Bool, type: UInt32, cpu: UInt32, commands: [[UInt8]]) -> [UInt8] {
         func word(_ value: UInt32) -> [UInt8] { isBigEndian ? big(value) : big(value).reversed() }
         let size = commands.reduce(0) { $0 + $1.count }
@@ -56,7 +56,7 @@ enum DebugFiles {
         Array(text.utf8) + [UInt8](repeating: 0, count: length - text.utf8.count)
     }
 
-    /// A little ELF of 64 bits, as `ld --build-id` would lay it out: three sections and a segment.
+    /// A small 64-bit ELF as laid out by `ld --build-id`: three sections and a segment.
     static func elf(buildID: [UInt8]) -> [UInt8] {
         func words(_ values: UInt32...) -> [UInt8] { values.flatMap { little($0) } }
         func longs(_ values: UInt64...) -> [UInt8] { values.flatMap { little($0) } }
@@ -82,7 +82,7 @@ enum DebugFiles {
     }
 }
 
-/// Sends files as `sentry-cli` does.
+/// Uploads files like `sentry-cli`.
 struct SymbolUpload {
     let app: AnalyticsApp
     var chunkLength = 200_000
@@ -93,7 +93,7 @@ struct SymbolUpload {
         stride(from: 0, to: file.count, by: chunkLength).map { Array(file[$0..<min($0 + chunkLength, file.count)]) }
     }
 
-    /// A form of pieces, each under the name given.
+    /// A form with chunks, each under the given name.
     func send(_ pieces: [(name: String, bytes: [UInt8])]) async throws -> Answer {
         var body: [UInt8] = []
         for piece in pieces {
@@ -117,7 +117,7 @@ struct SymbolUpload {
             "{\"\(Self.sha1(file))\":{\"name\":\"\(name)\",\(expected)\"chunks\":[\(chunks)]}}")
     }
 
-    /// Sends a whole file; returns how it stands when nothing changes any more.
+    /// Uploads a whole file; returns its final state.
     func upload(_ file: [UInt8], debugID: String? = nil) async throws -> (state: String, answer: Answer) {
         let sent = try await send(chunks(file).map { (Self.sha1($0), $0) })
         try #require(sent.status == 200, "\(sent)")

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(.enabled(if: SymbolSettings().demangler != nil))
-    func `Swift's names become readable, others stay, in the same order`() async throws {
+    func `Swift names are demangled, others stay unchanged, and the order is kept`() async throws {
         let names = [
             "$s4main3fooyyF", "main", "_$s4main3BarC3baz3quxS2i_tF", "$s4main3fooyyF", "_ZN3foo3barEv", "$s",
             "$s with blanks", "", "$s\n$s4main3fooyyF",
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: SymbolSettings().demangler != nil)) func `random names do no harm`() async throws {
+    @Test(.enabled(if: SymbolSettings().demangler != nil)) func `random names are harmless`() async throws {
         var generator = SeededGenerator(state: 3)
         let letters = Array("sSTyFCVOD0123456789abxWl_QRztfmcGI")
         let names = (0..<1_500).map { _ in
@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    /// Ends when a name has `bad` in it.
-    @Test func `a name that ends the program costs no other name its reading`() async throws {
+    /// The program exits at a name that contains `bad`.
+    @Test func `a name that crashes the program does not affect other names`() async throws {
         let folder = NSTemporaryDirectory() + "martlet-demangler-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

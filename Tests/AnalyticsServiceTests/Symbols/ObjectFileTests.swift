@@ -8,7 +8,7 @@ import Testing
         try await ObjectFile.parts(of: ObjectSource(bytes))
     }
 
-    @Test(.enabled(if: DebugFiles.isThere)) func `a real dSYM says what it is`() async throws {
+    @Test(.enabled(if: DebugFiles.isThere)) func `a real dSYM is recognized`() async throws {
         let bytes = try DebugFiles.real()
         let part = try #require(try await parts(bytes).first)
         #expect(part.debugID.description == DebugFiles.debugID)
@@ -16,7 +16,7 @@ import Testing
         #expect(part.address == 0x1_0000_0000 && part.range == 0..<bytes.count)
     }
 
-    @Test(.enabled(if: DebugFiles.isThere)) func `a fat file has its parts, each where it lies`() async throws {
+    @Test(.enabled(if: DebugFiles.isThere)) func `the parts of a fat file are found at their offsets`() async throws {
         let (first, second) = (try DebugFiles.real(), try DebugFiles.other())
         let found = try await parts(DebugFiles.fat([first, second]))
         #expect(found.map(\.architecture) == ["x86_64", "arm64"])
@@ -25,7 +25,7 @@ import Testing
         #expect(found[0].range.lowerBound == 4_096)
     }
 
-    @Test(arguments: [true, false], [true, false]) func `headers of either size and order are read`(
+    @Test(arguments: [true, false], [true, false]) func `headers of both sizes and byte orders are read`(
         is64Bit: Bool, isBigEndian: Bool
     ) async throws {
         func number(_ value: some FixedWidthInteger) -> [UInt8] {
@@ -54,8 +54,8 @@ import Testing
                 && part.kind == .dsym)
     }
 
-    /// The example of Sentry's documentation: the first three fields of the build id turn round.
-    @Test func `an ELF is known by its build id, as Sentry writes it`() async throws {
+    /// The example of Sentry's documentation: the first three fields of the build id are byte-swapped.
+    @Test func `an ELF is identified by its build id, in Sentry's notation`() async throws {
         let buildID: [UInt8] = [
             0x18, 0x0a, 0x37, 0x3d, 0x6a, 0xfb, 0xab, 0xf0, 0xeb, 0x1f, 0x09, 0xbe, 0x1b, 0xc4, 0x5b, 0xd7, 0x96, 0xa7,
             0x10, 0x85,
@@ -91,13 +91,13 @@ import Testing
         ("an ELF without a build id", DebugFiles.elf(buildID: [])),
     ]
 
-    @Test(arguments: hostile) func `what is no such file, or is damaged, is refused with a reason`(
+    @Test(arguments: hostile) func `a file of another kind, or a damaged one, is refused with a reason`(
         _ name: String, _ bytes: [UInt8]
     ) async throws {
         await #expect(throws: ObjectFile.Refusal.self) { _ = try await parts(bytes) }
     }
 
-    @Test func `random bytes, also behind a right beginning, do no harm`() async throws {
+    @Test func `random bytes are harmless, even after a valid beginning`() async throws {
         var generator = SeededGenerator(state: 42)
         let beginnings: [[UInt8]] = [
             [], [0xcf, 0xfa, 0xed, 0xfe], [0xfe, 0xed, 0xfa, 0xce], [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 2],
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a changed file is read or refused, and never more than it has`() async throws {
+    @Test func `a modified file is read or refused, and never read beyond its end`() async throws {
         var generator = SeededGenerator(state: 7)
         var samples = [DebugFiles.elf(buildID: [UInt8](repeating: 9, count: 20))]
         if DebugFiles.isThere { samples.append(Array(try DebugFiles.real().prefix(8_192))) }
@@ -142,7 +142,7 @@ import Testing
         ("", nil), ("67e9247c", nil), ("67e9247c-814e-392b-a027-dbde6748fcbg", nil),
         (String(repeating: "a", count: 41), nil),
         (String(repeating: "-", count: 40) + String(repeating: "a", count: 32), nil),
-    ]) func `debug ids are known in every form`(_ text: String, _ expected: String?) {
+    ]) func `debug ids are recognized in every form`(_ text: String, _ expected: String?) {
         #expect(DebugID(text)?.description == expected)
     }
 }

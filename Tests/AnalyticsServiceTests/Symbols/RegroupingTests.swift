@@ -7,9 +7,9 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What becomes of issues when symbols come after the reports: with real debug files.
+/// Regrouping of issues when symbols arrive after the reports, with real debug files.
 @Suite(.enabled(if: DebugFiles.isThere && SymbolSettings().symbolizer != nil)) struct RegroupingTests {
-    /// A crash without names at a place of a build's image.
+    /// A crash without names at an offset in the image of a build.
     private static func report(at offset: Int, of debugID: String, release: String, user: String) -> String {
         #"""
         {"platform":"native","release":"\#(release)","user":{"id":"\#(user)"},"tags":{"t":"\#(release)"},"exception":{"values":[{"type":"SIGSEGV","value":"x",
@@ -21,12 +21,12 @@ import Testing
     private static let issues =
         "SELECT number, title, culprit, events, users, status, (SELECT count(*) FROM analytics.crash_events AS e WHERE e.issue = i.id) FROM analytics.issues AS i WHERE space = % ORDER BY 1"
 
-    @Test func `the same crash of two builds becomes one issue when their symbols come, and every count is right`()
+    @Test func `symbols merge the same crash of two builds into one issue, with correct counts`()
         async throws
     {
         let otherID = "11111111-1111-1111-1111-111111111111"
         try await AnalyticsApp.run { app in
-            // `main` at line 30, and behind it in the other build; and one elsewhere.
+            // `main` at line 30, at a later offset in the other build, and one crash elsewhere.
             for (offset, id, release, user) in [
                 (0xdba0, DebugFiles.debugID, "a@1", "ann"), (0xdba0, DebugFiles.debugID, "a@1", "bob"),
                 (0xdba3, otherID, "a@2", "bob"),
@@ -75,14 +75,14 @@ import Testing
                     "SELECT sum(d.events) FROM analytics.issue_days AS d JOIN analytics.issues AS i ON i.id = d.issue WHERE i.space = % AND i.number = 1"
                 ) == ["4"])
 
-            // Who knows the other issue by its number, or has it in a ticket, finds this one.
+            // The former issue's number and its tickets lead to this one.
             #expect(try await app.master("GET", "/crashes/issues/2")["number"] == "1")
             #expect(
                 try await app.rows(
                     "SELECT i.number FROM analytics.ticket_issues AS t JOIN analytics.issues AS i ON i.id = t.issue WHERE i.space = %"
                 ) == ["1"])
 
-            // A third build whose symbols are there is of the same issue at once; so is a straggler of the first.
+            // A third build with symbols joins the same issue at once, and so does a late report of the first.
             try await app.report(Self.report(at: 0xdba5, of: otherID, release: "a@2", user: "dan"))
             try await app.report(Self.report(at: 0xdba0, of: DebugFiles.debugID, release: "a@1", user: "ann"))
             #expect(
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `what a person decided about an issue stays when symbols give it its name`() async throws {
+    @Test func `people's decisions about an issue survive regrouping by symbols`() async throws {
         try await AnalyticsApp.run { app in
             try await app.report(Self.report(at: 0xdba0, of: DebugFiles.debugID, release: "a@1", user: "ann"))
             try await app.digested()

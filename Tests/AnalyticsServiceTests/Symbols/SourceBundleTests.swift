@@ -22,7 +22,7 @@ import Testing
         #"{"files":{\#(files)},"arch":"x86_64","debug_id":"\#(id)","object_name":"app"}"#
     }
 
-    @Test(arguments: [true, false]) func `sources are found by the paths that the manifest says, packed or not`(
+    @Test(arguments: [true, false]) func `sources are found by the paths in the manifest, compressed or not`(
         isPacked: Bool
     ) async throws {
         let archive = TestZip.bytes(
@@ -55,13 +55,13 @@ import Testing
         ("another way of packing", TestZip.bytes([("manifest.json", manifest())], method: 93)),
     ]
 
-    @Test(arguments: hostile) func `what is no bundle, or is damaged, is refused with a reason`(
+    @Test(arguments: hostile) func `an invalid or damaged bundle is refused with a reason`(
         _ name: String, _ bytes: [UInt8]
     ) async throws {
         await #expect(throws: ObjectFile.Refusal.self) { _ = try await SourceBundle(of: ObjectSource(bytes)) }
     }
 
-    @Test func `a changed bundle is read or refused, and never more than it has`() async throws {
+    @Test func `a modified bundle is read or refused, and never read beyond its end`() async throws {
         var generator = SeededGenerator(state: 3)
         let sample = TestZip.bytes([("files/main.c", Self.text), ("manifest.json", Self.manifest())], isPacked: true)
         for _ in 0..<5_000 {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be read right now is not taken for what is not there`() async throws {
+    @Test func `a source that cannot be read right now is not treated as missing`() async throws {
         let archive = TestZip.bytes([("files/main.c", Self.text), ("manifest.json", Self.manifest())])
         let isAway = Mutex(false)
         let bundle = try await SourceBundle(
@@ -94,7 +94,7 @@ import Testing
 
     @Test(arguments: [
         (1, 0, "line 1", 5), (3, 2, "line 3", 5), (60, 5, "line 60", 1), (61, 5, "", 0),
-    ]) func `the lines around one are five before and behind, as far as there are`(
+    ]) func `up to five lines before and after a line are shown`(
         _ line: Int, _ before: Int, _ text: String, _ behind: Int
     ) throws {
         let context = try #require(SourceTexts.context(of: line, in: Self.text))
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(.enabled(if: DebugFiles.isThere && SymbolSettings().symbolizer != nil))
-    func `the app's own calls show their source, when there is one`() async throws {
+    func `the app's own calls show their source if it is available`() async throws {
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let space = try await app.service.spaces.space(of: "app1", .live)
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(.enabled(if: DebugFiles.isThere && SymbolSettings().symbolizer != nil))
-    func `sources may come before the debug file, and after the reports, which stay of their issue`() async throws {
+    func `sources may arrive before the debug file or after the reports, which keep their issue`() async throws {
         try await AnalyticsApp.run { app in
             func upload(_ path: String) async throws {
                 let text = (1...60).map { "line \($0)" }.joined(separator: "\n")
@@ -169,7 +169,7 @@ import Testing
             }
             try await app.digested()
 
-            // The reports wait for the debug file as before.
+            // The reports still wait for the debug file.
             try await upload("/elsewhere")
             try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
             #expect(
@@ -200,7 +200,7 @@ import Testing
     }
 }
 
-/// Zip archives behind `SYSB`, right and wrong ones.
+/// Zip archives after `SYSB`, valid and invalid.
 enum TestZip {
     static func bytes(
         _ entries: [(name: String, text: String)], isPacked: Bool = false, said size: Int? = nil,
@@ -210,7 +210,7 @@ enum TestZip {
         var (body, directory): ([UInt8], [UInt8]) = (Array("SYSB".utf8) + [2, 0, 0, 0], [])
         for entry in entries {
             let text = Array(entry.text.utf8)
-            // What gzip has around it: ten bytes before, eight behind.
+            // gzip adds ten bytes before and eight after.
             let zipped = isPacked ? Gzip.compress(text).map { Array($0.dropFirst(10).dropLast(8)) } : nil
             let packed = zipped ?? text
             let way: UInt16 = method ?? (zipped == nil ? 0 : 8)

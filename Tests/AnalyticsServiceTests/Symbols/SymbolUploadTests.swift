@@ -12,7 +12,7 @@ import Testing
 @Suite(.enabled(if: DebugFiles.isThere)) struct SymbolUploadTests {
     private static let rights = StaffRights(["app1": [.crashes: Set(StaffAction.allCases)]])
 
-    @Test func `a file comes in pieces, in any order and packed or not, and is put together`() async throws {
+    @Test func `chunks of a file arrive in any order, compressed or not, and are assembled`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let file = try DebugFiles.real()
@@ -40,7 +40,7 @@ import Testing
                     && answer["\(sha1).dif.cpuName"] == "\"x86_64\"")
             #expect(answer["\(sha1).dif.data.type"] == "\"dbg\"" && answer["\(sha1).dif.objectName"] == "\"app.dSYM\"")
 
-            // The file is there: its pieces are not needed any more, and asking again begins nothing.
+            // The file exists: its chunks are no longer needed, and another request starts nothing.
             try await app.waitForSymbols { try await app.symbolBlobs().count == 1 }
             #expect(try await app.symbolRows("symbol_chunks") == 0)
             #expect(try await app.symbolRows("symbol_files") == 1)
@@ -48,8 +48,7 @@ import Testing
         }
     }
 
-    @Test func `what was put together is refused when it is not what it says, and nothing is kept of it`() async throws
-    {
+    @Test func `an assembled file with the wrong content is refused, and nothing of it is kept`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let text = Array(String(repeating: "not a debug file ", count: 1_000).utf8)
@@ -60,7 +59,7 @@ import Testing
             #expect(
                 other.state == "error" && other.answer.text.contains("does not have the debug id"), "\(other.answer)")
 
-            // Pieces that are what they say do not make every file.
+            // Valid chunks do not make every file.
             let pieces = upload.chunks(try DebugFiles.real()).map(SymbolUpload.sha1)
             _ = try await upload.send(upload.chunks(try DebugFiles.real()).map { (SymbolUpload.sha1($0), $0) })
             let wrong = String(repeating: "a", count: 40)
@@ -71,14 +70,14 @@ import Testing
             }
             #expect(forged.state == "error" && forged.answer.text.contains("SHA-1"), "\(forged.answer)")
             #expect(try await app.symbolRows("debug_files") == 0)
-            // The blobs go a moment after the state is known.
+            // Blobs are removed shortly after the state is visible.
             try await app.waitForSymbols {
                 try await app.symbolBlobs().count == upload.chunks(try DebugFiles.real()).count - 1
             }
         }
     }
 
-    @Test func `a file that several send at once is there once, and no piece is left over`() async throws {
+    @Test func `a file uploaded concurrently is stored once, and no chunk is left over`() async throws {
         try await AnalyticsApp.run { app in
             let file = DebugFiles.elf(buildID: [UInt8](repeating: 7, count: 20))
             let states = try await withThrowingTaskGroup(of: String.self) { group in
@@ -89,8 +88,8 @@ import Testing
             }
             #expect(states == [String](repeating: "ok", count: 8))
             #expect(try await app.symbolRows("symbol_files") == 1)
-            // Pieces that came when the file was together already go when nobody asks for them; blobs go a moment after
-            // the states are known.
+            // Chunks that arrived after the file was assembled are removed once no request needs them; blobs are
+            // removed shortly after the states are visible.
             try await app.waitForSymbols {
                 try await app.postgres.execute("UPDATE analytics.symbol_chunks SET touched = now() - interval '1 day'")
                 try await app.service.symbols.sweep.tidy()
@@ -116,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `pieces that are damaged, too large, unnamed or too many are refused`() async throws {
+    @Test func `damaged, oversized, unnamed and too many chunks are refused`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let piece = [UInt8](repeating: 7, count: 1_000)
@@ -153,7 +152,7 @@ import Testing
     ]
     private static let sha1 = String(repeating: "0", count: 40)
 
-    @Test func `a question that makes no sense is refused`() async throws {
+    @Test func `an invalid request is refused`() async throws {
         try await AnalyticsApp.run { app in
             for (body, code) in Self.bodies {
                 let answer = try await app.master("POST", "/crash/api/0/projects/o/1/files/difs/assemble/", body)
@@ -162,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `an app's own server may upload, for its own project, and nobody else`() async throws {
+    @Test func `only the app's own server may upload, and only to its own project`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let file = try DebugFiles.real()
@@ -186,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `files, apps and pieces have a limit`() async throws {
+    @Test func `files, apps and chunks have limits`() async throws {
         var options = AnalyticsOptions()
         options.symbols.maximumFileSizeInBytes = 700_000
         options.symbols.maximumAppSizeInBytes = 1_000_000
@@ -206,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `what nobody puts together goes after a while, and so does what belongs to nothing`() async throws {
+    @Test func `unassembled chunks are deleted after a while, and so are orphans`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             #expect(try await upload.upload(try DebugFiles.other()).state == "ok")
@@ -228,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `staff see and delete files by their rights`() async throws {
+    @Test func `staff list and delete files according to their rights`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             #expect(try await upload.upload(try DebugFiles.real()).state == "ok")
@@ -279,7 +278,7 @@ extension AnalyticsApp {
         return try await postgres.query("SELECT count(*) FROM \(name)")[0].decode(0)
     }
 
-    /// The bytes that are kept of the app's debug files and pieces.
+    /// The stored bytes of the app's debug files and chunks.
     func symbolBlobs() async throws -> [String] {
         try await service.symbols.backend.list(SymbolChunkStore.blobSpace(of: appID), after: nil, limit: 1_000).blobs
             .map(\.id)

@@ -12,7 +12,7 @@ import Testing
 @Suite(.enabled(if: DebugFiles.isThere)) struct SymbolicationTests {
     private static let imageAddress: UInt64 = 0x10_b3e0_0000
 
-    /// A report with frames at offsets in the image of the real dSYM, the outermost first.
+    /// A report with frames at offsets in the image of the real dSYM, outermost first.
     private func event(_ frames: [String], images: String? = nil) throws -> JSONValue {
         let image = """
             {"type":"macho","debug_id":"\(DebugFiles.debugID.uppercased())","code_file":"/Users/me/Crash.app/crash","arch":"x86_64",\
@@ -31,7 +31,7 @@ import Testing
 
     private static func hex(_ number: UInt64) -> String { "0x" + String(number, radix: 16) }
 
-    /// `function file:line symbolication` of every frame.
+    /// `function file:line symbolication` for every frame.
     private func lines(_ event: JSONValue) -> [String] {
         guard case .array(let frames) = event["exception"]?["values"]?["0"]?["stacktrace"]?["frames"] else { return [] }
         return frames.map { frame in
@@ -44,11 +44,11 @@ import Testing
     private static let hasSymbolizer = SymbolSettings().symbolizer != nil
 
     @Test(.enabled(if: hasSymbolizer))
-    func `addresses of a real program become functions and lines, inlined calls included`() async throws {
+    func `addresses of a real program become functions and lines, including inlined calls`() async throws {
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let space = try await app.service.spaces.space(of: "app1", .test)
-            // 0xd05c is where the call of line 256 returns to, 0xd0a4 in a function inlined in line 252.
+            // 0xd05c is the return address of the call in line 256; 0xd0a4 is in a function inlined at line 252.
             let original = try event([frame(0xd05c), frame(0xd0a5), frame(0xdba0)])
             let result = await app.service.symbols.symbolicate(original, in: space)
             let expected = [
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: hasSymbolizer)) func `the innermost address is exact, unless the client says otherwise`()
+    @Test(.enabled(if: hasSymbolizer)) func `the innermost address is exact unless the client says otherwise`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -89,7 +89,9 @@ import Testing
         }
     }
 
-    @Test func `what has no debug file stays as it is and is named, but for the system's`() async throws {
+    @Test func `frames without a debug file stay unchanged, and missing files are named except those of the system`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let images = """
@@ -118,7 +120,7 @@ import Testing
         #"{"stacktrace":{"frames":[{"instruction_addr":{}}]},"debug_meta":{"images":[[],{"debug_id":7},{"debug_id":"\#(DebugFiles.debugID)","image_addr":{}}]}}"#,
     ]
 
-    @Test func `reports of any shape are taken`() async throws {
+    @Test func `reports of any shape are accepted`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             for oddity in Self.oddities {
@@ -128,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: hasSymbolizer)) func `frames are found in every place that Sentry's format has for them`()
+    @Test(.enabled(if: hasSymbolizer)) func `frames are found in every place of Sentry's format`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -154,7 +156,7 @@ import Testing
 
     // MARK: - Programs that do not do what they should
 
-    /// A symbolizer that is a script.
+    /// A script that stands in for the symbolizer.
     private func script(_ text: String, in folder: String) throws -> String {
         let path = folder + "/symbolizer"
         try ("#!/bin/sh\n" + text).write(toFile: path, atomically: false, encoding: .utf8)
@@ -185,7 +187,7 @@ import Testing
         "read -r line; echo '{\"Symbol\":[]}'; echo more",
     ])
     func
-        `a debug file that breaks or holds the symbolizer leaves frames as they are, and is given up after three times`(
+        `a debug file that crashes or blocks the symbolizer leaves frames unchanged, and is given up after three failures`(
             _ text: String
         ) async throws
     {
@@ -205,8 +207,8 @@ import Testing
         }
     }
 
-    @Test func `a debug file that only failed now and then is not given up`() async throws {
-        // Fails whenever there is no file of this name, and makes it.
+    @Test func `a debug file that failed only occasionally is not given up`() async throws {
+        // Fails if this file does not exist, and creates it.
         let text =
             #"m="$(dirname "$0")/again"; if [ -e "$m" ]; then rm "$m"; while read -r line; do echo '{"Symbol":[{"FunctionName":"f"}]}'; done; else touch "$m"; exit 1; fi"#
         try await withSymbolizer(text) { app, space in
@@ -218,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `what a debug file says is taken with its limits`() async throws {
+    @Test func `data from a debug file is limited`() async throws {
         let long = String(repeating: "x", count: 20_000)
         let answer =
             #"{"Symbol":[{"FunctionName":"\#(long)","FileName":"/a/\u0007b.c","Line":-4,"Column":99999999999},{"FunctionName":"","FileName":"","Line":0}]}"#
@@ -230,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `the symbolizer gets a path of ours and an address, and has an empty folder and a clean environment`()
+    @Test func `the symbolizer gets only a path and an address, in an empty folder and a clean environment`()
         async throws
     {
         let answer =
@@ -241,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `without the programs everything stays as it is`() async throws {
+    @Test func `without the programs everything stays unchanged`() async throws {
         var options = AnalyticsOptions()
         options.symbols.symbolizer = nil
         options.symbols.demangler = nil
@@ -257,7 +259,8 @@ import Testing
 
     // MARK: - Symbols that come later
 
-    @Test func `reports that wait for symbols are read again when they come, in both environments, once`() async throws
+    @Test func `reports waiting for symbols are processed again once, in both environments, when the symbols arrive`()
+        async throws
     {
         try await AnalyticsApp.run { app in
             let seen = Mutex<[String: [UUID]]>([:])
@@ -285,11 +288,11 @@ import Testing
             #expect(seen.withLock { $0["app2 live"] } == nil)
             #expect(try await app.symbolRows("awaited_symbols") == 2)
 
-            // The file wakes those that wait then; its job asks for them once.
+            // The file triggers the waiting reports; its job processes them once.
             try await app.note([early, inTest], live, [DebugFiles.debugID])
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             try await app.waitForSymbols { try await app.symbolRows("awaited_symbols") == 2 }
-            // One that was noted while the file arrived.
+            // A report recorded while the file was arriving.
             try await app.note([late], live, [DebugFiles.debugID])
             try await app.waitForSymbols {
                 try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
@@ -298,7 +301,7 @@ import Testing
         }
     }
 
-    @Test func `after a file that has names alone reports wait on for one with debug information`() async throws {
+    @Test func `after a file with names only, reports keep waiting for one with debug information`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
@@ -326,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `what is waited for in vain is forgotten`() async throws {
+    @Test func `symbols that never arrive are forgotten`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             try await app.note([UUID(), UUID()], space, [DebugFiles.debugID])
@@ -340,7 +343,7 @@ import Testing
 }
 
 extension AnalyticsApp {
-    /// Notes for what reports wait, as the digest of crash reports does.
+    /// Records what reports wait for, like the digest.
     func note(_ reports: [UUID], _ space: Space, _ debugIDs: [String]) async throws {
         try await postgres.withTransaction { transaction in
             try await service.symbols.awaited.note(

@@ -8,11 +8,11 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Whom tickets and crash issues are given to.
+/// Assignees of tickets and crash issues.
 @Suite struct AssigneeTests {
     private static let stranger = "0193a000-0000-7000-8000-0000000000ff"
 
-    @Test func `Work is given to staff who are there, and to nobody else`() async throws {
+    @Test func `Work can be assigned only to existing staff`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...2)
             try await app.ticket(#"{"title":"t","assignee":"\#(Colleague.eve.id.uppercased())"}"#)
@@ -39,12 +39,12 @@ import Testing
         }
     }
 
-    @Test func `Who has gone keeps the ticket until somebody else has it, and gets none anew`() async throws {
+    @Test func `A former member stays assigned until replaced, and cannot be assigned again`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
-            // Given to them when they were there.
+            // Assigned while they were still staff.
             try await app.postgres.execute("UPDATE analytics.tickets SET assignee = \(Self.stranger)::text::uuid")
-            // As a form sends it, with all that it has.
+            // A form sends all fields, including unchanged ones.
             let changed = try await app.change(1, #"{"title":"u","assignee":"\#(Self.stranger)"}"#)
             #expect(changed["title"] == "\"u\"" && changed["assignee"] == "\"\(Self.stranger)\"", "\(changed)")
             #expect(changed["isAssigneeGone"] == "true" && changed["assigneeName"] == "null", "\(changed)")
@@ -62,9 +62,9 @@ import Testing
         }
     }
 
-    @Test func `While auth cannot say, nobody is given anything but by themselves and to themselves`() async throws {
+    @Test func `While auth is unavailable, staff can assign work only to themselves`() async throws {
         var options = AnalyticsOptions()
-        // Nothing listens there.
+        // Nothing listens at that port.
         let nowhere = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:1")!)
         options.staff = StaffDirectory(
             of: nowhere,

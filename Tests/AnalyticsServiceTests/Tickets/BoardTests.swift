@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct BoardTests {
-    @Test func `tickets are dropped where they are wanted`() async throws {
+    @Test func `tickets can be moved to any place`() async throws {
         try await AnalyticsApp.run { app in
             for number in 1...5 { #expect(try await app.ticket(#"{"title":"t\#(number)"}"#) == number) }
             let steps: [(ticket: Int, body: String, todo: [Int], inProgress: [Int])] = [
@@ -18,7 +18,7 @@ import Testing
                 (1, #"{"end":"top"}"#, [1, 4, 5, 2, 3], []), (4, #"{"status":"inProgress"}"#, [1, 5, 2, 3], [4]),
                 (2, #"{"status":"inProgress","before":4}"#, [1, 5, 3], [2, 4]),
                 (3, #"{"status":"inProgress","after":2,"before":4}"#, [1, 5], [2, 3, 4]),
-                // A neighbour that is in another column by now: the other one counts, else the end.
+                // If a neighbour has moved to another column, the other neighbour counts, else the end.
                 (5, #"{"status":"inProgress","after":1,"before":3}"#, [1], [2, 5, 3, 4]),
                 (1, #"{"status":"inProgress","after":1}"#, [1], [2, 5, 3, 4]),
                 (2, #"{"after":1}"#, [1], [5, 3, 4, 2]), (4, #"{"status":"todo","before":1}"#, [4, 1], [5, 3, 2]),
@@ -33,14 +33,15 @@ import Testing
                 #expect(try await app.column(.todo) == step.todo, "\(step)")
                 #expect(try await app.column(.inProgress) == step.inProgress, "\(step)")
             }
-            // Dragging within a column is no change to who edits the ticket.
+            // Moving within a column does not conflict with an edit.
             #expect(try await app.ask("GET", "/tickets/1")["revision"] == "1")
             for number in [4, 1] { try await app.change(number, #"{"status":"complete"}"#) }
             #expect(try await app.column(.complete) == [1, 4], "what was completed last is on top")
         }
     }
 
-    @Test func `the board has columns with counts, filtered like lists, and says where a column goes on`() async throws
+    @Test func `the board has columns with counts, filtered like lists, and a cursor for the rest of a column`()
+        async throws
     {
         try await AnalyticsApp.run { app in
             for number in 1...7 {
@@ -69,8 +70,8 @@ import Testing
         }
     }
 
-    /// What was done, in the order of its generations, done again on lists: both have to come to the same.
-    @Test func `however many drag at once, each drop stands where it was put and nothing is lost`() async throws {
+    /// Replays the moves on plain lists in the order of their generations; both must give the same result.
+    @Test func `concurrent moves all take effect, and nothing is lost`() async throws {
         try await AnalyticsApp.run { app in
             let (count, people, drops) = (30, 8, 40)
             for number in 1...count { #expect(try await app.ticket(#"{"title":"t"}"#) == number) }
@@ -84,7 +85,7 @@ import Testing
                         for _ in 0..<drops {
                             let ticket = Int.random(in: 1...count, using: &random)
                             let neighbour = { (random: inout SeededGenerator) -> Int? in
-                                // Many want to the same place.
+                                // Many moves to the same place.
                                 let other =
                                     Bool.random(using: &random)
                                     ? Int.random(in: 1...3, using: &random) : Int.random(in: 1...count, using: &random)
@@ -127,7 +128,7 @@ import Testing
     }
 
     @Test
-    func `a gap into which everything is dropped gets new keys in time, and equal ones are in the order of numbers`()
+    func `a gap that is used repeatedly gets new keys in time, and equal keys are ordered by number`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -137,7 +138,7 @@ import Testing
             var longest = 0
             var last = 1
             for turn in 0..<260 {
-                // 3 and 4 in turn directly behind 1, each time into what is left of the gap.
+                // Puts 3 and 4 alternately directly after 1, each time into the remaining gap.
                 let ticket = 3 + turn % 2
                 try await store.move(
                     ticket, to: nil, TicketPlace(after: 1, before: nil, isAtTop: false), in: space, by: .service)
@@ -150,7 +151,7 @@ import Testing
             #expect(try await app.column(.todo) == [1, last, 7 - last, 2])
             #expect(longest > 30 && longest <= TicketWork.maximumKeyLength, "\(longest)")
 
-            // As no copy of ours would write it.
+            // A key that no instance would write.
             try await app.postgres.execute("UPDATE analytics.tickets SET position = 'a1'")
             #expect(try await app.column(.todo) == [1, 2, 3, 4])
             try await store.move(

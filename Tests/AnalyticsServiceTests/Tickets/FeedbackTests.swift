@@ -12,11 +12,11 @@ import Testing
 
 @Suite struct FeedbackTests {
     private static let user = "0193a000-0000-7000-8000-0000000000aa"
-    /// The smallest PNG there is.
+    /// The smallest possible PNG.
     private static let png =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-    @Test func `what somebody says becomes a ticket`() async throws {
+    @Test func `feedback becomes a ticket`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...1)
             let space = try await app.service.spaces.space(of: "app1", .live)
@@ -52,7 +52,7 @@ import Testing
                     == true)
             #expect(try await app.numbers("?search=paid&type=feedback") == [1])
 
-            // Sent again because the answer was lost.
+            // A retry after a lost answer.
             #expect(try await app.client("POST", "/feedback", body).status == 204)
             #expect(try await app.numbers("") == [1])
             #expect(try await app.client("POST", "/feedback", #"{"message":"short"}"#).status == 204)
@@ -77,7 +77,7 @@ import Testing
         (#"{"message":"m","screenshot":"\#(String(repeating: "A", count: 6 << 20))"}"#, .payloadTooLarge, nil),
     ]
 
-    @Test func `what cannot be feedback is refused and leaves nothing`() async throws {
+    @Test func `invalid feedback is refused, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             _ = try await app.client("POST", "/feedback", #"{"message":"m"}"#)
             let before = try await app.fingerprint()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `an app and a user say so much in an hour and no more`() async throws {
+    @Test func `feedback is limited per hour, app and user`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let tickets = Tickets(
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `one address without a user does not use up what all may say`() async throws {
+    @Test func `one anonymous address does not use up everybody's limit`() async throws {
         try await AnalyticsApp.run { app in
             func say(_ user: String? = nil, from address: String) async throws -> Answer {
                 try await app.client(
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `an IPv6 network is one source, and another hour begins anew`() {
+    @Test func `an IPv6 network counts as one source, and counts restart every hour`() {
         let (sources, space) = (FeedbackSources(), Space(id: 1, appID: "app1", environment: .live))
         let now = Date(timeIntervalSince1970: 1_795_338_000)
         #expect(sources.take("2001:db8:1:2::1", in: space, upTo: 1, at: now))
@@ -177,7 +177,7 @@ import Testing
         #expect(sources.take("2001:db8:1:2::1", in: space, upTo: 1, at: now.addingTimeInterval(3_600)))
     }
 
-    @Test func `what was said of a user's crash report goes with them`() async throws {
+    @Test func `feedback on a user's crash report is erased with the user`() async throws {
         try await AnalyticsApp.run { app in
             let event = "9ec79c33ec9942ab8353589fcb2e04dc"
             try await app.report(TestEnvelope.crash(in: "f", user: Self.user.uppercased(), id: event))
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `feedback of Sentry's clients brings its version, its picture and who it is of`() async throws {
+    @Test func `feedback from Sentry's clients carries its version, picture and sender`() async throws {
         try await AnalyticsApp.run { app in
             let id = "9ec79c33ec9942ab8353589fcb2e04aa"
             let said = #"{"feedback":{"message":"It froze","contact_email":"kim@example.org"}}"#
@@ -224,7 +224,7 @@ import Testing
                 ticket["attachments.0.contentType"] == "\"image/gif\"" && ticket["attachments.0.by"] == "\"client\"")
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments") == ["0"])
 
-            // Theirs, so it goes with them.
+            // Feedback of the user, so it is erased with the user.
             let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
             #expect(
                 try await app.gateway.asking(as: .service("auth")).post("/internal/users/erase", request)[
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `the report that feedback is about may come later`() async throws {
+    @Test func `the report that feedback refers to may arrive later`() async throws {
         try await AnalyticsApp.run { app in
             let event = "9ec79c33ec9942ab8353589fcb2e04ab"
             #expect(
@@ -243,13 +243,13 @@ import Testing
             try await app.digested()
             #expect(try await app.ask("GET", "/tickets/1")["issueCount"] == "0")
             try await app.report(TestEnvelope.crash(in: "f", release: "shop@1.4", id: event))
-            // With the report.
+            // Together with the report.
             try await app.digested()
             let ticket = try await app.ask("GET", "/tickets/1")
             #expect(ticket.numbers("issues") == [1], "\(ticket)")
             let history = try await app.ask("GET", "/tickets/1/history")
             #expect(history["data.1.act"] == "\"issueAttached\"" && history["count"] == "2", "\(history)")
-            // One that came before tells its version.
+            // A report that arrived before provides its version.
             #expect(
                 try await app.client("POST", "/feedback", #"{"message":"again","eventId":"\#(event)"}"#).status == 204)
             let second = try await app.ask("GET", "/tickets/2")
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `feedback and its report that come at the same time find each other`() async throws {
+    @Test func `feedback and its report are linked if they arrive at the same time`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let events = (0..<12).map { _ in UUID().uuidString.lowercased().filter { $0 != "-" } }
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `what does not fit is left out, and what was refused in its turn leaves no file`() async throws {
+    @Test func `pictures that do not fit are dropped, and refused feedback leaves no file`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let files = app.service.tickets.attachments.files
@@ -297,7 +297,7 @@ import Testing
             )
             #expect(try await blobs() == 1)
 
-            // All but two come when others of the user have been counted since they were let in.
+            // All but two are refused under the lock, because others of the user have been counted meanwhile.
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: files, logger: .silent,
                 feedbackLimits: FeedbackIntake.Limits(ofUser: 2),
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `feedback leaves the team room for tickets and files`() async throws {
+    @Test func `feedback leaves room for the team's tickets and files`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             try await app.postgres.execute(
@@ -351,7 +351,7 @@ import Testing
         }
     }
 
-    @Test func `what comes by two ways at once is one ticket`() async throws {
+    @Test func `feedback that arrives twice at once becomes one ticket`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let feedback = Feedback(
@@ -372,7 +372,7 @@ import Testing
         }
     }
 
-    @Test func `what comes in envelopes is cut to what fits`() throws {
+    @Test func `feedback in envelopes is cut to the limits`() throws {
         let long = String(repeating: "ä", count: 9_000)
         let fitted = try #require(
             Feedback.fitted(
@@ -390,10 +390,10 @@ import Testing
         }
     }
 
-    @Test func `a user gets what they said, and it goes when they want it`() async throws {
+    @Test func `a user's feedback is exported and erased`() async throws {
         try await AnalyticsApp.run { app in
             let service = app.gateway.asking(as: .service("auth"))
-            // Events come before, crashes behind.
+            // Events are exported before, crashes after.
             let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
             #expect(try await service.post("/internal/users/export", request).text.isEmpty)
             _ = try await app.client(
@@ -438,7 +438,7 @@ import Testing
                 ticket["feedback"] == "null" && ticket["title"] == "\"Feedback (erased)\""
                     && ticket["commentCount"] == "1", "\(ticket)")
             let space = try await app.service.spaces.space(of: "app1", .live)
-            // What staff took away is kept for a week, for a backup that was made before.
+            // Attachments removed by staff are kept for a week, for a backup made earlier.
             #expect(
                 try await app.service.tickets.attachments.files.list(
                     AttachmentStore.blobSpace(space), after: nil, limit: 10

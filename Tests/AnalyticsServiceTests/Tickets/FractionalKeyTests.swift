@@ -5,12 +5,12 @@ import Testing
 @Suite struct FractionalKeyTests {
     private static func key(_ text: String) throws -> FractionalKey { try #require(FractionalKey(text)) }
 
-    @Test func `whatever is put wherever, keys are in the order of the row`() throws {
+    @Test func `keys stay in the order of the list, wherever elements are inserted`() throws {
         for seed in 0..<20 {
             var random = SeededGenerator(state: UInt64(seed))
             var row: [FractionalKey] = []
             for _ in 0..<400 {
-                // Often at the same few places, as people do.
+                // Often at the same few places, like people do.
                 let place = [0, row.count, row.count / 2, Int.random(in: 0...row.count, using: &random)][
                     Int.random(in: 0..<4, using: &random)]
                 let key = FractionalKey.between(place > 0 ? row[place - 1] : nil, place < row.count ? row[place] : nil)
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a row that grows at one end has short keys`() throws {
+    @Test func `a list that grows at one end has short keys`() throws {
         var (low, high) = (FractionalKey.first, FractionalKey.first)
         for _ in 0..<10_000 {
             let (lower, higher) = (
@@ -33,8 +33,7 @@ import Testing
         #expect(low.text.utf8.count <= 4 && high.text.utf8.count <= 4, "\(low) \(high)")
     }
 
-    @Test func `a gap that is divided again and again makes keys longer by a character each five times at most`() throws
-    {
+    @Test func `repeatedly dividing a gap lengthens keys by one character per five insertions at most`() throws {
         for isUpper in [true, false] {
             var (low, high) = (FractionalKey.first, try #require(FractionalKey.between(.first, nil)))
             for count in 1...200 {
@@ -49,12 +48,12 @@ import Testing
         ("a0", "a1", "a0V"), ("a0", "a0V", "a0G"), ("a0V", "a1", "a0l"), ("Zz", "a0", "ZzV"), ("Zz", "a1", "a0"),
         ("az", "b01", "b00"), ("a0", "a0001", "a0000V"),
     ])
-    func `keys between two are as published`(low: String, high: String, middle: String) throws {
+    func `keys between two others are as published`(low: String, high: String, middle: String) throws {
         let (low, high) = (try Self.key(low), try Self.key(high))
         #expect(FractionalKey.between(low, high)?.text == middle)
     }
 
-    @Test func `ends go on in the next length`() throws {
+    @Test func `keys at the ends continue with the next length`() throws {
         for (key, next) in [("az", "b00"), ("bzz", "c000"), ("Zz", "a0"), ("Yzz", "Z0"), ("a0V", "a1")] {
             let key = try Self.key(key)
             #expect(FractionalKey.between(key, nil)?.text == next)
@@ -65,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `there is nothing between the same, the wrong way round and beyond the end`() throws {
+    @Test func `there is no key between equal, reversed or extreme bounds`() throws {
         let (low, high, least) = (
             try Self.key("a1"), try Self.key("a2"), try Self.key("A" + String(repeating: "0", count: 26))
         )
@@ -74,11 +73,11 @@ import Testing
     }
 
     @Test(arguments: ["", "a", "a00", "b0", "0", "a0!", "a1 ", "ä0", "a10"])
-    func `what is no key is refused`(text: String) {
+    func `an invalid key is refused`(text: String) {
         #expect(FractionalKey(text) == nil)
     }
 
-    @Test(arguments: [0, 1, 62, 63, 3_907, 5_000]) func `a row is spread in order, with short keys`(count: Int) {
+    @Test(arguments: [0, 1, 62, 63, 3_907, 5_000]) func `keys for a whole list are ordered and short`(count: Int) {
         let row = FractionalKey.row(of: count)
         #expect(
             row.count == count && zip(row, row.dropFirst()).allSatisfy { $0 < $1 }

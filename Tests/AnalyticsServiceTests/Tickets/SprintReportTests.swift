@@ -9,12 +9,12 @@ import Testing
 
 @testable import AnalyticsService
 
-/// How a sprint went, counted by hand.
+/// The progress of a sprint, counted by hand.
 @Suite struct SprintReportTests {
     private typealias Ticket = SprintLog.Ticket
     private typealias Change = SprintLog.Change
 
-    /// Of a day in November.
+    /// A time on a day in November.
     private static func at(_ day: Int, _ hour: Int) -> Date {
         Date(rfc3339: "2026-11-\(day < 10 ? "0" : "")\(day)T\(hour < 10 ? "0" : "")\(hour):00:00Z")!
     }
@@ -25,11 +25,11 @@ import Testing
             complete: .init(tickets: complete.0, estimate: complete.1))
     }
 
-    @Test func `each day has what was in the sprint at its end, and what of it was done`() {
+    @Test func `each day shows the sprint's scope at its end, and the completed part`() {
         let log = SprintLog(
             sprint: 7,
             tickets: [
-                // In it all the time, done on the 3rd, estimated anew on the 4th.
+                // In the sprint all the time, completed on the 3rd, re-estimated on the 4th.
                 Ticket(
                     created: Self.at(1, 8), status: "complete", sprint: 7, estimate: 5,
                     changes: [
@@ -37,7 +37,7 @@ import Testing
                         Change(at: Self.at(3, 12), what: .status(before: "todo")),
                         Change(at: Self.at(4, 12), what: .estimate(before: 3)),
                     ]),
-                // Made and put into it when it was under way; done and opened again; taken along when it was closed.
+                // Created and added during the sprint; completed and reopened; moved on when the sprint was closed.
                 Ticket(
                     created: Self.at(3, 9), status: "todo", sprint: 8, estimate: 2,
                     changes: [
@@ -45,21 +45,21 @@ import Testing
                         Change(at: Self.at(4, 9), what: .status(before: "complete")),
                         Change(at: Self.at(5, 18), what: .sprint(before: 7)),
                     ]),
-                // Into the bin and back.
+                // Deleted and restored.
                 Ticket(
                     created: Self.at(1, 8), status: "onHold", sprint: 7, estimate: nil,
                     changes: [
                         Change(at: Self.at(3, 1), what: .bin(isIn: true)),
                         Change(at: Self.at(4, 1), what: .bin(isIn: false)),
                     ]),
-                // Taken out.
+                // Removed from the sprint.
                 Ticket(
                     created: Self.at(1, 8), status: "complete", sprint: nil, estimate: 1,
                     changes: [
                         Change(at: Self.at(4, 8), what: .sprint(before: 7)),
                         Change(at: Self.at(4, 9), what: .status(before: "todo")),
                     ]),
-                // Of another one.
+                // Of another sprint.
                 Ticket(created: Self.at(1, 8), status: "todo", sprint: 8, estimate: 9),
             ])
         let report = SprintReport(log, from: Self.at(2, 9), to: Self.at(5, 17))
@@ -73,20 +73,20 @@ import Testing
             ])
     }
 
-    @Test func `a sprint that was forgotten has its last hundred days, and one of a moment has one`() {
+    @Test func `a forgotten sprint shows its last hundred days, and a momentary one shows one`() {
         let log = SprintLog(sprint: 1, tickets: [])
         let days = SprintReport(log, from: Self.at(1, 0).addingTimeInterval(-400 * 86_400), to: Self.at(1, 0)).days
         #expect(days.count == 100 && days.last?.day == "2026-11-01" && days.first?.day == "2026-07-25")
         #expect(SprintReport(log, from: Self.at(1, 0), to: Self.at(1, 0)).days.map(\.day) == ["2026-11-01"])
     }
 
-    @Test func `what was done while the closing waited for its turn is done in the sprint`() async throws {
+    @Test func `work completed while the closing waits for the lock counts in the sprint`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ask("POST", "/tickets/sprints", #"{"name":"a"}"#)
             try await app.ticket(#"{"title":"t","sprint":1}"#)
             try await app.ask("POST", "/tickets/sprints/1/start")
             let space = try await app.service.spaces.space(of: "app1", .live)
-            // By a client of its own: the service's would have no connection left for the closing.
+            // With a separate client, because the service's would have no connection left for the closing.
             let other = app.database.client(for: "analytics")
             let store = TicketStore(postgres: other, resolveIssues: app.service.tickets.store.resolveIssues)
             let closing = try await store.change(space, by: .service) { work in
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `estimates are kept and summed up, and a closed sprint tells what it had`() async throws {
+    @Test func `estimates are stored and summed up, and a closed sprint reports its scope`() async throws {
         try await AnalyticsApp.run { app in
             for name in ["a", "b"] { try await app.ask("POST", "/tickets/sprints", #"{"name":"\#(name)"}"#) }
             for estimate in ["3", "5", "null"] {
@@ -142,7 +142,7 @@ import Testing
                     sum("start.scope") == "3 8" && sum("start.complete") == "0 0" && sum("end.scope") == "3 12"
                         && sum("end.complete") == "1 3", "\(report)")
                 #expect(sum("added") == "1 1" && sum("removed") == "1 0" && sum("days.0.scope") == "3 12", "\(report)")
-                // What happens later is nothing of it.
+                // Later changes do not affect the report.
                 try await app.change(2, #"{"status":"complete"}"#)
                 try await app.ask("DELETE", "/tickets/1")
             }

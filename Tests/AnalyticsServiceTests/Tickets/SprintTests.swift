@@ -7,7 +7,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct SprintTests {
-    @Test func `a sprint is planned, started and closed, and what is unfinished goes on`() async throws {
+    @Test func `a sprint is planned, started and closed, and unfinished tickets move on`() async throws {
         try await AnalyticsApp.run { app in
             let made = try await app.ask(
                 "POST", "/tickets/sprints",
@@ -57,7 +57,7 @@ import Testing
             #expect(try await app.ask("POST", "/tickets/sprints/1/close").isProblem(.conflict))
             #expect(try await app.ask("DELETE", "/tickets/sprints/1").isProblem(.conflict))
             #expect(try await app.fingerprint() == before)
-            // Whoever edits a ticket of a closed sprint does not say the sprint again.
+            // Editing a ticket of a closed sprint does not require naming the sprint again.
             #expect(try await app.change(4, #"{"title":"u","sprint":1}"#).status == 200)
 
             try await app.ask("POST", "/tickets/sprints/2/start")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a planned sprint can be deleted, and lists have the newest first`() async throws {
+    @Test func `a planned sprint can be deleted, and lists show the newest first`() async throws {
         try await AnalyticsApp.run { app in
             for name in ["a", "b", "c"] { try await app.ask("POST", "/tickets/sprints", #"{"name":"\#(name)"}"#) }
             try await app.ticket(#"{"title":"t","status":"complete","sprint":2}"#)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `of two sprints that are started at once one becomes active`() async throws {
+    @Test func `only one of two sprints started at once becomes active`() async throws {
         try await AnalyticsApp.run { app in
             for number in 1...6 { try await app.ask("POST", "/tickets/sprints", #"{"name":"s\#(number)"}"#) }
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in

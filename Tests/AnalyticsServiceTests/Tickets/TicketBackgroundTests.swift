@@ -13,9 +13,9 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What goes on beside requests: streams and cleaning up.
+/// Background work: streams and cleaning up.
 @Suite struct TicketBackgroundTests {
-    @Test func `a board that is open is told what changed, in its own space only`() async throws {
+    @Test func `an open board is notified of changes in its own space only`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let streams = app.service.tickets.streams
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `whoever shows what is blocked, or a ticket's key, is told when it is different`() async throws {
+    @Test func `boards are notified when a ticket is blocked or its key changes`() async throws {
         try await AnalyticsApp.run { app in
             for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
             try await app.ask("POST", "/tickets/1/links", #"{"kind":"blocks","ticket":2}"#)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `who comes back gets what came meanwhile at once, and of too much or another past that it is all`()
+    @Test func `a reconnecting client gets missed changes at once, or a full reload after too many or a restore`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a stream has signs of life, ends in time, and there are so many and no more`() async throws {
+    @Test func `a stream has heartbeats and a lifetime, and the number of streams is limited`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let limits = TicketStreams.Limits(
@@ -113,14 +113,14 @@ import Testing
             let reader = Reader()
             try await response.body.write(reader.writer)
             #expect(reader.isFinished && reader.text.components(separatedBy: ":\n\n").count > 3, "\(reader.text)")
-            // One that never began gives its place back, too.
+            // A stream that never began also returns its permit.
             second = nil
             _ = try await streams.response(space, after: 0)
             withExtendedLifetime((second, third)) {}
         }
     }
 
-    @Test func `the bin is emptied after thirty days, and blobs that nobody has go after a week`() async throws {
+    @Test func `the bin is emptied after thirty days, and orphaned blobs are removed after a week`() async throws {
         try await AnalyticsApp.run { app in
             for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
             for number in 1...3 { try await app.ask("POST", "/tickets/\(number)/attachments?name=a", "file \(number)") }
@@ -140,7 +140,7 @@ import Testing
             #expect(try await app.ask("POST", "/tickets/2/restore").isProblem(.ticketNotFound))
             #expect(try await app.ask("GET", "/tickets/1")["links"] == "[]")
             #expect(try await count() == 4, "all are younger than an hour")
-            // Tickets do not grow older with it: only blobs are compared with this clock, and the bin.
+            // Tickets do not age by this clock: only blobs and the bin are compared with it.
             try await app.postgres.execute(
                 "UPDATE analytics.tickets SET deleted = now() + interval '100 days' WHERE number = 3")
             await housekeeping.cleanUp(at: Date() + 2 * day)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `an attachment whose bytes are gone is taken away, unless most are`() async throws {
+    @Test func `an attachment whose bytes are missing is removed, unless most are missing`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             for name in ["a", "b", "c"] {

@@ -7,7 +7,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TicketLifeTests {
-    @Test func `a ticket is made, changed, put into the bin and taken out of it, and its history has who did what`()
+    @Test func `a ticket is created, changed, deleted and restored, and its history shows who did what`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -33,7 +33,7 @@ import Testing
                     && changed["appVersion"] == "\"1.0\"")
             #expect(try await app.ask("GET", "/tickets/1").text == changed.text)
 
-            // What is the same makes no new revision and no history.
+            // An unchanged value makes no new revision and no history.
             let same = try await app.ask(
                 "PATCH", "/tickets/1", #"{"status":"complete"}"#, headers: ["if-match": "\"2\""])
             #expect(same.header("etag") == "\"2\"")
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `several tickets are changed at once, each with its history and in their order`() async throws {
+    @Test func `several tickets are changed at once and in order, each with its history`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ask("POST", "/tickets/sprints", #"{"name":"s"}"#)
             for number in 1...4 { try await app.ticket(#"{"title":"t\#(number)"}"#) }
@@ -101,12 +101,12 @@ import Testing
         }
     }
 
-    @Test func `numbers are dense whoever makes tickets at once, and what fails takes none`() async throws {
+    @Test func `numbers have no gaps when tickets are created concurrently, and failures use none`() async throws {
         try await AnalyticsApp.run { app in
             let numbers = try await withThrowingTaskGroup(of: Int?.self) { group in
                 for index in 0..<40 {
                     group.addTask {
-                        // Every fourth fails after its number was taken.
+                        // Every fourth fails after taking its number.
                         let body = index % 4 == 3 ? #"{"title":"t","labels":["nope"]}"# : #"{"title":"t"}"#
                         return try await app.ask("POST", "/tickets", body)["number"].flatMap { Int($0) }
                     }
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `of ten who change a ticket as they saw it, one gets through`() async throws {
+    @Test func `only one of ten concurrent changes of the same revision succeeds`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `apps and environments have tickets of their own, and a prefix`() async throws {
+    @Test func `apps and environments have separate tickets and prefixes`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"mine"}"#)
             var (test, other) = (app, app)
@@ -155,7 +155,8 @@ import Testing
         }
     }
 
-    @Test func `names of staff who come by can be chosen from, and a new name stands for the old`() async throws {
+    @Test func `staff who opened the tickets can be chosen by name, and a new name replaces the old one`() async throws
+    {
         try await AnalyticsApp.run { app in
             try await app.ask("GET", "/tickets", as: .bob)
             try await app.ask("GET", "/tickets", as: .ada)
@@ -172,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `the app's server works with tickets by its key, and is nobody to assign to`() async throws {
+    @Test func `the app's server manages tickets by its key, and cannot be an assignee`() async throws {
         try await AnalyticsApp.run { app in
             let made = try await app.master("POST", "/tickets", #"{"title":"t"}"#)
             #expect(made.status == 201 && made["createdBy"] == "\"key:c1\"")

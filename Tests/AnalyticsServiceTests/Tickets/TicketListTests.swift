@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TicketListTests {
-    /// Seven tickets that differ in everything lists can be asked for.
+    /// Seven tickets that differ in every field that lists can filter by.
     private static func fill(_ app: AnalyticsApp) async throws {
         try await app.makeIssues(1...2)
         for name in ["ui", "Core"] { try await app.ask("POST", "/tickets/labels", #"{"name":"\#(name)"}"#) }
@@ -62,14 +62,14 @@ import Testing
         ("?search=login&deleted=true", [7]), ("?search=crash&status=todo", [3]), ("?search=crash&status=complete", []),
     ]
 
-    @Test func `a list has what its filters say`() async throws {
+    @Test func `a list matches its filters`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             for (query, numbers) in Self.filters { #expect(try await app.numbers(query) == numbers, "\(query)") }
         }
     }
 
-    /// Titles, and what finds which of them.
+    /// Titles, and the searches that find them.
     private static let texts = [
         "Überweisung schlägt fehl", "Cafe\u{301} crème", "支払いで落ちる", "アプリがクラッシュする", "ﾃｽﾄ ＡＢＣ 12", "O'Brien iPhoneで確認",
     ]
@@ -81,14 +81,14 @@ import Testing
         ("o'brien", [6]), ("\"brien\" <-> & :*", [6]), ("'); --", []),
     ]
 
-    @Test func `words are found however they were typed, and without blanks between them`() async throws {
+    @Test func `search finds words however they are typed, also in languages without spaces`() async throws {
         try await AnalyticsApp.run { app in
             for text in Self.texts { try await app.ticket(#"{"title":\#(JSONValue.quote(text))}"#) }
             for (text, numbers) in Self.searches {
                 let query = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
                 #expect(try await app.numbers("?search=\(query)") == numbers, "\(text)")
             }
-            // In comments as well.
+            // Also in comments.
             try await app.ask("POST", "/tickets/1/comments", #"{"text":"エラーが出ます"}"#)
             #expect(try await app.numbers("?search=%E5%87%BA%E3%81%BE%E3%81%99") == [1])
         }
@@ -101,7 +101,7 @@ import Testing
         ("updated", [3, 6, 1, 2, 4, 5]),
     ]
 
-    @Test func `a list is in its order and pages go through all of it once`() async throws {
+    @Test func `a list is ordered, and its pages cover every ticket once`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             for (sort, numbers) in Self.orders {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `what a list says of a ticket`() async throws {
+    @Test func `the fields of tickets in a list`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let list = try await app.ask("GET", "/tickets?sort=number")
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `an export has every ticket of the filter, and no formulas`() async throws {
+    @Test func `an export has every matching ticket, and no formulas`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             try await app.ticket(#"{"title":"=cmd|' /C calc'!A0","description":"+1\n\"quoted\", and more"}"#)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `an export of more than a page has each ticket once`() async throws {
+    @Test func `an export of several pages has each ticket once`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             try await app.postgres.execute(

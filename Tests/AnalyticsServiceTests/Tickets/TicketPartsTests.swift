@@ -11,7 +11,7 @@ import Testing
 
 /// Comments, attachments, issues, links and labels.
 @Suite struct TicketPartsTests {
-    @Test func `comments stay in order, and only who wrote one changes it`() async throws {
+    @Test func `comments stay in order, and only their author changes them`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             let path = "/tickets/1/comments"
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `an attachment comes back as it was, and never as a page of ours`() async throws {
+    @Test func `an attachment is returned unchanged, and never shown as a page`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             let path = "/tickets/1/attachments"
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is too large leaves nothing`() async throws {
+    @Test func `a file that is too large is refused, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             let before = try await app.fingerprint()
@@ -124,7 +124,7 @@ import Testing
                 ticket.numbers("issues") == [2, 1] && ticket["issues.0.title"] == "\"Fault 2\""
                     && ticket["issues.0.status"] == "\"unresolved\"", "\(ticket)")
 
-            // As main plugs crashes in.
+            // Resolves issues like the crash part of the service.
             let space = try await app.service.spaces.space(of: "app1", .live)
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files,
@@ -151,7 +151,7 @@ import Testing
             let history = try await app.ask("GET", "/tickets/1/history")
             #expect(history["data.6.act"] == "\"issuesResolved\"" && history["data.6.after"] == "[1,2]", "\(history)")
 
-            // Two issues turn out to be one.
+            // Two issues are merged.
             try await app.ticket(#"{"title":"u","issues":[1]}"#)
             try await app.postgres.withTransaction { transaction in
                 let ids = try await transaction.query("SELECT id FROM analytics.issues ORDER BY number").map {
@@ -164,8 +164,7 @@ import Testing
         }
     }
 
-    @Test func `what becomes of an issue is in the histories of its tickets, and whoever follows is told`() async throws
-    {
+    @Test func `what happens to an issue is recorded in its tickets, and followers are notified`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...3)
             try await app.ticket(#"{"title":"t","issues":[1,3]}"#)
@@ -187,7 +186,7 @@ import Testing
             #expect(changes.numbers?.sorted() == [1, 2] && changes.generation == generation + 1)
             #expect(try await acts(1) == [#""issueDetached" 1 null"#, #""issueAttached" null 2"#])
             #expect(try await acts(2) == [#""issueDetached" 1 null"#], "it had the other one")
-            // The number that is no more is that of what it became.
+            // The number of the merged issue now stands for the issue it was merged into.
             #expect(try await app.numbers("?issue=1") == [2, 1])
             #expect(try await app.ask("POST", "/tickets/3/issues", #"{"issues":[1]}"#).numbers("issues") == [2])
 
@@ -201,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `links are seen from both sides`() async throws {
+    @Test func `links are visible from both sides`() async throws {
         try await AnalyticsApp.run { app in
             for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
             for body in [
@@ -233,8 +232,8 @@ import Testing
         }
     }
 
-    /// Whatever is linked by however many at once, along `blocks` nothing comes back to where it began.
-    @Test func `tickets never block each other in a circle`() async throws {
+    /// However many links are added at once, no path of `blocks` leads back to its start.
+    @Test func `tickets never block each other in a cycle`() async throws {
         try await AnalyticsApp.run { app in
             let count = 8
             for _ in 1...count { try await app.ticket(#"{"title":"t"}"#) }
@@ -270,12 +269,12 @@ import Testing
             }
             #expect((1...count).allSatisfy { !reaches($0, $0) })
             #expect(Set(answers.map(\.2)) == [200, 409])
-            // And nothing was refused without a reason.
+            // No link was refused without a reason.
             for (from, to, status) in answers where status == 409 { #expect(reaches(to, from), "\(from) \(to)") }
         }
     }
 
-    @Test func `labels are renamed and taken away wherever they are`() async throws {
+    @Test func `labels are renamed and deleted on all tickets`() async throws {
         try await AnalyticsApp.run { app in
             let made = try await app.ask("POST", "/tickets/labels", ##"{"name":"needs work","color":"#FF8800"}"##)
             #expect(

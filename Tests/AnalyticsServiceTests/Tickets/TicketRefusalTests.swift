@@ -135,8 +135,8 @@ import Testing
         .init("GET /tickets/export?limit=1", nil, .invalidParameter, "limit"),
     ]
 
-    /// One database for all: each case has to leave it as it is.
-    @Test func `what is refused says why and writes nothing`() async throws {
+    /// One database for all cases, each of which must leave it unchanged.
+    @Test func `refusals give a reason, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...3)
             for name in ["ui", "core"] { try await app.ask("POST", "/tickets/labels", #"{"name":"\#(name)"}"#) }
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `beyond the limits nothing is added`() async throws {
+    @Test func `beyond the limits nothing is created`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...102)
             try await app.ticket(#"{"title":"one"}"#)

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite(.serialized) struct AppTests {
-    @Test func `a new app comes with keys that gateways know, and they are shown this once`() async throws {
+    @Test func `a new app comes with keys known to gateways, which are shown only once`() async throws {
         try await StaffApps.run { apps in
             let answer = try await apps.send(
                 "POST", "",
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `changes take the place of what was there, with before and after in the audit log`() async throws {
+    @Test func `changes replace values, and the audit log records before and after`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make(more: #","storeId":"1","settings":{"a":1.50}"#)
             let changed = try await apps.send(
@@ -67,7 +67,7 @@ import Testing
         (#"{"name":"x","settings":{"a":"\#(String(repeating: "n", count: 17_000))"}}"#, "settings"),
         (#"{"name":"x","id":"mine"}"#, "id"), (#"{"name":"x","archived":null}"#, "archived"),
     ])
-    func `what is wrong is refused by name, and nothing is made`(_ body: String, _ field: String) async throws {
+    func `invalid fields are refused by name, and nothing is created`(_ body: String, _ field: String) async throws {
         try await StaffApps.run { apps in
             let before = try await apps.state()
             let answer = try await apps.send("POST", "", body)
@@ -76,12 +76,12 @@ import Testing
         }
     }
 
-    @Test func `an archived app's keys leave the ring, its data stay, and it comes back`() async throws {
+    @Test func `the keys of an archived app leave the key ring, its data stay, and it can be restored`() async throws {
         try await StaffApps.run { apps in
             let (id, other) = (try await apps.make(), try await apps.make("Other"))
             let archived = try await apps.send("POST", "/\(id)/archive")
             #expect(archived.status == 200 && archived["archived"] != "null", "\(archived)")
-            // Not one of the time before either was made.
+            // Not a ring from before the apps were created.
             let ring = try await apps.auth.ring(after: 0) { $0.apps.map(\.id) == [other] }
             #expect(try await apps.send("GET", "").all("id") == [other])
             #expect(try await apps.send("GET", "?archived=true").all("id") == [id])
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `apps are listed a page at a time, and unknown ones are 404`() async throws {
+    @Test func `apps are listed page by page, and unknown apps are 404`() async throws {
         try await StaffApps.run { apps in
             var made: [String] = []
             for number in 0..<5 { made.append(try await apps.make("App \(number)")) }
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `nobody sees or does what they have no right to`() async throws {
+    @Test func `staff see and do nothing beyond their rights`() async throws {
         try await StaffApps.run { apps in
             let (own, other) = (try await apps.make("Own"), try await apps.make("Other"))
             let reader = apps.member([own: [.applications: [.read]]])
@@ -183,7 +183,7 @@ import Testing
 
     @Test
     func
-        `a member finds the apps in which they have any right, and reads of the others no more than what they are called`()
+        `a member finds the apps in which they have any right, and sees only the names of those they may not read`()
         async throws
     {
         try await StaffApps.run { apps in
@@ -214,7 +214,7 @@ import Testing
                         list.string("data.\(index).name") == (id == own ? "Own" : "Other")
                             && list["data.\(index).archived"] == "null")
                     #expect((list["data.\(index).settings"] != nil) == readable.contains(id), "\(rights): \(list)")
-                    // What is not told in the list is not told elsewhere either.
+                    // What the list hides cannot be read elsewhere either.
                     #expect((try await member.send("GET", "/\(id)").status == 200) == readable.contains(id))
                 }
             }
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func `who may make apps and not do all in them gets no master key`() async throws {
+    @Test func `staff who may create apps but lack other rights in them get no master key`() async throws {
         try await StaffApps.run { apps in
             let maker = apps.member([StaffRights.everyApp: [.applications: [.create, .read, .update]]])
             let made = try await maker.send("POST", "", #"{"name":"Shop"}"#)
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `an icon is what its bytes say, and nothing else gets in`() async throws {
+    @Test func `an icon's type is determined by its bytes, and other files are refused`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             #expect(try await apps.send("GET", "/\(id)/icon").isProblem(.pictureNotFound))

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite(.serialized) struct KeyTests {
-    /// The credential in the key ring, once it is there.
+    /// Waits until the credential is in the key ring, and returns it.
     private func ringed(
         _ text: String, _ apps: StaffApps, where isWanted: @escaping (KeyRing.Credential) -> Bool = { _ in true }
     ) async throws -> KeyRing.Credential? {
@@ -19,7 +19,7 @@ import Testing
         return find(try await apps.auth.ring(after: 0) { find($0).map(isWanted) ?? false })
     }
 
-    @Test(arguments: CredentialKind.allCases) func `a key of each kind is made, shown once and known to gateways`(
+    @Test(arguments: CredentialKind.allCases) func `a key of each kind is created, shown once and known to gateways`(
         _ kind: CredentialKind
     ) async throws {
         try await StaffApps.run { apps in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `scopes reach the key ring, when it is made and when they change`() async throws {
+    @Test func `scopes reach the key ring on creation and on change`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let made = try await apps.send(
@@ -88,7 +88,7 @@ import Testing
         (#"{"kind":"secret","scopes":["storage","storage"]}"#, "scopes"),
         (#"{"kind":"client","scopes":["storage"]}"#, "scopes"), (#"{"kind":"secret","sha256":"x"}"#, "sha256"),
     ])
-    func `what is wrong is refused by name, and nothing is made`(_ body: String, _ field: String) async throws {
+    func `invalid fields are refused by name, and nothing is created`(_ body: String, _ field: String) async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let before = try await apps.state()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a revoked key leaves the ring, and the last of its kind stays unless forced`() async throws {
+    @Test func `a revoked key leaves the key ring, and the last of its kind is kept unless forced`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let list = try await apps.send("GET", "/\(id)/keys")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `of the last two secrets one stays, when both are revoked at once`() async throws {
+    @Test func `of the last two secrets, one stays if both are revoked at once`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             #expect(try await apps.send("POST", "/\(id)/keys", #"{"kind":"secret"}"#).status == 201)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a key that has expired is not brought back`() async throws {
+    @Test func `an expired key cannot be restored`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let made = try await apps.send(
@@ -169,7 +169,9 @@ import Testing
         }
     }
 
-    @Test func `a rotated key has a like one at once, and ends when its grace is over`() async throws {
+    @Test func `rotating a key creates an equal one at once, and the old key expires after its grace period`()
+        async throws
+    {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let old = try await apps.send(
@@ -213,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `keys of another app are not there`() async throws {
+    @Test func `keys of another app are not found`() async throws {
         try await StaffApps.run { apps in
             let (own, other) = (try await apps.make("Own"), try await apps.make("Other"))
             let foreign = try #require(try await apps.send("GET", "/\(other)/keys").all("id").first)
@@ -228,8 +230,8 @@ import Testing
         }
     }
 
-    /// A drill: a member who may manage an app's keys, but not its data, makes a key to get at them.
-    @Test func `nobody makes a master key that opens what they may not do`() async throws {
+    /// Drill: a member who may manage an app's keys, but not read its data, creates a key to get at the data.
+    @Test func `staff cannot create a master key that exceeds their own rights`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let all = Set(StaffAction.allCases)
@@ -272,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `an app has at most so many keys`() async throws {
+    @Test func `the number of keys per app is limited`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             try await apps.auth.postgres.execute(

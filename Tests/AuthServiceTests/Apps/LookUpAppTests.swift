@@ -9,7 +9,7 @@ import Testing
 
 @testable import AuthService
 
-/// A store in this process, which keeps what it was asked and answers as told.
+/// An app store in this process that records requests and gives the configured answers.
 private final class TestStore: Sendable {
     struct Answer: Sendable {
         var status = 200
@@ -25,7 +25,7 @@ private final class TestStore: Sendable {
     var url: String { "http://127.0.0.1:\(port.withLock { $0 })" }
     var asked: [String] { questions.withLock { $0 } }
 
-    /// - Parameter path: `/lookup`, or that of an icon.
+    /// - Parameter path: `/lookup`, or the path of an icon.
     func answer(_ path: String, _ answer: Answer) { answers.withLock { $0[path] = answer } }
 
     func answer(record: String) {
@@ -42,7 +42,7 @@ private final class TestStore: Sendable {
         return response
     }
 
-    /// Lends apps whose look-ups go to a store of this test alone.
+    /// Lends apps whose look-ups go to a store of this test only.
     static func run(
         timeout: Duration = .seconds(30), _ body: @escaping @Sendable (StaffApps, TestStore) async throws -> Void
     ) async throws {
@@ -53,7 +53,8 @@ private final class TestStore: Sendable {
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
-        // Until the test's process ends: cancelled while a connection comes in, it would trap (`SimulatorServer.stop`).
+        // Runs until the test process ends: cancelling it while a connection comes in would trap
+        // (`SimulatorServer.stop`).
         Task { try await application.run() }
         for await number in ports {
             store.port.withLock { $0 = number }
@@ -74,7 +75,7 @@ private final class TestStore: Sendable {
         """#
     }
 
-    @Test func `a look-up proposes, and takes over when told to`() async throws {
+    @Test func `a look-up proposes values, and applies them on request`() async throws {
         try await TestStore.run { apps, store in
             store.answer(record: Self.record(icon: store.url + "/icon.png"))
             store.answer("/icon.png", .init(body: SamplePicture.png, headers: ["content-type": "text/html"]))
@@ -121,7 +122,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `what the store says is foreign: what is not as it should be is left out`() async throws {
+    @Test func `the store's answer is untrusted, and invalid parts are left out`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
             store.answer(
@@ -139,7 +140,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `an icon from elsewhere, too large, or no picture is not taken, and the rest is`() async throws {
+    @Test func `an icon that is elsewhere, too large or no picture is skipped, and the rest is applied`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
             store.answer("/large", .init(body: SamplePicture.png + [UInt8](repeating: 0, count: 1 << 20)))
@@ -164,7 +165,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `a store that is away, slow, or talks nonsense changes nothing`() async throws {
+    @Test func `a store that is unavailable, slow or answers nonsense changes nothing`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
             let before = try await apps.state()
@@ -189,7 +190,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `there must be something to look for, and parameters make sense`() async throws {
+    @Test func `a look-up needs something to look for, and valid parameters`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make()
             #expect(try await apps.send("POST", "/\(id)/lookup").isProblem(.conflict))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// The apps of a server, as a staff member manages them through the gateway.
+/// The apps of a server, managed by a staff member through the gateway.
 struct StaffApps: Sendable {
     let auth: AuthApp
     var staff = StaffGrant(id: UUID().uuidString.lowercased(), userName: "ada", isAdministrator: true)
@@ -18,14 +18,14 @@ struct StaffApps: Sendable {
         try await AuthApp.run(store: store) { try await body(StaffApps(auth: $0)) }
     }
 
-    /// Another member, who is no administrator.
+    /// Another member, who is not an administrator.
     func member(_ rights: [String: StaffRights.Areas]) -> StaffApps {
         StaffApps(
             auth: auth,
             staff: StaffGrant(id: UUID().uuidString.lowercased(), userName: "eve", rights: StaffRights(rights)))
     }
 
-    /// - Parameter path: behind `/admin/apps`.
+    /// - Parameter path: The part after `/admin/apps`.
     func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Answer {
         try await send(method, path, bytes: body.map { Array($0.utf8) })
     }
@@ -41,14 +41,15 @@ struct StaffApps: Sendable {
             method, "/admin/apps" + path, bytes: bytes, headers: headers)
     }
 
-    /// Makes an app, and returns its id.
+    /// Creates an app and returns its id.
     func make(_ name: String = "Shop", more: String = "") async throws -> String {
         let answer = try await send("POST", "", #"{"name":"\#(name)"\#(more)}"#)
         try #require(answer.status == 201, "\(answer)")
         return try #require(answer.string("app.id"))
     }
 
-    /// What the audit log says: `<action> <target> <before> <after>`, the last two shortened to whether they are there.
+    /// The audit log as lines `<action> <target> <before> <after>`, where the last two only say whether they are
+    /// present.
     func audit() async throws -> [String] {
         try await auth.postgres.query(
             """
@@ -58,13 +59,13 @@ struct StaffApps: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Everything that the audit log holds, as text.
+    /// The whole audit log as text.
     func auditText() async throws -> String {
         try await auth.postgres.query("SELECT coalesce(string_agg(l::text, '|'), '') FROM auth.audit_log AS l")[0]
             .decode(0)
     }
 
-    /// All rows of the tables of apps, as text: to see that nothing was written.
+    /// All rows of the tables of apps as text, to show that nothing was written.
     func state() async throws -> String {
         try await auth.postgres.query(
             """
@@ -78,7 +79,7 @@ struct StaffApps: Sendable {
     }
 }
 
-/// The smallest of pictures, as far as anybody looks.
+/// The smallest pictures that pass the checks.
 enum SamplePicture {
     static let png: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array(repeating: 7, count: 40)
     static let jpeg: [UInt8] = [0xff, 0xd8, 0xff, 0xe0] + Array(repeating: 8, count: 40)
@@ -89,7 +90,7 @@ enum SamplePicture {
 }
 
 extension Answer {
-    /// The strings of one member in all objects of `data`.
+    /// The strings of a member in all objects of `data`.
     func all(_ member: String) -> [String] {
         guard case .array(let objects) = json?["data"] else { return [] }
         return objects.compactMap { if case .string(let text) = $0[member] { text } else { nil } }

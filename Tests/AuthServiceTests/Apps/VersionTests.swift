@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct VersionNumberTests {
-    /// Ascending; the pre-releases of 1.0.0 are the example of Semantic Versioning 2.0.0 §11.
+    /// In ascending order; the pre-releases of 1.0.0 are the example of Semantic Versioning 2.0.0 §11.
     static let ascending = [
         "0.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11",
         "1.0.0-rc.1", "1.0.0", "1.0.0.1",
@@ -16,14 +16,14 @@ import Testing
         "20261122120000".prefix(12) + "",
     ]
 
-    @Test func `numbers sort as versions do`() throws {
+    @Test func `version numbers are sorted by component`() throws {
         let keys = try Self.ascending.map { try #require(VersionNumber($0)).sortKey }
         for (left, right) in zip(keys, keys.dropFirst()) {
             #expect(Array(left.utf8).lexicographicallyPrecedes(Array(right.utf8)), "\(left) \(right)")
         }
     }
 
-    @Test func `what is left out is zero`() throws {
+    @Test func `missing components are zero`() throws {
         #expect(VersionNumber("1")?.sortKey == VersionNumber("1.0.0.0")?.sortKey)
         #expect(VersionNumber("1.0-rc.1")?.sortKey == VersionNumber("1.0.0-rc.1")?.sortKey)
     }
@@ -32,7 +32,7 @@ import Testing
         "", ".", "1.", ".1", "1..2", "01", "1.02", "v1", "1.0-", "1.0-a..b", "1.0-01", "1.0-ä", "1.2.3.4.5",
         "1234567890123", "1 0", "1.0+build", "-1", "１.0", "1.0-\(String(repeating: "a", count: 70))",
     ])
-    func `what is no number is none`(_ text: String) {
+    func `invalid version numbers are refused`(_ text: String) {
         #expect(VersionNumber(text) == nil)
     }
 
@@ -40,20 +40,20 @@ import Testing
         ("EN", "en"), ("pt-br", "pt-BR"), ("zh-hant-tw", "zh-Hant-TW"), ("es-419", "es-419"),
         ("de-CH-1996", "de-CH-1996"), ("en-a-BB", "en-a-bb"),
     ])
-    func `languages are spelled as RFC 5646 recommends`(_ text: String, _ spelled: String) {
+    func `language tags are written as RFC 5646 recommends`(_ text: String, _ spelled: String) {
         #expect(LanguageTag(text)?.text == spelled)
     }
 
     @Test(arguments: [
         "", "e", "en_US", "en-", "-en", "12", "en-123456789", "english-language-tag-that-is-too-long-x", "en-a", "ä",
     ])
-    func `what is no language is none`(_ text: String) {
+    func `invalid language tags are refused`(_ text: String) {
         #expect(LanguageTag(text) == nil)
     }
 }
 
 @Suite(.serialized) struct VersionTests {
-    @Test func `versions are listed from the newest down, 1.10 before 1.9`() async throws {
+    @Test func `versions are listed newest first, 1.10 before 1.9`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let other = try await apps.make("Other")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a version is made, changed and deleted, with what it was in the audit log`() async throws {
+    @Test func `a version is created, changed and deleted, and the audit log keeps its contents`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let made = try await apps.send(
@@ -125,7 +125,7 @@ import Testing
         (#"{"number":"1","notes":{"en":"\#(String(repeating: "x", count: 4_001))"}}"#, "notes.en"),
         (#"{"number":"1","pictures":[]}"#, "pictures"),
     ])
-    func `what is wrong is refused by name, and nothing is made`(_ body: String, _ field: String) async throws {
+    func `invalid fields are refused by name, and nothing is created`(_ body: String, _ field: String) async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let before = try await apps.state()
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `pictures are kept in the order that staff give them, and go with their version`() async throws {
+    @Test func `pictures keep the order that staff give them, and are deleted with their version`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             let path = "/\(id)/versions/1.0/pictures"
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `pictures have a limit, also for many at once`() async throws {
+    @Test func `the number of pictures is limited, even for concurrent uploads`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()
             #expect(try await apps.send("POST", "/\(id)/versions", #"{"number":"1.0"}"#).status == 201)

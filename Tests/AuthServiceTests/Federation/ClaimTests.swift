@@ -7,17 +7,17 @@ import Testing
 
 @testable import AuthService
 
-/// Whose account it is when an address is all that two have in common.
+/// Decides whose account it is when two sides share only an address.
 @Suite struct ClaimTests {
     private static let verified = ["email": #""anna@example.org""#, "email_verified": "true"]
 
-    @Test func `An account that was made with somebody else's address is no back door when its owner comes`()
+    @Test func `An account created with someone else's address is no back door once the owner arrives`()
         async throws
     {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             try await client.register(provider, "spare", more: "")
-            // The attacker was there before: password, second factor, two sessions, and a data trail.
+            // The attacker came first: password, second factor, two sessions, and traces in the data.
             let attacker = try await client.signUp(
                 "mallory", more: #","email":"anna@example.org","profile":{"score":7}"#)
             let phone = try Tokens(try await client.logIn("mallory"))
@@ -29,7 +29,7 @@ import Testing
                 owner["user.emailVerified"] == "true" && owner["user.secondFactor"] == "false"
                     && owner["user.isAnonymous"] == "false")
             #expect(owner["user.profile.score"] == "7" && owner["user.userName"] == #""mallory""#)
-            // Nothing that the attacker had opens anything.
+            // Nothing that belonged to the attacker works.
             for name in [#""userName":"mallory""#, #""email":"anna@example.org""#] {
                 let answer = try await client.send(
                     "POST", "login", #"{\#(name),"password":"correct horse","code":"\#(codes[0])"}"#)
@@ -40,16 +40,16 @@ import Testing
             }
             #expect(try await client.count("SELECT count(*) FROM auth.sessions WHERE revoked IS NULL") == 1)
             #expect(try await client.count("SELECT count(*) FROM auth.recovery_codes") == 0)
-            // Gateways are told of both sessions at once.
+            // Gateways are notified of both sessions at once.
             #expect(try await client.count("SELECT count(DISTINCT session_id) FROM auth.revocations") == 2)
             #expect(try await client.signIn(idToken: try provider.token(Self.verified)).status == 200)
         }
     }
 
-    @Test func `An identity that was linked before is no back door either`() async throws {
+    @Test func `An identity linked earlier is no back door either`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            // Trojan: the attacker's own identity hangs on the account with the victim's address.
+            // Trojan: the attacker's own identity is linked to the account with the victim's address.
             let attacker = try await client.signUp("mallory", more: #","email":"anna@example.org""#)
             let body =
                 #"{"provider":"acme","idToken":"\#(try provider.token(["sub": #""mallory""#]))","password":"correct horse"}"#
@@ -61,7 +61,9 @@ import Testing
         }
     }
 
-    @Test func `Both sides verified lead to the same account, password and sessions stay`() async throws {
+    @Test func `An address verified on both sides leads to the same account, and keeps password and sessions`()
+        async throws
+    {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `Both sides verified still ask for the second factor`() async throws {
+    @Test func `An address verified on both sides still requires the second factor`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
@@ -92,7 +94,7 @@ import Testing
         ["email": #""anna@example.org""#], ["email": #""anna@example.org""#, "email_verified": "false"],
         ["email": #""anna@example.org""#, "email_verified": #""false""#],
     ])
-    func `What the provider has not verified leads to nobody's account`(claims: [String: String]) async throws {
+    func `An address that the provider has not verified leads to no account`(claims: [String: String]) async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             for isVerified in [false, true] {
@@ -113,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A provider that is not trusted in addresses leads to nobody's account`() async throws {
+    @Test func `A provider not trusted for addresses leads to no account`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider, more: #","trustsEmail":false"#)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `Who is disabled comes in by no address and by no identity`() async throws {
+    @Test func `A disabled user cannot sign in by any address or identity`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
@@ -145,11 +147,11 @@ import Testing
         }
     }
 
-    @Test func `The same subject of another issuer is somebody else`() async throws {
+    @Test func `The same subject of another issuer is a different user`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let first = try await client.signIn(idToken: try provider.token())
-            // The app sets another issuer up under the old name.
+            // The app configures another issuer under the old name.
             #expect(try await client.master("DELETE", "providers/acme").status == 204)
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "provider"))
             try await client.register(provider, kind: "facebook", more: "")

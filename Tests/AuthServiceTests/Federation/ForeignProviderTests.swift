@@ -10,13 +10,13 @@ import Testing
 
 @testable import AuthService
 
-/// Against an OpenID Connect provider that others wrote: PyPI's `oidc-provider-mock`, on Authlib.
+/// Tests against a third-party OpenID Connect provider: PyPI's `oidc-provider-mock`, based on Authlib.
 @Suite struct ForeignProviderTests {
     private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
         $0.isEmpty ? nil : $0
     }
 
-    /// Lends its address.
+    /// Lends the provider's address.
     private func withProvider(_ body: (String) async throws -> Void) async throws {
         let (process, input) = (Process(), Pipe())
         let output = Pipe()
@@ -34,7 +34,7 @@ import Testing
         try await body(issuer)
     }
 
-    /// The user clicks; returns what the provider sends the browser back with.
+    /// Simulates the user's consent; returns the parameters of the provider's redirect.
     private func agree(at url: String) async throws -> [String: String] {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(.enabled(if: python != nil))
-    func `Staff sign in by a foreign provider, once its verified address is linked`() async throws {
+    func `Staff sign in with a foreign provider once its verified address is linked`() async throws {
         try await withProvider { issuer in
             try await StaffClient.run { client, root async throws in
                 try await client.setUp(issuer: issuer, as: root)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(.enabled(if: python != nil))
-    func `The code flow with a foreign provider signs in, by discovery alone`() async throws {
+    func `The code flow with a foreign provider signs users in by discovery alone`() async throws {
         try await withProvider { issuer in
             try await UserClient.run { client in
                 let key = try await client.auth.credentials.create(

@@ -12,7 +12,7 @@ import Testing
 
 @Suite struct IDTokenTests {
     @Test(arguments: [IssuerKey.rsa, .p256(), .ed25519()])
-    func `An id token signs a new user in, and the next one of the same person the same user`(key: IssuerKey)
+    func `An ID token creates a user, and the next token of the same person signs in the same user`(key: IssuerKey)
         async throws
     {
         try await FakeProvider.run { client, provider in
@@ -41,7 +41,7 @@ import Testing
                 list["count"] == "1" && list["data.0.provider"] == #""acme""# && list["data.0.subject"] == #""s-1""#,
                 "\(list)")
             #expect(list["data.0.email"] == #""ada@example.org""#)
-            // Live and test know nothing of each other.
+            // Live and test environments are separate.
             var test = client
             test.environment = .test
             #expect(
@@ -108,7 +108,7 @@ import Testing
         Forgery("no token") { _ in "a.b" },
     ]
 
-    @Test func `A token that is not the issuer's for this app now signs nobody in`() async throws {
+    @Test func `A token that is not the issuer's, for this app and current is refused`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             for forgery in Self.forgeries {
@@ -119,17 +119,17 @@ import Testing
             }
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 0)
             #expect(try await client.count("SELECT count(*) FROM auth.used_id_tokens") == 0)
-            // Keys that are not known were looked for once.
+            // Unknown keys were looked up once.
             #expect(provider.look(\.keyFetches) == 1)
             #expect(try await client.signIn(idToken: try provider.token()).status == 201)
         }
     }
 
-    @Test func `A token has the SHA-256 of the nonce that is shown with it, and not the nonce`() async throws {
+    @Test func `A token holds the SHA-256 of the presented nonce, not the nonce itself`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider, nonceRequired: true)
             let hash = SHA256.hash(data: Data("n-1".utf8)).map { String(format: "%02x", $0) }.joined()
-            // Whoever has the token alone has its claim, too: to show that is to show nothing.
+            // A holder of the token also has its claim, so presenting the claim proves nothing.
             for (claim, nonce) in [("n-1", "n-1"), (hash, hash), ("n-2", "n-1"), ("", "n-1"), (hash, "n-2")] {
                 let answer = try await client.signIn(
                     idToken: try provider.token(["nonce": "\"\(claim)\""]), more: #","nonce":"\#(nonce)""#)
@@ -143,25 +143,25 @@ import Testing
         }
     }
 
-    @Test func `A provider asks for nonces unless its app says otherwise`() async throws {
+    @Test func `A provider requires nonces unless its app says otherwise`() async throws {
         try await FakeProvider.run { client, provider in
             let body = #"{"kind":"oidc","clientIDs":["ios.app"],"issuer":"\#(provider.url)""#
             let made = try await client.master("PUT", "providers/acme", body + "}")
             #expect(made["nonceRequired"] == "true", "\(made)")
-            // As earlier versions have stored it.
+            // The form stored by earlier versions.
             try await client.auth.postgres.execute(
                 "UPDATE auth.identity_providers SET configuration = configuration - 'nonceRequired'")
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "nonce"))
             #expect(
                 try await client.master("PUT", "providers/acme", body + #","nonceRequired":false}"#)["nonceRequired"]
                     == "false")
-            // Of a kit that makes one and does not tell it.
+            // From an SDK that creates a nonce without revealing it.
             #expect(
                 try await client.signIn(idToken: try provider.token(["nonce": #""made by the kit""#])).status == 201)
         }
     }
 
-    @Test func `A token counts once, also when it comes many times at once`() async throws {
+    @Test func `A token counts once, even when sent many times at once`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let token = try provider.token()
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `Two first sign-ins of one person at once make one user`() async throws {
+    @Test func `Two concurrent first sign-ins of one person create one user`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let tokens = try (0..<6).map { _ in
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `Whoever has a second factor is asked for it, and the token is good until then`() async throws {
+    @Test func `A user with a second factor is asked for it, and the token stays valid until then`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try await client.signUp()
@@ -210,7 +210,7 @@ import Testing
             #expect(
                 try await client.signIn(idToken: token, more: #","secondFactorCode":"\#(codes[1])""#).isProblem(
                     .signInFailed))
-            // The same by code flow.
+            // The same with the code flow.
             let code = try await client.goThrough(provider, "acme", ["sub": #""s-1""#])["code"]
             #expect(try await client.finish(code).isProblem(.secondFactorRequired))
             #expect(try await client.finish(code, more: #","secondFactorCode":"\#(codes[2])""#).status == 200)
@@ -219,7 +219,9 @@ import Testing
         }
     }
 
-    @Test func `Keys change without one refusal, and while the issuer is away the old ones go on`() async throws {
+    @Test func `Keys rotate without a refusal, and the old ones remain usable while the issuer is unavailable`()
+        async throws
+    {
         let clock = TestClock()
         let documents = FakeDocuments()
         let cache = DocumentCache(now: { clock.now }) { try documents.fetch($0) }
@@ -230,7 +232,7 @@ import Testing
         documents.set("a", "1")
         for _ in 0..<3 { #expect(try await has("1")) }
         #expect(documents.count == 1)
-        // A new key is looked for at once a minute after the last look, and no sooner.
+        // A new key is looked up at the earliest a minute after the last look-up.
         documents.set("a", "2")
         #expect(try await !has("2") && documents.count == 1)
         clock.advance(61)
@@ -238,7 +240,7 @@ import Testing
         #expect(documents.count == 2)
         for _ in 0..<10 { #expect(try await !has("3")) }
         #expect(documents.count == 2)
-        // Away for hours.
+        // Unavailable for hours.
         documents.set("a", nil)
         clock.advance(4_000)
         for _ in 0..<3 { #expect(try await has("2")) }
@@ -252,7 +254,7 @@ import Testing
         #expect(try await has("4"))
     }
 
-    @Test func `However many issuers there are, no more than the limit is kept`() async throws {
+    @Test func `The number of cached issuers is limited`() async throws {
         let documents = FakeDocuments()
         let cache = DocumentCache(now: { Date() }) { try documents.fetch($0) }
         for number in 0...DocumentCache.maximumCount {
@@ -265,7 +267,7 @@ import Testing
         #expect(documents.count == DocumentCache.maximumCount + 2)
     }
 
-    @Test func `When the provider is away that is no wrong token, and what is no token is refused all the same`()
+    @Test func `An unavailable provider is not reported as a wrong token, but malformed tokens are still refused`()
         async throws
     {
         try await FakeProvider.run { client, provider in
@@ -297,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func `A key that the issuer does not publish is a wrong token, and an issuer without keys is away`()
+    @Test func `A token signed by an unpublished key is wrong, and an issuer without keys counts as unavailable`()
         async throws
     {
         try await FakeProvider.run { client, provider in

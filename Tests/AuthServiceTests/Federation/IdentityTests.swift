@@ -20,7 +20,7 @@ import Testing
         try await client.auth.postgres.execute("UPDATE auth.sessions SET created = now() - interval '11 minutes'")
     }
 
-    @Test func `An anonymous user who links is none any more, and stays the same user`() async throws {
+    @Test func `An anonymous user who links an identity becomes a regular user and stays the same`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try Tokens(try await client.send("POST", "anonymous", #"{"profile":{"score":3}}"#))
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `A finished code flow links as well`() async throws {
+    @Test func `A completed code flow can also link an identity`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try await client.signUp()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody links what is another's, or with an access token alone`() async throws {
+    @Test func `An identity of another user cannot be linked, and an access token alone is not enough`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let anna = try await client.signUp()
@@ -74,7 +74,7 @@ import Testing
             let known = try await client.send("POST", "me/identities", #"{"userID":"x"}"#, as: anna)
             #expect(known.isProblem(.invalidBody, field: "userID"), "\(known)")
             #expect(try await client.count("SELECT count(*) FROM auth.identities") == 1)
-            // Somebody has the address already: it stays theirs.
+            // The address belongs to another user and stays theirs.
             let carla = try await client.signUp("carla", more: #","email":"carla@example.org""#)
             let claims = ["sub": #""s-3""#, "email": #""carla@example.org""#, "email_verified": "true"]
             let linked = try await link(client, try provider.token(claims), as: berta, more: password)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `The last way to sign in stays`() async throws {
+    @Test func `The last way to sign in cannot be removed`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let facebook =
@@ -96,7 +96,7 @@ import Testing
                 try await link(client, try provider.token(["iss": #""https://other.example.org""#]), as: user, "other")
                     .status == 200)
             #expect(try await client.send("GET", "me/identities", as: user)["count"] == "2")
-            // Both at once: one of them stays.
+            // Removing both at once leaves one.
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for name in ["acme", "other"] {
                     group.addTask { try await client.send("DELETE", "me/identities/\(name)", as: user).status }
@@ -104,7 +104,7 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(statuses.sorted() == [204, 409])
-            // With a password the last identity may go.
+            // With a password the last identity can be removed.
             let upgraded = try await client.send(
                 "POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#, as: user)
             #expect(upgraded.status == 200, "\(upgraded)")
@@ -119,9 +119,9 @@ import Testing
         }
     }
 
-    /// An address is a way in only when it is verified, and mail is sent.
+    /// An address is a way to sign in only if it is verified and mail can be sent.
     @Test(arguments: [(true, true, 204), (true, false, 409), (false, true, 409), (false, false, 409)])
-    func `An address lets the last identity go when a mail to it can sign in`(
+    func `The last identity can be removed if the user can sign in by mail`(
         isVerified: Bool, isMailThere: Bool, status: Int
     ) async throws {
         try await FakeProvider.run { client, provider in
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `With a passkey the last identity may go, and the passkey then not`() async throws {
+    @Test func `The last identity can be removed if there is a passkey, which then cannot`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             try await client.allowPasskeys()
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `Who has no password gets a second factor after a fresh sign-in`() async throws {
+    @Test func `A user without a password can add a second factor after a fresh sign-in`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let old = try Tokens(try await client.signIn(idToken: try provider.token()))
@@ -173,13 +173,13 @@ import Testing
         }
     }
 
-    /// Who has no password has nothing to confirm with but a fresh sign-in.
+    /// A user without a password can confirm only with a fresh sign-in.
     @Test(arguments: [
         ("DELETE", "me", "{}"), ("PATCH", "me", #"{"userName":"anna"}"#),
         ("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#),
         ("DELETE", "me/identities/acme", "{}"), ("POST", "me/identities", #"{"provider":"acme","idToken":"a.b.c"}"#),
     ])
-    func `A stolen access token of a user without a password does no more than one with`(
+    func `A stolen access token can do no more to a user without a password than to one with`(
         method: String, path: String, body: String
     ) async throws {
         try await FakeProvider.run { client, provider in
@@ -205,7 +205,7 @@ import Testing
                 #","teamID":"TEAM123456","keyID":"KEY1234567","privateKey":\#(JSONValue.quote(key.pemRepresentation))"#)
     }
 
-    /// What Apple checks of a client secret.
+    /// Checks a client secret like Apple.
     private func check(_ text: String?, _ key: P256.Signing.PrivateKey, _ provider: FakeProvider, clientID: String)
         throws
     {
@@ -226,7 +226,8 @@ import Testing
 
     private struct Trouble: Error {}
 
-    @Test func `Sign in with Apple by its form, and Apple is told when the account goes`() async throws {
+    @Test func `Sign in with Apple works by form post, and Apple is notified when the account is deleted`() async throws
+    {
         try await FakeProvider.run { client, provider in
             let key = P256.Signing.PrivateKey()
             try await register(client, provider, key)
@@ -245,12 +246,12 @@ import Testing
             #expect(signedIn.status == 201 && signedIn["user.private.name"] == #""Ada Lovelace""#, "\(signedIn)")
             #expect(signedIn["user.email"] == #""x1@privaterelay.appleid.com""#)
             try check(provider.look(\.tokenRequests).first?["client_secret"], key, provider, clientID: "ios.app")
-            // Sealed where it is kept.
+            // Sealed in the database.
             let sealed: Data = try await client.auth.postgres.query("SELECT sealed_token FROM auth.identities")[0]
                 .decode(0)
             #expect(sealed.range(of: Data("rt-1".utf8)) == nil)
 
-            // Apple is busy the first time; the account is gone all the same.
+            // Apple fails the first time; the account is deleted anyway.
             provider.change { $0.refusedRevocations = 1 }
             #expect(try await client.send("DELETE", "me", "{}", as: try Tokens(signedIn)).status == 202)
             #expect(try await client.count("SELECT count(*) FROM auth.users WHERE NOT deleting") == 0)
@@ -266,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func `The app's own authorization code brings the token, for the client id that the id token is for`()
+    @Test func `The app's own authorization code obtains the token for the client id of the ID token`()
         async throws
     {
         try await FakeProvider.run { client, provider in
@@ -279,7 +280,7 @@ import Testing
             #expect(signedIn.status == 201 && signedIn["user.private.name"] == #""Ada""#, "\(signedIn)")
             try check(provider.look(\.tokenRequests).first?["client_secret"], key, provider, clientID: "web.app")
             #expect(try await client.count("SELECT count(*) FROM auth.identities WHERE sealed_token IS NOT NULL") == 1)
-            // A code that is worth nothing, or somebody else's, costs nobody the sign-in.
+            // An invalid code, or another user's, does not fail the sign-in.
             provider.change {
                 $0.grants["c-2"] = FakeProvider.Grant(query: ["client_id": "ios.app"], claims: ["sub": #""s-9""#])
             }
@@ -289,7 +290,7 @@ import Testing
                 #expect(other.status < 300, "\(other)")
             }
             #expect(try await client.count("SELECT count(*) FROM auth.identities WHERE sealed_token IS NOT NULL") == 1)
-            // The app's server deletes the user: the same.
+            // The same when the app's server deletes the user.
             #expect(try await client.master("DELETE", "users/\(try Tokens(signedIn).userID)").status == 202)
             #expect(try await client.count("SELECT count(*) FROM auth.jobs WHERE kind = 'identity.revoke'") == 1)
             try await eventually { provider.look(\.revocations).first?["client_id"] == "web.app" }
@@ -299,7 +300,7 @@ import Testing
         }
     }
 
-    @Test func `Unlinking tells Apple, and a deletion that is refused tells nobody`() async throws {
+    @Test func `Unlinking notifies Apple, and a refused deletion notifies no one`() async throws {
         try await FakeProvider.run { client, provider in
             try await register(client, provider, P256.Signing.PrivateKey())
             let user = try await client.signUp()

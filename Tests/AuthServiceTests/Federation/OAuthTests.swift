@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct OAuthTests {
-    @Test func `A code flow with PKCE on both sides signs in`() async throws {
+    @Test func `A code flow with PKCE on both sides signs a user in`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let (url, state) = try await client.begin()
@@ -41,24 +41,24 @@ import Testing
             let signedIn = try await client.finish(call["code"], more: #","device":"phone""#)
             #expect(signedIn.status == 201 && signedIn["user.email"] == #""ada@example.org""#, "\(signedIn)")
             let form = try #require(provider.look(\.tokenRequests).first)
-            // The issuer says nothing of how clients show who they are: Basic.
+            // The issuer names no method of client authentication, so Basic is used.
             #expect(
                 form["authorization"] == "Basic " + Data("ios.app:s3cret".utf8).base64EncodedString()
                     && form["client_secret"] == nil)
             #expect(form["client_id"] == nil && form["redirect_uri"] == callback)
-            // Nothing of it is stored that opens anything, and nothing is left.
+            // No usable secret is stored, and nothing is left afterwards.
             #expect(try await client.finish(call["code"]).isProblem(.invalidToken))
             #expect(try await client.count("SELECT count(*) FROM auth.oauth_flows") == 0)
             #expect(try await client.count("SELECT count(*) FROM auth.oauth_codes") == 0)
 
             let again = try await client.finish(try await client.goThrough(provider)["code"])
             #expect(again.status == 200 && again["user.id"] == signedIn["user.id"], "\(again)")
-            // The id token of the same person leads to the same user.
+            // The ID token of the same person leads to the same user.
             #expect(try await client.signIn(idToken: try provider.token())["user.id"] == signedIn["user.id"])
         }
     }
 
-    @Test func `A state counts once, for its app, and for ten minutes`() async throws {
+    @Test func `A state is valid once, for its app, for ten minutes`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let (url, state) = try await client.begin()
@@ -78,7 +78,7 @@ import Testing
             #expect(provider.look(\.tokenRequests).count == 1)
 
             let (_, late) = try await client.begin()
-            // The service itself cannot change what is on its way.
+            // The service itself has no right to change a flow, so the superuser does.
             try await client.auth.database.withSuperuser {
                 _ = try await $0.execute("UPDATE auth.oauth_flows SET expires = now() - interval '1 second'")
             }
@@ -86,37 +86,37 @@ import Testing
             #expect(
                 try await client.count(
                     "SELECT count(*) FROM auth.oauth_flows WHERE state_hash = convert_to(\(late), 'UTF8')") == 0)
-            // Only by the link: neither app nor server may finish what the browser brings.
+            // Only through the link: neither app nor server may complete what the browser brings.
             #expect(try await client.send("GET", "oauth/callback?state=\(late)&code=x").isProblem(.forbidden))
         }
     }
 
-    @Test func `What comes back is of use only to whoever began`() async throws {
+    @Test func `The result can be used only by the client that began the flow`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            // Log-in CSRF and a code that another app on the device intercepted: without the verifier there is no
-            // session, and the code is burnt.
+            // Login CSRF, and a code intercepted by another app on the device: without the verifier there is no
+            // session, and the code is used up.
             let code = try await client.goThrough(provider)["code"]
             let stolen = try await client.finish(code, verifier: String(repeating: "x", count: 43))
             #expect(stolen.isProblem(.invalidToken, field: "codeVerifier"), "\(stolen)")
             #expect(try await client.finish(code).isProblem(.invalidToken))
-            // What the app was not begun with is no verifier: neither the challenge itself nor an empty one.
+            // Values other than the verifier are refused: the challenge itself, and an empty text.
             for verifier in ["", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"] {
                 #expect(
                     try await client.finish(try await client.goThrough(provider)["code"], verifier: verifier).isProblem(
                         .invalidToken))
             }
-            // Session fixation: the state is no code, and a code of our own making is none.
+            // Session fixation: the state is not a code, and neither is an invented one.
             let (_, state) = try await client.begin()
             #expect(try await client.finish(state).isProblem(.invalidToken))
-            // Another environment's, and another app's.
+            // In another environment, and in another app.
             let good = try await client.goThrough(provider)["code"]
             var test = client
             test.environment = .test
             #expect(try await test.finish(good).isProblem(.invalidToken))
             let other = UserClient(auth: client.auth, app: try await client.auth.apps.create(name: "Other"))
             #expect(try await other.finish(good).isProblem(.invalidToken))
-            // Many at once: one session.
+            // Concurrent calls create one session.
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<6 { group.addTask { try await client.finish(good).status } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -134,7 +134,7 @@ import Testing
         "https://shop.example.org@evil.org/in?x=1", "//evil.org", "https:/\\evil.org", "javascript:alert(1)", "",
         "com.example.shop:/signed-in\n",
     ])
-    func `The app is returned to exactly where its server said, and nowhere else`(url: String) async throws {
+    func `The app is redirected only to the exact addresses its server has set`(url: String) async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let body =
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `Who begins says with which challenge`() async throws {
+    @Test func `Starting a flow requires a challenge`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             for challenge in ["", "abc", String(repeating: "=", count: 43), String(repeating: "a", count: 44)] {
@@ -156,14 +156,14 @@ import Testing
             let answer = try await client.send(
                 "POST", "oauth/nobody/start", #"{"redirectURL":"a","codeChallenge":"b"}"#)
             #expect(answer.isProblem(.notFound), "\(answer)")
-            // A query of the app's own stays.
+            // The app's own query is kept.
             let (url, state) = try await client.begin(redirectURL: "https://shop.example.org/in?x=1")
             let back = try await client.callBack([("code", try provider.approve(url)), ("state", state)])
             #expect(back.header("location")?.hasPrefix("https://shop.example.org/in?x=1&code=") == true, "\(back)")
         }
     }
 
-    @Test func `What goes wrong at the provider is told to the app`() async throws {
+    @Test func `The app is told about errors of the provider`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             func back(_ parameters: [(String, String)]) async throws -> [String: String] {
@@ -180,9 +180,9 @@ import Testing
             #expect(try await back([("error", "x&code=1\r\n")])["error"] == "server_error")
             #expect(try await back([("code", "wrong")])["error"] == "server_error")
             #expect(try await back([])["error"] == "server_error")
-            // RFC 9207: mixed up with another issuer.
+            // RFC 9207: a mix-up with another issuer.
             #expect(try await back([("code", "good"), ("iss", "https://evil.example.org")])["error"] == "server_error")
-            // The id token of another flow, or of another app.
+            // The ID token of another flow, or of another app.
             for (claim, value) in [
                 ("nonce", #""other""#), ("nonce", ""), ("aud", #""web.app""#), ("iss", #""https://evil.example.org""#),
                 ("exp", "1"),
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `Where the id token says no address the user info does, of the same person`() async throws {
+    @Test func `If the ID token has no address, the user info of the same person is used`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             provider.change { $0.user = #"{"sub":"s-2","email":"eve@example.org","email_verified":true}"# }
@@ -209,7 +209,8 @@ import Testing
         }
     }
 
-    @Test func `GitHub says who it is by number, and the primary address counts when it is verified`() async throws {
+    @Test func `GitHub users are identified by number, and the primary address counts if it is verified`() async throws
+    {
         try await FakeProvider.run { client, provider in
             try await client.register(provider, "github", kind: "github")
             provider.change {
@@ -226,7 +227,7 @@ import Testing
             #expect(form["client_id"] == "ios.app" && form["client_secret"] == "s3cret" && form["authorization"] == nil)
             let list = try await client.send("GET", "me/identities", as: try Tokens(first))
             #expect(list["data.0.subject"] == #""583231""#, "\(list)")
-            // Names and addresses change hands; numbers do not.
+            // Names and addresses change owners; numbers do not.
             provider.change {
                 $0.user = #"{"id":7,"login":"octocat"}"#
                 $0.emails = #"[{"email":"mona2@example.org","primary":true,"verified":false}]"#
@@ -241,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func `Facebook's address leads to nobody's account, and its limited sign-in is an id token`() async throws {
+    @Test func `Facebook's address leads to no account, and its limited sign-in uses an ID token`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider, "facebook", kind: "facebook")
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)

@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct ProviderTests {
-    @Test func `An app's server sets providers up, sees no secret, and takes them away`() async throws {
+    @Test func `An app's server creates, reads and deletes providers, and never sees the secret`() async throws {
         try await UserClient.run { client async throws in
             let body =
                 #"{"kind":"google","clientIDs":["a.apps.example.org","b"],"clientSecret":"s3cret","redirectURLs":["app:/in"]}"#
@@ -25,7 +25,7 @@ import Testing
             let sealed: Data = try await client.auth.postgres.query(
                 "SELECT sealed_secret FROM auth.identity_providers")[0].decode(0)
             #expect(sealed.range(of: Data("s3cret".utf8)) == nil)
-            // Left out, the secret stays; with another kind it is none.
+            // If left out, the secret stays; with another kind of provider it is removed.
             let changed = try await client.master(
                 "PUT", "providers/google", #"{"kind":"google","clientIDs":["c"],"trustsEmail":false}"#)
             #expect(
@@ -76,7 +76,7 @@ import Testing
         (#"{"kind":"apple","clientIDs":["a"],"keyID":"K"}"#, "teamID"),
         (#"{"kind":"apple","clientIDs":["a"],"teamID":"T"}"#, "keyID"),
     ])
-    func `What cannot be is refused, and nothing is written`(body: String, field: String) async throws {
+    func `Invalid providers are refused, and nothing is written`(body: String, field: String) async throws {
         try await UserClient.run { client async throws in
             let answer = try await client.master("PUT", "providers/x", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `Names and numbers of providers have limits`() async throws {
+    @Test func `Names and numbers of providers are limited`() async throws {
         try await UserClient.run { client async throws in
             for name in ["A", "a_b", "-a", String(repeating: "a", count: 33)] {
                 #expect(try await client.master("PUT", "providers/\(name)", "{}").isProblem(.invalidName))
@@ -106,14 +106,13 @@ import Testing
         "https://127.0.0.1/", "https://10.0.0.1/", "https://169.254.169.254/latest", "https://[::1]/",
         "https://[::ffff:192.168.0.1]/", "https://192.168.1.1:8443/",
     ])
-    func `Unless the settings say so, nobody makes the server speak to what only it can reach`(url: String) async throws
-    {
+    func `Unless allowed by a setting, the server never calls internal addresses`(url: String) async throws {
         let client = ProviderClient(arePrivateAddressesAllowed: false)
         await #expect(throws: ProviderFailure.call(.privateAddress)) { try await client.check(url) }
         await #expect(throws: ProviderFailure.call(.privateAddress)) { _ = try await client.get(url) }
     }
 
-    @Test func `Plain http is for this machine only`() async throws {
+    @Test func `Plain HTTP is allowed only for the local machine`() async throws {
         for isAllowed in [false, true] {
             let client = ProviderClient(arePrivateAddressesAllowed: isAllowed)
             await #expect(throws: ProviderFailure.call(.invalidURL)) { try await client.check("http://93.184.215.14/") }
@@ -124,7 +123,7 @@ import Testing
         try await ProviderClient(arePrivateAddressesAllowed: true).check("http://127.0.0.1:1/")
     }
 
-    @Test func `Under another internal secret the provider's secret has to be set again`() async throws {
+    @Test func `After a change of the internal secret, the provider's secret must be set again`() async throws {
         try await UserClient.run { client async throws in
             #expect(
                 try await client.master(

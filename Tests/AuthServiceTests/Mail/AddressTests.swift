@@ -7,9 +7,9 @@ import Testing
 
 @testable import AuthService
 
-/// Verifying and changing addresses, passwords reset, and what users are told.
+/// Verification and change of addresses, password resets, and notices to users.
 @Suite(.enabled(if: MailServer.isThere)) struct AddressTests {
-    @Test func `An address is verified by the code that comes after signing up`() async throws {
+    @Test func `An address is verified by the code mailed after signing up`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpByAddress(address, more: #","language":"de""#)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `Another request makes the former mail worthless, and so does another address`() async throws {
+    @Test func `A further request invalidates the earlier mail, and so does a change of address`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpByAddress(address)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `A password is reset by mail: all sessions end, and the second factor is asked for as before`()
+    @Test func `Resetting a password by mail ends all sessions, and the second factor is still required`()
         async throws
     {
         try await UserClient.runWithMail { client in
@@ -53,7 +53,7 @@ import Testing
             let secret = try await client.addFactor(tokens)
             #expect(try await client.send("POST", "password/reset", #"{"email":"\#(address)"}"#).status == 202)
             let mail = try await MailServer.shared.mail(to: address, number: 2)
-            // A password that may not be is refused before anything is used up.
+            // An invalid password is refused before the code is used up.
             let weak = try await client.send(
                 "POST", "password/reset/confirm", #"{"token":"\#(mail.token)","newPassword":"password"}"#)
             #expect(weak.isProblem(.invalidBody, field: "newPassword"), "\(weak)")
@@ -71,7 +71,7 @@ import Testing
             #expect(try await client.logIn(address: address).isProblem(.signInFailed))
             let told = try await MailServer.shared.mail(to: address, number: 3)
             #expect(told.subject == "Shop: your password was changed", "\(told)")
-            // Whichever of the three it is.
+            // Any of the three concurrent resets may have won.
             _ = try await client.auth.postgres.execute("DELETE FROM auth.attempts")
             var isAsked = 0
             for number in 0..<3 {
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `Who has reset the password has verified the address; who is disabled gets no mail`() async throws {
+    @Test func `Resetting the password verifies the address, and disabled users get no mail`() async throws {
         try await UserClient.runWithMail(#""verifyOnSignUp":false"#) { client in
             let address = UserClient.address(), disabled = UserClient.address("disabled")
             let tokens = try await client.signUpByAddress(address)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `A new address is confirmed there, and the old one is told`() async throws {
+    @Test func `A new address must be confirmed there, and the old address is notified`() async throws {
         try await UserClient.runWithMail { client in
             let old = UserClient.address("old"), new = UserClient.address("new")
             let tokens = try await client.signUpVerified(old)
@@ -116,7 +116,7 @@ import Testing
             #expect(asked.status == 202, "\(asked)")
             let mail = try await MailServer.shared.mail(to: new)
             #expect(try await client.send("GET", "me", as: tokens).string("email") == old)
-            // The code is the user's who asked.
+            // The code belongs to the user who requested it.
             let eve = try await client.signUp("eve")
             let stolen = try await client.send(
                 "POST", "email/change/confirm", #"{"mailCode":"\#(mail.code)"}"#, as: eve)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `An address that somebody has is neither told nor given away`() async throws {
+    @Test func `An address in use is neither disclosed nor given away`() async throws {
         try await UserClient.runWithMail { client in
             let taken = UserClient.address("taken"), free = UserClient.address("free")
             _ = try await client.signUpVerified(taken)
@@ -149,14 +149,14 @@ import Testing
             let mail = try await MailServer.shared.mail(to: free)
             try await client.waitForJobs()
             #expect(try await MailServer.shared.mails(to: taken).count == 1)
-            // Taken in between.
+            // Taken by another user in between.
             _ = try await client.signUpByAddress(free)
             let late = try await client.send("POST", "email/change/confirm", #"{"token":"\#(mail.token)"}"#)
             #expect(late.isProblem(.conflict, field: "email"), "\(late)")
         }
     }
 
-    @Test func `A sign-in from a new device is told, one from a known device is not`() async throws {
+    @Test func `A sign-in from a new device is reported by mail, one from a known device is not`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address, more: #","device":"phone","private":{"language":"de"}"#)
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `Where addresses must be verified nobody is signed in before`() async throws {
+    @Test func `If the app requires verified addresses, no one is signed in before verification`() async throws {
         try await UserClient.runWithMail(#""requireVerifiedEmail":true"#) { client in
             let address = UserClient.address()
             let nameOnly = try await client.send("POST", "signup", #"{"userName":"ada","password":"correct horse"}"#)
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `Another password makes a change of address that was asked for before worthless`() async throws {
+    @Test func `A new password invalidates a pending change of address`() async throws {
         try await UserClient.runWithMail { client in
             let (address, other) = (UserClient.address(), UserClient.address("thief"))
             let thief = try await client.signUpVerified(address)
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing that is stored is a token or a code`() async throws {
+    @Test func `No token or code is stored in plain text`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address)

@@ -13,7 +13,7 @@ import Testing
             "POST", "signup", #"{"userName":"\#(name)","password":"correct horse"\#(invitation)}"#)
     }
 
-    @Test func `Where one is needed nobody signs up without, and each lets one in`() async throws {
+    @Test func `If invitations are required, sign-up needs one, and each can be used once`() async throws {
         try await UserClient.run { client in
             try await client.set(#""inviteOnly":true"#)
             #expect(try await signUp(client, "ada", nil).isProblem(.invalidBody, field: "invitation"))
@@ -24,7 +24,7 @@ import Testing
             #expect(
                 made.status == 201 && code.count == 19 && made["email"] == "null"
                     && made.header("cache-control") == "no-store", "\(made)")
-            // Not in the other environment.
+            // Not valid in the other environment.
             var test = client
             test.environment = .test
             #expect(try await signUp(test, "ada", code).isProblem(.invalidBody, field: "invitation"))
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `A name that is taken uses up no invitation; one that has expired or is taken back is none`()
+    @Test func `A refused name does not use up the invitation, and expired or revoked ones are invalid`()
         async throws
     {
         try await UserClient.run { client in
@@ -69,7 +69,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: MailServer.isThere)) func `An invitation by mail is for its address, and verifies it`()
+    @Test(.enabled(if: MailServer.isThere))
+    func `An invitation by mail is valid for its address only, and verifies it`()
         async throws
     {
         try await UserClient.runWithMail(#""inviteOnly":true,"requireVerifiedEmail":true"#) { client in
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `Addresses that everybody reads are refused where the app wants that`() async throws {
+    @Test func `Addresses of disposable mailboxes are refused if the app says so`() async throws {
         try await UserClient.run { client in
             let body = #"{"email":"ada@x.mailinator.com","password":"correct horse"}"#
             try await client.set(#""refuseDisposable":true"#)

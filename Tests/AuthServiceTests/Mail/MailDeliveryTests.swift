@@ -9,7 +9,7 @@ import Testing
 
 @testable import AuthService
 
-/// By which server mail goes, in which words, and what becomes of what is refused.
+/// Which server sends mail with which texts, and what happens to refused mail.
 @Suite(.enabled(if: MailServer.isThere)) struct MailDeliveryTests {
     private func state(_ client: UserClient, of address: String) async throws -> (
         state: String, attempt: Int, code: String?
@@ -20,7 +20,7 @@ import Testing
         return (try row.decode(0), try row.decode(1), try row.decode(2))
     }
 
-    @Test func `What the server refuses for now is tried again with another proof, what it refuses for good is not`()
+    @Test func `Temporary refusals are retried with a new code, permanent ones are not`()
         async throws
     {
         try await UserClient.runWithMail { client in
@@ -30,7 +30,7 @@ import Testing
             try await eventually("the mail was tried once") { try await state(client, of: late).code != nil }
             let waiting = try await state(client, of: late)
             #expect(waiting.state == "waiting" && waiting.attempt == 1 && waiting.code == "mail-refused")
-            // Time is moved, not waited for.
+            // Moves the time instead of waiting.
             _ = try await client.auth.postgres.execute("UPDATE auth.jobs SET due = now() WHERE state = 'waiting'")
             let mail = try await MailServer.shared.mail(to: late)
             #expect(try await client.send("POST", "email/verify/confirm", #"{"token":"\#(mail.token)"}"#).status == 204)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `Where the app's mail came back from no code goes, unless nobody can be asked`() async throws {
+    @Test func `Codes are not sent to addresses that bounced, unless bounces cannot be checked`() async throws {
         let notifications = try await OtherService.start("notifications")
         try await UserClient.runWithMail(services: { _ in [notifications.address] }) { client in
             let (gone, there) = (UserClient.address("gone"), UserClient.address("there"))
@@ -53,14 +53,14 @@ import Testing
             #expect(failed.state == "failed" && failed.attempt == 1 && failed.code == "mail-returned", "\(failed)")
             #expect(try await MailServer.shared.mails(to: gone).isEmpty)
             #expect(try await MailServer.shared.mails(to: there).count == 1)
-            // Whoever asks is answered as before, and written to while notifications is away.
+            // The caller gets the usual answer, and mail is sent while notifications is unavailable.
             notifications.fail(.max)
             #expect(try await client.send("POST", "password/reset", #"{"email":"\#(gone)"}"#).status == 202)
             _ = try await MailServer.shared.mail(to: gone)
         }
     }
 
-    @Test(arguments: [true, false]) func `After no answer nobody asks for a while where mail came back from`(
+    @Test(arguments: [true, false]) func `After an unanswered request, bounces are not checked for a while`(
         _ rests: Bool
     ) async throws {
         let notifications = try await OtherService.start("notifications")
@@ -76,9 +76,9 @@ import Testing
         #expect(try await returned.isKnown(from: "gone@example.org", in: space) != rests)
     }
 
-    @Test func `An app has a sender and a mail server of its own, and the password does not come back`() async throws {
+    @Test func `An app has its own sender and mail server, and the password is never returned`() async throws {
         try await UserClient.run { client in
-            // Nobody has named a server.
+            // No server has been configured.
             let none = try await client.send("POST", "password/reset", #"{"email":"ada@example.org"}"#)
             #expect(none.isProblem(.notImplemented), "\(none)")
             #expect(try await client.master("GET", "mail")["available"] == "false")
@@ -94,7 +94,7 @@ import Testing
             _ = try await client.signUpByAddress(address)
             let mail = try await MailServer.shared.mail(to: address)
             #expect(mail.from == "hello@shop.example" && mail.headers["from"]?.contains("Shöp, ") == true, "\(mail)")
-            // Test has not what live has.
+            // Test does not have the settings of live.
             var test = client
             test.environment = .test
             #expect(try await test.master("GET", "mail")["address"] == nil)
@@ -117,8 +117,8 @@ import Testing
         }
     }
 
-    /// Drill: an app's server that has us knock at doors of ours.
-    @Test func `An app's mail server at an inner address is not reached`() async throws {
+    /// Drill: an app configures an internal address as its mail server.
+    @Test func `An app's mail server at an internal address is not contacted`() async throws {
         try await UserClient.run { client in
             let server = try await MailServer.shared.server()
             let body = #"{"address":"hello@shop.example","host":"127.0.0.1","port":\#(server.port),"tls":"off"}"#
@@ -144,7 +144,7 @@ import Testing
         (#"{"address":"a@example.org","host":"a.example","tls":"off","user":"u","password":"p"}"#, "tls"),
         (#"{"address":"a@example.org","sender":"x"}"#, "sender"),
     ])
-    func `A sender that cannot be is refused`(body: String, field: String) async throws {
+    func `An invalid sender is refused`(body: String, field: String) async throws {
         try await UserClient.run { client in
             let answer = try await client.master("PUT", "mail", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `An app's own words are taken, in the language that somebody reads best`() async throws {
+    @Test func `An app's own texts are used in the language the recipient reads best`() async throws {
         try await UserClient.runWithMail(#""verifyOnSignUp":false,"language":"nl""#) { client in
             func put(_ language: String, _ subject: String) async throws {
                 let body =
@@ -196,7 +196,7 @@ import Testing
         ("greeting/en", #"{"subject":"x","text":"y"}"#, .invalidName, "kind"),
         ("sign-in/e", #"{"subject":"x","text":"{{code}}"}"#, .invalidName, "language"),
     ])
-    func `A template that would be of no use is refused`(path: String, body: String, code: ErrorCode, field: String)
+    func `An unusable template is refused`(path: String, body: String, code: ErrorCode, field: String)
         async throws
     {
         try await UserClient.run { client in
@@ -206,13 +206,13 @@ import Testing
         }
     }
 
-    @Test func `An app mails no more in an hour than it may, and a recipient gets no more than that`() async throws {
+    @Test func `Mail is limited per hour, app and recipient`() async throws {
         try await UserClient.runWithMail(#""mailsPerHour":2"#) { client in
             let address = UserClient.address()
             for status in [202, 202, 429] {
                 #expect(try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#).status == status)
             }
-            // What nobody asked for does not stop what they did ask for.
+            // Mail that the user did not request does not block mail that they did.
             _ = try await client.signUpByAddress(UserClient.address())
             try await client.set(#""mailsPerHour":1000"#)
             try await client.waitForJobs()
@@ -235,7 +235,7 @@ import Testing
         (#"{"mailsPerHour":0}"#, "mailsPerHour"), (#"{"mailsPerHour":1.5}"#, "mailsPerHour"),
         (#"{"invite":true}"#, "invite"),
     ])
-    func `Settings that cannot be are refused`(body: String, field: String) async throws {
+    func `Invalid settings are refused`(body: String, field: String) async throws {
         try await UserClient.run { client in
             let answer = try await client.master("PUT", "settings", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `Settings are of one app and environment, and for its server only`() async throws {
+    @Test func `Settings belong to one app and environment, and only the app's server can change them`() async throws {
         try await UserClient.run { client in
             try await client.set(
                 #""inviteOnly":true,"linkURLs":["https://shop.example.org/#{token}"],"mailsPerHour":5"#)

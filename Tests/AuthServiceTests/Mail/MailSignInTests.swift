@@ -11,7 +11,7 @@ import Testing
 @testable import AuthService
 
 extension UserClient {
-    /// With a mail server, and links that lead to the app.
+    /// Runs with a mail server and links that lead to the app.
     static func runWithMail(
         _ settings: String = "", services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] },
         _ body: @Sendable (UserClient) async throws -> Void
@@ -28,17 +28,17 @@ extension UserClient {
         try #require(answer.status == 200, "\(answer)")
     }
 
-    /// One that no other test writes to.
+    /// An address that no other test uses.
     static func address(_ name: String = "ada") -> String { "\(name)-\(UInt64.random(in: 0 ... .max))@example.org" }
 
-    /// Signs up with an address and a password, and reads the code that comes.
+    /// Signs up with an address and a password, and reads the code from the mail.
     func signUpByAddress(_ address: String, more: String = "") async throws -> Tokens {
         let answer = try await send("POST", "signup", #"{"email":"\#(address)","password":"correct horse"\#(more)}"#)
         try #require(answer.status == 201, "\(answer)")
         return try Tokens(answer)
     }
 
-    /// The same, with the address verified.
+    /// The same, with a verified address.
     func signUpVerified(_ address: String, more: String = "") async throws -> Tokens {
         let tokens = try await signUpByAddress(address, more: more)
         let mail = try await MailServer.shared.mail(to: address)
@@ -51,7 +51,7 @@ extension UserClient {
         try await send("POST", "login", #"{"email":"\#(address)","password":"\#(password)"}"#)
     }
 
-    /// Every job of the queue has come to its end, but what is said of sessions that ended.
+    /// Waits until every job has ended, except notices about ended sessions.
     func waitForJobs() async throws {
         let query: PostgresQuery =
             "SELECT count(*) FROM auth.jobs WHERE finished IS NULL AND kind <> \(SignOutOfPush.kind)"
@@ -64,7 +64,7 @@ extension UserClient {
         try await client.send("POST", "login/mail/confirm", "{\(body)}")
     }
 
-    @Test func `The code or the link of a mail signs in, once`() async throws {
+    @Test func `The code or the link in a mail signs in once`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpVerified(address)
@@ -85,18 +85,18 @@ extension UserClient {
             #expect(
                 answer.status == 200 && answer.string("user.id") == tokens.userID
                     && answer.header("cache-control") == "no-store", "\(answer)")
-            // Neither of both is good any more.
+            // Neither of the two is valid any more.
             #expect(
                 try await confirm(client, #""email":"\#(address)","mailCode":"\#(mail.code)""#).isProblem(.signInFailed)
             )
             #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
-            // The password, and the session from before, stay: the address had been verified.
+            // The password and the earlier session stay, because the address had been verified.
             #expect(try await client.logIn(address: address).status == 200)
         }
     }
 
-    /// Drill: enumeration by content, and by what is done.
-    @Test func `Whether somebody has an address is not told, nor known while the answer is made`() async throws {
+    /// Drill: enumeration by content or by side effects.
+    @Test func `The answer neither reveals nor depends on whether an address has an account`() async throws {
         try await UserClient.runWithMail { client in
             let known = UserClient.address(), unknown = UserClient.address("nobody")
             _ = try await client.signUpVerified(known)
@@ -107,7 +107,7 @@ extension UserClient {
                 }
                 #expect(answers.allSatisfy { $0.status == 202 && $0.text.isEmpty })
             }
-            // The same was written for both: an order, and a count.
+            // The same was written for both: an order and a count.
             for address in [known, unknown] {
                 let orders = try await client.count(
                     "SELECT count(*) FROM auth.jobs WHERE parameters ->> 'email' = \(address) AND parameters ->> 'kind' IN ('sign-in', 'reset-password')"
@@ -117,16 +117,16 @@ extension UserClient {
             try await client.waitForJobs()
             #expect(try await MailServer.shared.mails(to: unknown).isEmpty)
             #expect(try await MailServer.shared.mails(to: known).count == 3)
-            // Wrong codes are refused alike.
+            // Wrong codes are refused in the same way.
             let answers = try await [known, unknown].asyncMap {
                 try await confirm(client, #""email":"\#($0)","mailCode":"00000000""#)
             }
             #expect(answers.allSatisfy { $0.isProblem(.signInFailed) } && answers[0].text == answers[1].text)
-            // Nobody sent a name or a password, so nothing is said of them.
+            // No name or password was sent, so the message does not mention them.
             #expect(
                 answers[0].string("detail")?.contains("request another mail") == true
                     && !answers[0].text.contains("assword"), "\(answers[0])")
-            // And so are too many requests.
+            // The same holds for too many requests.
             for address in [known, unknown] {
                 var statuses: [Int] = []
                 for _ in 0..<7 {
@@ -138,7 +138,7 @@ extension UserClient {
     }
 
     /// Drill: a code used twice in parallel.
-    @Test func `What comes many times at once signs in once`() async throws {
+    @Test func `A proof sent many times at once signs in once`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address)
@@ -156,8 +156,8 @@ extension UserClient {
         }
     }
 
-    /// Drill: a code guessed.
-    @Test func `After five tries a code is dead, and the right one, too`() async throws {
+    /// Drill: guessing a code.
+    @Test func `After five wrong attempts a code is invalid, and so is the correct one`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address)
@@ -170,7 +170,7 @@ extension UserClient {
                 )
             }
             #expect(try await confirm(client, #""email":"\#(address)","mailCode":"\#(code)""#).isProblem(.signInFailed))
-            // A new mail has a new code, and only that is good; guesses go on being counted for the address.
+            // A new mail has a new code, and only that is valid; guesses still count for the address.
             _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
             let next = try await MailServer.shared.mail(to: address, number: 3)
             #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
@@ -179,13 +179,13 @@ extension UserClient {
                 statuses.append(try await confirm(client, #""email":"\#(address)","mailCode":"\#(wrong)""#).status)
             }
             #expect(statuses.contains(429), "\(statuses)")
-            // The link is not guessed, and waits for nobody.
+            // The link cannot be guessed, so it is not delayed.
             #expect(try await confirm(client, #""token":"\#(next.token)""#).status == 200)
         }
     }
 
-    /// Drill: a token of live used in test, and of one thing used for another.
-    @Test func `A proof is good for its app, environment and purpose`() async throws {
+    /// Drill: a live token used in test, and a token used for another purpose.
+    @Test func `A proof is valid only for its app, environment and purpose`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address)
@@ -202,14 +202,14 @@ extension UserClient {
                 #expect(reset.isProblem(.signInFailed), "\(reset)")
                 #expect(try await client.send("POST", "email/verify/confirm", "{\(proof)}").isProblem(.signInFailed))
             }
-            // Time is moved, not waited for.
+            // Moves the time instead of waiting.
             _ = try await client.auth.postgres.execute(
                 "UPDATE auth.mail_proofs SET expires = now() - interval '1 second'")
             #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
         }
     }
 
-    @Test func `The second factor is asked for, and the proof waits for it`() async throws {
+    @Test func `The second factor is required, and the proof stays valid meanwhile`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpVerified(address)
@@ -225,7 +225,7 @@ extension UserClient {
         }
     }
 
-    @Test func `Who is new gets an account where the app allows it`() async throws {
+    @Test func `New users get an account if the app allows it`() async throws {
         try await UserClient.runWithMail(#""signUpByMail":true,"refuseDisposable":true"#) { client in
             let address = UserClient.address(), disposable = "ada\(UInt32.random(in: 0 ... .max))@mailinator.com"
             for address in [address, disposable] {
@@ -238,7 +238,7 @@ extension UserClient {
                 "\(answer)")
             try await client.waitForJobs()
             #expect(try await MailServer.shared.mails(to: disposable).isEmpty)
-            // Whoever has just signed in may have a password; later it takes a new sign-in, or a reset.
+            // A user who has just signed in may set a password; later that needs a new sign-in or a reset.
             let old = "UPDATE auth.sessions SET created = created - interval '11 minutes'" as PostgresQuery
             try await client.auth.postgres.execute(old)
             let late = try await client.send(
@@ -256,8 +256,8 @@ extension UserClient {
         }
     }
 
-    /// Drill: an account made beforehand with somebody else's address.
-    @Test func `Who signs in by an address that was not verified leaves nothing to whoever made the account`()
+    /// Drill: an account created in advance with someone else's address.
+    @Test func `Signing in by an unverified address locks out whoever created the account`()
         async throws
     {
         try await UserClient.runWithMail(#""verifyOnSignUp":false"#) { client in
@@ -291,7 +291,7 @@ extension UserClient {
         ("password/reset/confirm", #"{"token":"x"}"#, "newPassword"),
         ("password/reset/confirm", #"{"token":"x","newPassword":"short"}"#, "newPassword"),
     ])
-    func `What is refused sends nothing`(path: String, body: String, field: String) async throws {
+    func `Refused requests send no mail`(path: String, body: String, field: String) async throws {
         try await UserClient.runWithMail { client in
             let answer = try await client.send("POST", path, body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
@@ -301,7 +301,7 @@ extension UserClient {
 }
 
 extension UserClient {
-    /// Gives a user an authenticator; its secret. The present code is used up.
+    /// Adds an authenticator to a user; returns its secret. The current code is used up.
     func addFactor(_ tokens: Tokens) async throws -> Data {
         let user = try #require(UUID(uuidString: tokens.userID))
         let store = SecondFactorStore(

@@ -12,7 +12,7 @@ import Testing
         ("{{#email}}no{{/email}}", ""),
         ("{{#app}}[{{app}}]{{/app}}{{#email}}[{{email}}]{{/email}}!", "[Shop]!"), ("} {", "} {"), ("", ""),
     ])
-    func `Values are filled in, and sections are there with their value only`(source: String, expected: String) throws {
+    func `Values are filled in, and sections appear only with a value`(source: String, expected: String) throws {
         #expect(try TextTemplate(source, names: ["app", "email"]).filled(["app": "Shop"]) == expected)
     }
 
@@ -21,18 +21,18 @@ import Testing
         "{{#app}}{{/email}}", "{{##app}}{{/app}}", "{{{app}}}",
         "{{>app}}", "{{&app}}", "{{=<% %>=}}", "{{token}}",
     ])
-    func `A template says what is wrong with it`(source: String) {
+    func `A template's errors are reported`(source: String) {
         #expect(throws: TextTemplateError.self) { try TextTemplate(source, names: ["app", "email"]) }
     }
 
-    @Test func `What comes out of a value is not read as a template`() throws {
+    @Test func `The value of a placeholder is not parsed as a template`() throws {
         #expect(
             try TextTemplate("{{app}}", names: ["app", "email"]).filled(["app": "{{email}}", "email": "x"])
                 == "{{email}}")
     }
 
     @Test(arguments: MailKind.allCases, BuiltInTemplates.languages)
-    func `There are templates of every kind in both languages, and each says all it must`(
+    func `Every kind of mail has templates in both languages, with all required placeholders`(
         kind: MailKind, language: String
     ) throws {
         let template = try #require(BuiltInTemplates.template(kind, language))
@@ -63,7 +63,7 @@ import Testing
         ("https://shop.example.org/{token}\r\nX: y", false), ("https://shop.example.org\\@evil.org/{token}", false),
         ("shop:{token}", false), ("HTTP://shop.example.org/{token}", false),
     ])
-    func `Links lead to https or to an app, and the token is behind the host`(url: String, isGood: Bool) {
+    func `Links use https or an app's scheme, and the token comes after the host`(url: String, isGood: Bool) {
         let isTaken = (try? MailLink.check(url, field: "link")) != nil
         #expect(isTaken == isGood, "\(url)")
     }
@@ -74,11 +74,11 @@ import Testing
             ("en;q=0.3, fr;q=0.8", ["fr", "en"]), ("*", []), ("xx;q=0", []),
             ("de\r\nX: y", []), (String(repeating: "de,", count: 400), []),
         ] as [(String?, [String])])
-    func `Languages that a request accepts`(header: String?, expected: [String]) {
+    func `The languages of a request are read from its header`(header: String?, expected: [String]) {
         #expect(LanguageTag.accepted(header).map(\.text) == expected)
     }
 
-    @Test func `A language stands for what it is a kind of`() {
+    @Test func `A language tag has a chain of more general tags`() {
         #expect(LanguageTag("zh-Hant-TW")?.chain == ["zh-hant-tw", "zh-hant", "zh"])
         #expect(LanguageTag("en-a-BB")?.chain == ["en-a-bb", "en"])
         for wrong in ["", "d", "de_AT", "de-", "-de", "de-a-b-c-d", "../de", "dé"] {
@@ -90,7 +90,7 @@ import Testing
         ("a@mailinator.com", true), ("a@x.y.mailinator.com", true), ("a@notmailinator.com.example.org", false),
         ("a@example.org", false), ("a@com", false),
     ])
-    func `Addresses that everybody reads are known by their domain`(address: String, isDisposable: Bool) {
+    func `Disposable mailboxes are recognized by their domain`(address: String, isDisposable: Bool) {
         #expect(DisposableAddresses.contains(address) == isDisposable)
     }
 }

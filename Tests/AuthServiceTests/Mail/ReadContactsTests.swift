@@ -8,7 +8,7 @@ import Testing
 
 @testable import AuthService
 
-/// How other services learn where users' mail goes.
+/// How other services learn where to send users' mail.
 @Suite struct ReadContactsTests {
     private func contacts(
         _ client: UserClient, _ users: [String], app: String? = nil, _ environment: AppEnvironment = .live
@@ -20,7 +20,7 @@ import Testing
         return try JSONDecoder().decode(MailContacts.self, from: Data(answer.text.utf8))
     }
 
-    @Test func `An address is told when it is verified and its user is not disabled`() async throws {
+    @Test func `An address is returned if it is verified and its user is not disabled`() async throws {
         try await UserClient.run { client in
             let user = try await client.signUp(
                 "anna", more: #","email":"Anna@Example.org","private":{"language":"de-AT"}"#
@@ -34,7 +34,7 @@ import Testing
             )
             try await client.auth.postgres.execute("UPDATE auth.users SET disabled = TRUE")
             #expect(try await contacts(client, [user]).users.first?.email == nil)
-            // Test knows nothing of live, nor one app of another.
+            // Environments and apps are separate.
             #expect(try await contacts(client, [user], .test).users.isEmpty)
             let other = try await client.auth.apps.create(name: "Other")
             #expect(try await contacts(client, [user], app: other.id).users.isEmpty)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody but our own processes may ask, and not for any number`() async throws {
+    @Test func `Only internal services may ask, for a limited number of users`() async throws {
         try await UserClient.run { client in
             let body = #"{"app":"\#(client.app.id)","environment":"live","users":[]}"#
             for kind in [Principal.Kind.client, .master, .staff, .visitor] {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// Against PyPI's aiosmtpd.
+/// Tests against PyPI's aiosmtpd.
 @Suite(.enabled(if: MailServer.isThere)) struct SMTPClientTests {
     private func send(_ address: String, _ server: SMTPServer, edit: (inout MailMessage) -> Void = { _ in })
         async throws
@@ -35,7 +35,7 @@ import Testing
     private func address(_ name: String) -> String { "\(name)-\(UInt32.random(in: 0 ... .max))@example.org" }
 
     @Test(arguments: SMTPServer.Security.allCases)
-    func `A message arrives as it was meant`(security: SMTPServer.Security) async throws {
+    func `A message arrives unchanged`(security: SMTPServer.Security) async throws {
         let address = address("ada")
         try await send(address, MailServer.shared.server(security))
         let mail = try await MailServer.shared.mail(to: address)
@@ -56,7 +56,7 @@ import Testing
         #expect(mail.html?.trimmingCharacters(in: .newlines) == "<p>Grüße</p>")
     }
 
-    @Test func `What the server refuses says whether to try again`() async throws {
+    @Test func `A server's refusal determines whether to retry`() async throws {
         let server = try await MailServer.shared.server()
         await #expect(throws: SMTPError.noMailbox(status: 550)) { try await send(address("refuse"), server) }
         await #expect(throws: SMTPError.refused(status: 550)) { try await send(address("blocked"), server) }
@@ -70,8 +70,8 @@ import Testing
                 && !SMTPError.refused(status: 451).isFinal && !SMTPError.notAuthenticated.isFinal)
     }
 
-    /// Drill: somebody on the way who takes STARTTLS away, or answers with a certificate of their own.
-    @Test func `Without TLS, or with a stranger's certificate, nothing is sent`() async throws {
+    /// Drill: an attacker in the middle removes STARTTLS, or presents another certificate.
+    @Test func `Without TLS, or with an untrusted certificate, nothing is sent`() async throws {
         let address = address("ada")
         var stripped = try await MailServer.shared.server()
         stripped.security = .startTLS
@@ -87,7 +87,7 @@ import Testing
         #expect(try await MailServer.shared.mails(to: address).isEmpty)
     }
 
-    @Test func `Nobody reaches inwards through an app's mail server`() async throws {
+    @Test func `An app's mail server cannot be used to reach internal addresses`() async throws {
         var server = try await MailServer.shared.server()
         server.isPrivateAddressAllowed = false
         let address = address("ada")
@@ -100,7 +100,7 @@ import Testing
         #expect(try await MailServer.shared.mails(to: address).isEmpty)
     }
 
-    @Test func `A server that is not there, or says nothing, is given up`() async throws {
+    @Test func `A missing or silent server is given up`() async throws {
         var server = try await MailServer.shared.server()
         server.port = try FreePort.find()
         await #expect { try await send(address("ada"), server) } throws: {

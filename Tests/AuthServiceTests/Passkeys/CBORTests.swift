@@ -9,7 +9,7 @@ import Testing
         return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
-    /// RFC 8949, appendix A, as far as it is of the kinds that authenticators write.
+    /// RFC 8949, appendix A, as far as authenticators use it.
     @Test(
         arguments: [
             ("00", .integer(0)), ("01", .integer(1)), ("0a", .integer(10)), ("17", .integer(23)),
@@ -32,7 +32,7 @@ import Testing
             ("826161a161626163", .array([.text("a"), .map([.text("b"): .text("c")])])),
             ("3b7fffffffffffffff", .integer(.min)), ("1b7fffffffffffffff", .integer(.max)),
         ] as [(String, CBOR)])
-    func `The values of RFC 8949`(hex: String, value: CBOR) throws {
+    func `The examples of RFC 8949 are read`(hex: String, value: CBOR) throws {
         #expect(try CBOR(Self.bytes(hex)) == value)
     }
 
@@ -48,7 +48,7 @@ import Testing
             ("980100", .notShortest), ("b8010000", .notShortest), ("3800", .notShortest),
             ("1bffffffffffffffff", .tooLarge), ("3bffffffffffffffff", .tooLarge), ("5bffffffffffffffff", .tooLarge),
             ("9bffffffffffffffff", .tooLarge),
-            // Without an end, tags, numbers with a point, undefined, other simple values, reserved.
+            // Indefinite lengths, tags, floating-point numbers, undefined, other simple values, reserved values.
             ("5f4101ff", .notSupported), ("7f6161ff", .notSupported), ("9fff", .notSupported), ("bfff", .notSupported),
             ("ff", .notSupported), ("c000", .notSupported), ("d81800", .notSupported),
             ("f90000", .notSupported), ("fa00000000", .notSupported), ("fb0000000000000000", .notSupported),
@@ -59,12 +59,12 @@ import Testing
             ("a2616100616100", .duplicateKey),
             ("81818181818180", .tooDeep), ("a100a100a100a100a100a100a0", .tooDeep),
         ] as [(String, CBORError.Reason)])
-    func `What is not in one form, not whole, or too much is refused`(hex: String, reason: CBORError.Reason) {
+    func `Non-canonical, truncated and oversized values are refused`(hex: String, reason: CBORError.Reason) {
         #expect { try CBOR(Self.bytes(hex)) } throws: { ($0 as? CBORError)?.reason == reason }
     }
 
-    /// Whatever is read is written back as the same bytes, but for the order of keys: there is one form of each value.
-    @Test func `Random and damaged bytes are refused or read, and never in two ways`() throws {
+    /// Every accepted value is encoded to the same bytes again, except for the order of keys: each value has one form.
+    @Test func `Random and damaged bytes are refused or read in exactly one way`() throws {
         var generator = SystemRandomNumberGenerator()
         let seed = Self.bytes(
             "a363666d74667061636b65646761747453746d74a263616c6726637369674401020304686175746844617461458001020304")
@@ -121,7 +121,7 @@ import Testing
 }
 
 extension CBOR {
-    /// Bytes of the shortest form.
+    /// The number of bytes in the shortest form.
     fileprivate var size: Int {
         func head(_ argument: Int) -> Int {
             argument < 24 ? 1 : argument < 1 << 8 ? 2 : argument < 1 << 16 ? 3 : argument < 1 << 32 ? 5 : 9

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AuthService
 
-/// What is not a proof, one thing wrong at a time.
+/// Invalid proofs, each with a single fault.
 @Suite struct PasskeyRefusalTests {
     struct Lie: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Of both ceremonies.
+    /// Faults in both ceremonies.
     static let lies = [
         Lie("another site's origin") { $0.origin = "https://example.com" },
         Lie("an origin below the relying party that is not listed") { $0.origin = "https://evil.example.org" },
@@ -98,7 +98,7 @@ import Testing
                     ] + CBORWriter.bytes([1])
             },
         ])
-    func `Registration refuses`(lie: Lie) async throws {
+    func `Invalid registrations are refused`(lie: Lie) async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             var device = SoftPasskey()
@@ -122,13 +122,13 @@ import Testing
             Lie("another key") { $0.key = .es256(P256.Signing.PrivateKey()) },
             Lie("an unknown passkey") { $0.id = Data(repeating: 9, count: 32) },
         ])
-    func `Signing in refuses`(lie: Lie) async throws {
+    func `Invalid sign-ins are refused`(lie: Lie) async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
             lie.tell(&device)
             let answer = try await client.signIn(by: &device)
-            // One text, whatever is wrong.
+            // The same text for every fault.
             let detail = "This passkey opens no account here: ask for a new challenge, or sign in another way."
             #expect(answer.isProblem(.signInFailed) && answer.string("detail") == detail, "\(answer)")
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 1)
@@ -144,7 +144,7 @@ import Testing
         #"{"id":"AAAAAAAAAAAAAAAAAAAAAA","type":"public-key","response":{"clientDataJSON":"A+/="}}"#,
         #"{"id":"AAAAAAAAAAAAAAAAAAAAAA","type":"public-key","response":"x"}"#,
     ])
-    func `What is no credential is said to be none`(credential: String) async throws {
+    func `A malformed credential is reported as such`(credential: String) async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             for path in ["passkeys/login", "me/passkeys"] {
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `A proof counts once, also when it comes many times at once, and nowhere else`() async throws {
+    @Test func `A proof counts once, even when sent many times at once, and nowhere else`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             let tokens = try await client.signUp(by: &device)
@@ -167,7 +167,7 @@ import Testing
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
             #expect(statuses.sorted() == [200] + Array(repeating: 401, count: 7))
-            // Challenges of another purpose.
+            // Challenges issued for another purpose.
             let registration = try await client.passkeyOptions(as: tokens, "{}")
             #expect(try await client.signIn(try device.get(registration)).isProblem(.signInFailed))
             var second = SoftPasskey()
@@ -180,14 +180,13 @@ import Testing
             _ = try await client.auth.postgres.execute(
                 "UPDATE auth.passkey_challenges SET expires = now() - interval '1 second'")
             #expect(try await client.signIn(late).isProblem(.signInFailed))
-            // The next one clears them away.
+            // The next call deletes them.
             _ = try await client.signInOptions()
             #expect(try await client.count("SELECT count(*) FROM auth.passkey_challenges") == 1)
         }
     }
 
-    @Test func `A registration counts once, also when it comes many times at once, and for its user only`() async throws
-    {
+    @Test func `A registration counts once, even when sent many times at once, and for its user only`() async throws {
         try await UserClient.runWithPasskeys { client in
             let (anna, berta) = (try await client.signUp(), try await client.signUp("berta"))
             var device = SoftPasskey()
@@ -202,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `A passkey that is registered is nobody else's, not even with another key`() async throws {
+    @Test func `A registered passkey cannot be registered by another user, even with another key`() async throws {
         try await UserClient.runWithPasskeys { client in
             let (anna, berta) = (try await client.signUp(), try await client.signUp("berta"))
             var device = SoftPasskey()
@@ -220,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `Live and test, and two apps, know nothing of each other's passkeys and challenges`() async throws {
+    @Test func `Environments and apps do not share passkeys or challenges`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
@@ -231,7 +230,7 @@ import Testing
                 #expect(try await stranger.send("POST", "passkeys/options").isProblem(.notFound))
                 try await stranger.allowPasskeys()
                 #expect(try await stranger.signIn(by: &device).isProblem(.signInFailed))
-                // A challenge of theirs is none of ours, nor the other way round.
+                // Challenges are not interchangeable in either direction.
                 #expect(
                     try await client.signIn(try device.get(try await stranger.signInOptions())).isProblem(.signInFailed)
                 )
@@ -247,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func `A count that does not go up is a copy's`() async throws {
+    @Test func `A signature count that does not increase reveals a copy`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             device.count = 7
@@ -260,7 +259,7 @@ import Testing
                 let answer = try await client.signIn(by: &device)
                 #expect(isTaken ? answer.status == 200 : answer.isProblem(.signInFailed), "\(count): \(answer)")
             }
-            // Two with the same count at once, each with a challenge of its own.
+            // Two proofs with the same count at once, each with its own challenge.
             var counting = SoftPasskey()
             _ = try await client.signUp("berta", by: &counting)
             counting.count = 5
@@ -276,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `An authenticator that does not count is taken as it is`() async throws {
+    @Test func `An authenticator without a count is accepted`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
@@ -287,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func `Garbage is no signature, and a signature written otherwise is no second one`() async throws {
+    @Test func `A malformed signature is refused, and a re-encoded one does not count again`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
@@ -296,16 +295,16 @@ import Testing
                 { Data($0.reversed()) },
                 // r = s = 0, r = s = 1
                 { _ in Data([0x30, 6, 2, 1, 0, 2, 1, 0]) }, { _ in Data([0x30, 6, 2, 1, 1, 2, 1, 1]) },
-                // r and s as they are, without DER.
+                // r and s without DER.
                 { (try? P256.Signing.ECDSASignature(derRepresentation: $0).rawRepresentation) ?? Data([0]) },
-                // A length in two bytes where one does.
+                // A length in two bytes where one is enough.
                 { Data([0x30, 0x81]) + $0.dropFirst() },
             ]
             for (number, change) in changes.enumerated() {
                 let credential = try device.get(try await client.signInOptions(), signature: change)
                 #expect(try await client.signIn(credential).isProblem(.signInFailed), "\(number)")
             }
-            // Both s and n - s sign the same: the proof is taken by its challenge, once.
+            // Both s and n - s are valid signatures; the challenge ensures that the proof counts once.
             let options = try await client.signInOptions()
             var copy = device
             let (first, second) = (
@@ -318,7 +317,7 @@ import Testing
 
     private static func lowS(_ signature: Data) -> Data { signature }
 
-    /// With n - s in the place of s (the group's order, SEC 2 §2.4.2).
+    /// Replaces s by n - s (the group's order, SEC 2 §2.4.2).
     private static func highS(_ signature: Data) -> Data {
         let order: [UInt8] = [
             0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa, 0xad,
@@ -338,7 +337,7 @@ import Testing
             ?? signature
     }
 
-    @Test func `Who is disabled, and who is gone, is refused like the unknown`() async throws {
+    @Test func `Disabled and deleted users are refused like unknown ones`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             let tokens = try await client.signUp(by: &device)
@@ -351,12 +350,12 @@ import Testing
         }
     }
 
-    @Test func `What is asked before signing in tells nothing of anybody`() async throws {
+    @Test func `The options for signing in reveal nothing about users`() async throws {
         try await UserClient.runWithPasskeys { client in
             _ = try await client.signUp()
             let options = try await client.signInOptions()
             #expect(options["allowCredentials"] == "[]" && options.string("rpId") == "example.org", "\(options)")
-            // No name is asked for, so none can be tried.
+            // No name is requested, so none can be tried.
             #expect(
                 try await client.send("POST", "passkeys/options", #"{"userName":"anna"}"#).isProblem(
                     .invalidBody, field: "userName"))
@@ -367,7 +366,7 @@ import Testing
         }
     }
 
-    @Test func `Challenges come ever more slowly to one address, and failures too`() async throws {
+    @Test func `Challenges for one address are slowed down, and so are failures`() async throws {
         try await UserClient.runWithPasskeys { client in
             var statuses: [Int] = []
             while !statuses.contains(429), statuses.count < 600 {
@@ -387,7 +386,7 @@ import Testing
         }
     }
 
-    @Test func `Without a user there is nothing to register`() async throws {
+    @Test func `Passkey endpoints need a signed-in user`() async throws {
         try await UserClient.runWithPasskeys { client async throws in
             for (method, path) in [
                 ("POST", "me/passkeys/options"), ("POST", "me/passkeys"), ("GET", "me/passkeys"),

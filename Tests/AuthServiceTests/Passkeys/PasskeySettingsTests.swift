@@ -5,7 +5,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct PasskeySettingsTests {
-    @Test func `The app's server says what passkeys are bound to`() async throws {
+    @Test func `The app's server sets the relying party of passkeys`() async throws {
         try await UserClient.run { client in
             #expect(try await client.master("GET", "passkeys/settings").isProblem(.notFound))
             #expect(try await client.master("DELETE", "passkeys/settings").isProblem(.notFound))
@@ -19,7 +19,7 @@ import Testing
             let set = try await client.master("PUT", "passkeys/settings", body)
             #expect(set.status == 200 && set.text == body, "\(set)")
             #expect(try await client.master("GET", "passkeys/settings").text == body)
-            // Of the app's server alone, and of live alone.
+            // Only the app's server can change them, and they apply to live only.
             for method in ["GET", "PUT", "DELETE"] {
                 #expect(
                     try await client.send(method, "passkeys/settings", method == "PUT" ? body : nil).isProblem(
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `With another relying party older passkeys open nothing, and with the old one again they do`()
+    @Test func `With another relying party older passkeys do not work, and with the old one they work again`()
         async throws
     {
         try await UserClient.runWithPasskeys { client in
@@ -87,7 +87,7 @@ import Testing
             "attestation"
         ),
     ])
-    func `What binds to nothing, or to too much, is refused`(body: String, field: String) async throws {
+    func `A relying party that is missing or too broad is refused`(body: String, field: String) async throws {
         try await UserClient.run { client in
             let answer = try await client.master("PUT", "passkeys/settings", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")

@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct PasskeyTests {
-    @Test func `A passkey is added to an account and signs in, without name and password`() async throws {
+    @Test func `A passkey can be added to an account, and signs in without name and password`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             var device = SoftPasskey()
@@ -26,7 +26,7 @@ import Testing
                     && options.string("attestation") == "none")
             #expect(options.string("authenticatorSelection.residentKey") == "required")
             #expect(Base64URL.decode(options.string("challenge") ?? "")?.count == 32)
-            // The handle is the id, and tells nobody a name.
+            // The handle is the user's id and does not reveal a name.
             #expect(
                 Base64URL.decode(options.string("user.id") ?? "").map(Array.init)
                     == UUID(uuidString: tokens.userID)?.bytes)
@@ -44,10 +44,10 @@ import Testing
             #expect(sessions["data.0.device"] == #""phone""#)
             let list = try await client.send("GET", "me/passkeys", as: tokens)
             #expect(list["count"] == "1" && list["data.0.lastUsed"] != "null", "\(list)")
-            // The authenticator that has one is told so.
+            // The options list the authenticator's existing passkey.
             let again = try await client.passkeyOptions(as: tokens)
             #expect(again.string("excludeCredentials.0.id") == Base64URL.encode(device.id))
-            // Nothing of a challenge can be read from the database.
+            // Challenges cannot be read from the database.
             let stored: [Data] = try await client.auth.postgres.query("SELECT sha256 FROM auth.passkey_challenges").map
             { try $0.decode(0) }
             #expect(
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `All three algorithms sign in, and self attestation is checked`() async throws {
+    @Test func `All three algorithms can sign in, and self attestation is verified`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let keys: [SoftPasskey.Key] = [
@@ -76,12 +76,12 @@ import Testing
         }
     }
 
-    @Test func `An attestation that is not relied on is read as none`() async throws {
+    @Test func `An unused attestation is treated as none`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             var device = SoftPasskey()
             device.format = "packed"
-            // With a certificate, whose chain nobody checks.
+            // With a certificate, whose chain is not verified.
             device.statement =
                 Data([0xa3]) + CBORWriter.text("alg") + CBORWriter.int(-7) + CBORWriter.text("sig")
                 + CBORWriter.bytes([1]) + CBORWriter.text("x5c") + Data([0x81]) + CBORWriter.bytes([2])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `Somebody signs up by a passkey alone`() async throws {
+    @Test func `A user can sign up with only a passkey`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             let options = try await client.send(
@@ -109,7 +109,7 @@ import Testing
                 Base64URL.decode(options.string("user.id") ?? "").map(Array.init)
                     == UUID(uuidString: tokens.userID)?.bytes)
             #expect(try await client.signIn(by: &device).string("user.id") == tokens.userID)
-            // There is no password, and none opens the account.
+            // There is no password, so none opens the account.
             #expect(try await client.logIn().isProblem(.signInFailed))
             // The challenge is used up.
             let again = try await client.send("POST", "passkeys/signup", body.replacing("anna", with: "berta"))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Where addresses must be verified the account waits, as with a password`() async throws {
+    @Test func `If addresses must be verified, the account waits as with a password`() async throws {
         try await UserClient.runWithPasskeys { client in
             #expect(try await client.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
             var device = SoftPasskey()
@@ -138,13 +138,13 @@ import Testing
             #expect(try await client.signIn(proof).isProblem(.forbidden))
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 0)
             try await client.auth.postgres.execute("UPDATE auth.users SET email_verified = TRUE")
-            // The refusal has used nothing up.
+            // The refusal has not used up anything.
             #expect(try await client.signIn(proof).status == 200)
         }
     }
 
-    /// Gateways hear of a session's end within two seconds; until then its access token opens.
-    @Test func `A session that has ended adds no passkey, whatever it has begun`() async throws {
+    /// Gateways learn of the end of a session within two seconds; until then its access token is accepted.
+    @Test func `An ended session cannot add a passkey, even if it has begun to`() async throws {
         try await UserClient.runWithPasskeys { client in
             let thief = try await client.signUp()
             let owner = try Tokens(try await client.logIn())
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `A name that somebody has is told at the end only, and the passkey made for it goes with another`()
+    @Test func `A name in use is reported only at the end, and the new passkey then works with another name`()
         async throws
     {
         try await UserClient.runWithPasskeys { client in
@@ -177,14 +177,14 @@ import Testing
         }
     }
 
-    @Test func `An anonymous user who adds a passkey is none any more`() async throws {
+    @Test func `An anonymous user who adds a passkey becomes a regular user`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try Tokens(try await client.send("POST", "anonymous"))
             var device = SoftPasskey()
             #expect(try await client.addPasskey(&device, as: tokens, "{}").status == 201)
             #expect(try await client.send("GET", "me", as: tokens)["isAnonymous"] == "false")
             #expect(try await client.signIn(by: &device).string("user.id") == tokens.userID)
-            // The passkey may get a name and a password beside it.
+            // The user may add a name and a password to the passkey.
             let upgrade = try await client.send(
                 "POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#, as: tokens)
             #expect(upgrade.status == 200, "\(upgrade)")
@@ -192,12 +192,12 @@ import Testing
         }
     }
 
-    @Test func `Without the user's verification a passkey is one factor, with it two`() async throws {
+    @Test func `A passkey is one factor without user verification, and two with it`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let secret = try await client.addSecondFactor(as: tokens)
             var device = SoftPasskey()
-            // It would open the account without a code, so adding it takes one.
+            // It would open the account without a code, so adding it requires one.
             let refused = try await client.send(
                 "POST", "me/passkeys/options", #"{"password":"correct horse"}"#, as: tokens)
             #expect(refused.isProblem(.secondFactorRequired), "\(refused)")
@@ -213,17 +213,17 @@ import Testing
             device.flags = 1
             let credential = try device.get(try await client.signInOptions())
             #expect(try await client.signIn(credential).isProblem(.secondFactorRequired))
-            // Asking for the code has used nothing up.
+            // Asking for the code has not used up the proof.
             let done = try await client.signIn(credential, more: #","code":"\#(secret.recoveryCodes[1])""#)
             #expect(done.status == 200, "\(done)")
-            // The same proof with another code is no use, and the code is not looked at.
+            // The same proof with another code fails, and the code is not checked.
             let replayed = try await client.signIn(credential, more: #","code":"\#(secret.recoveryCodes[2])""#)
             #expect(replayed.isProblem(.signInFailed), "\(replayed)")
             #expect(try await client.count("SELECT count(*) FROM auth.recovery_codes") == 8)
         }
     }
 
-    @Test func `Passkeys are named, and go with the password`() async throws {
+    @Test func `Passkeys can be renamed, and adding and deleting one needs the password`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let other = try await client.signUp("berta")
@@ -238,7 +238,7 @@ import Testing
             #expect(
                 try await client.send("PATCH", "me/passkeys/\(id)", "{}", as: tokens).isProblem(
                     .invalidBody, field: "name"))
-            // Nobody else's.
+            // Another user's passkey.
             #expect(
                 try await client.send("PATCH", "me/passkeys/\(id)", #"{"name":"x"}"#, as: other).isProblem(
                     .passkeyNotFound))
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test func `The last thing to sign in by stays, also when two go at once`() async throws {
+    @Test func `The last way to sign in stays, even if two are removed at once`() async throws {
         try await UserClient.runWithPasskeys { client in
             var (first, second) = (SoftPasskey(), SoftPasskey())
             let tokens = try await client.signUp(by: &first)
@@ -275,7 +275,7 @@ import Testing
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
             #expect(statuses.sorted() == [204, 409])
-            // With a password the other one may go.
+            // With a password the other one can be removed.
             #expect(
                 try await client.send(
                     "POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#, as: tokens
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func `Who has no password has to have signed in just now for what a stolen access token must not do`()
+    @Test func `A user without a password needs a fresh sign-in for what a stolen access token must not do`()
         async throws
     {
         try await UserClient.runWithPasskeys { client in
@@ -307,7 +307,7 @@ import Testing
             }
             let new = try Tokens(try await client.signIn(by: &device))
             #expect(try await client.send("PATCH", "me", #"{"userName":"berta"}"#, as: new).status == 200)
-            // Refreshing is no signing in.
+            // Refreshing does not count as signing in.
             #expect(try Tokens(try await client.refresh(old.refresh)).sessionID == old.sessionID)
             #expect(try await client.send("DELETE", "me", "{}", as: old).isProblem(.recentSignInRequired))
             #expect(try await client.send("DELETE", "me", "{}", as: new).status == 202)
@@ -315,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `The app's server takes all of a user's passkeys away`() async throws {
+    @Test func `The app's server can remove all passkeys of a user`() async throws {
         try await UserClient.runWithPasskeys { client in
             var (device, others) = (SoftPasskey(), SoftPasskey())
             let tokens = try await client.signUp(by: &device)
@@ -336,7 +336,7 @@ import Testing
         }
     }
 
-    @Test func `A user has twenty at most, also when they come at once`() async throws {
+    @Test func `A user has at most twenty passkeys, even if they are added at once`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let credentials = try await withThrowingTaskGroup(of: String.self) { group in
@@ -398,7 +398,7 @@ import Testing
 }
 
 extension UserClient {
-    /// Puts an authenticator app in force.
+    /// Enables an authenticator app.
     func addSecondFactor(as tokens: Tokens) async throws -> (secret: String, recoveryCodes: [String]) {
         let secret = try #require(
             try await send("POST", "me/totp", #"{"password":"correct horse"}"#, as: tokens).string("secret"))

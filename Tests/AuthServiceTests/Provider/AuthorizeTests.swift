@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct AuthorizeTests {
-    @Test func `A user signs in, allows it, and goes back with a code; next time without being asked`() async throws {
+    @Test func `A user signs in, consents and returns with a code, and is not asked the next time`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `What prompt and max_age ask for`() async throws {
+    @Test func `prompt and max_age are respected`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -68,11 +68,11 @@ import Testing
                 try await browser.authorize(provider.request(["prompt": "consent"])).text.contains("name=\"decision\""))
             #expect(try await browser.authorize(provider.request(["max_age": "0"])).text.contains("name=\"password\""))
             #expect(try await browser.authorize(provider.request(["max_age": "100000"])).status == 303)
-            // Who signs in because of them is not asked again.
+            // A user who signs in because of these parameters is not asked again.
             var other = provider.browser()
             let page = try await other.authorize(provider.request(["prompt": "login", "max_age": "0"]))
             #expect(try await other.logIn(page).parameters["code"] != nil)
-            // A narrower wish is covered, a wider one is not.
+            // A narrower request is covered by the consent, a wider one is not.
             #expect(try await browser.authorize(provider.request(["scope": "openid"])).parameters["code"] != nil)
             var narrow = provider.browser()
             _ = try await provider.users.signUp("berta")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `Whoever says no, or asks for nothing known, goes back with an error`() async throws {
+    @Test func `A refusal or an invalid request returns to the client with an error`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -106,7 +106,7 @@ import Testing
                 (["request_uri": "https://evil.example/"], "request_uri_not_supported"),
                 (["registration": "{}"], "registration_not_supported"),
                 (["nonce": String(repeating: "n", count: 1_001)], "invalid_request"),
-                // PKCE left out, plain, plain by default, and too short.
+                // PKCE missing, plain, plain by default, and too short.
                 (["code_challenge": nil, "code_challenge_method": nil], "invalid_request"),
                 (["code_challenge_method": "plain"], "invalid_request"),
                 (["code_challenge_method": nil], "invalid_request"), (["code_challenge": "short"], "invalid_request"),
@@ -125,8 +125,8 @@ import Testing
         }
     }
 
-    /// An answer is never sent to an address that is not the client's: neither a code nor an error.
-    @Test func `An address or a client that is wrong ends on a page`() async throws {
+    /// Nothing is ever sent to an address that is not the client's: neither a code nor an error.
+    @Test func `An invalid redirect address or client ends on an error page`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -157,7 +157,7 @@ import Testing
             }
             let twice = try await browser.authorize(provider.request() + "&redirect_uri=https%3A%2F%2Fevil.example%2F")
             #expect(twice.status == 400 && twice.location == nil)
-            // Of another environment, and of another app.
+            // In another environment, and in another app.
             var test = provider.users
             test.environment = .test
             #expect(
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `Pages are in no frame, run nothing, are kept by nobody and escape what they are given`() async throws {
+    @Test func `Pages cannot be framed or cached, run no scripts, and escape their values`() async throws {
         try await TestProvider.run { provider async throws in
             var browser = provider.browser()
             let evil = "\"><script>alert(1)</script>"
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `A form counts in the browser that it was sent to, for its request, once somebody signed in there`()
+    @Test func `A form is valid only in its browser, for its request, after signing in there`()
         async throws
     {
         try await TestProvider.run { provider async throws in
@@ -204,7 +204,7 @@ import Testing
             var attacker = provider.browser()
             let attackersPage = try await attacker.authorize(provider.request())
             _ = try await victim.authorize(provider.request())
-            // The attacker's form in the victim's browser: log-in CSRF.
+            // The attacker's form in the victim's browser: login CSRF.
             let forced = try await victim.logIn(attackersPage, name: "mallory")
             #expect(forced.status == 403 && victim.cookies["martlet_session"] == nil, "\(forced)")
             // Without a token, with another one, without cookies.
@@ -225,7 +225,7 @@ import Testing
                 #expect(try await victim.send("POST", "consent?" + query, form: form).status == 400)
             }
             #expect(try await victim.submit(attackersConsent, ["decision": "allow"]).status == 400)
-            // The token of one request for another, and of one form for another.
+            // The token of another request, and of another form.
             let token = String(try #require(consent.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1))
             let wider = provider.request(["state": "other"])
             #expect(
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `A session in the browser is new with each sign-in, and none comes from outside`() async throws {
+    @Test func `Each sign-in creates a new browser session, and none can be planted`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             var attacker = provider.browser()
@@ -261,7 +261,7 @@ import Testing
             let page = try await victim.authorize(provider.request(["prompt": "login"]))
             _ = try await victim.logIn(page)
             #expect(victim.cookies["martlet_session"] != planted)
-            // The planted one is of no use to anybody any more.
+            // The planted session is useless to anyone.
             #expect(try await attacker.authorize(provider.request()).text.contains("name=\"password\""))
             let own = try #require(victim.cookies["martlet_session"])
             for forged in [
@@ -271,7 +271,7 @@ import Testing
                 victim.cookies["martlet_session"] = String(forged)
                 #expect(try await victim.authorize(provider.request()).text.contains("name=\"password\""), "\(forged)")
             }
-            // A browser's session opens nothing of the app's, though the user sees it in the list and ends it there.
+            // A browser's session does not open the app's routes, though the user can see and end it there.
             #expect(try await provider.users.refresh(own).isProblem(.invalidToken))
             #expect(try await provider.userInfo(own).isOAuthError("invalid_token", status: 401))
             let list = try await provider.users.send("GET", "sessions", as: anna)
@@ -280,7 +280,7 @@ import Testing
             victim.cookies["martlet_session"] = own
             #expect(try await victim.authorize(provider.request()).text.contains("name=\"decision\""))
             #expect(try await provider.users.send("DELETE", "sessions/\(id)", as: anna).status == 204)
-            // Where the public address is https, the cookie goes by https only.
+            // If the public address uses HTTPS, the cookie is sent over HTTPS only.
             let browsers = Browsers(
                 sessions: ClientSessionStore(postgres: provider.users.auth.postgres),
                 tokens: ProviderTokens(key: SymmetricKey(size: .bits256)),
@@ -295,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func `Who guesses has to wait here, too, and one refusal is for all`() async throws {
+    @Test func `Guessing is slowed down, and all refusals look the same`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -311,13 +311,13 @@ import Testing
             var last = wrong
             for _ in 0..<8 where last.status != 429 { last = try await browser.logIn(page, password: "wrong horse") }
             #expect(last.status == 429 && last.header("retry-after") != nil, "\(last)")
-            // The same counter as the app's log-in.
+            // The same counter as for the app's sign-in.
             #expect(try await provider.users.logIn().isProblem(.tooManyRequests))
             #expect(browser.cookies["martlet_session"] == nil)
         }
     }
 
-    @Test func `Who has a second factor is asked for it`() async throws {
+    @Test func `A user with a second factor is asked for it`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let added = try await provider.users.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: anna)
@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    @Test func `Who has to verify their address first is told so on the page`() async throws {
+    @Test func `A user who must verify their address is told so on the page`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp(more: #","email":"anna@example.org""#)
             #expect(try await provider.users.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
@@ -362,9 +362,9 @@ import Testing
         }
     }
 
-    /// What another program catches in its place is worth nothing without the secret.
+    /// A code intercepted by another program is useless without the secret.
     @Test(arguments: ["http://127.0.0.1:1/back", "http://localhost:3000/back", "com.example.desk:/back"])
-    func `A confidential client is remembered wherever it is sent back to, and nobody else in its place`(uri: String)
+    func `A confidential client's consent holds for any of its addresses, and no other client can use it`(uri: String)
         async throws
     {
         try await TestProvider.run { provider async throws in
@@ -381,7 +381,7 @@ import Testing
                 #expect(try await thief.exchange(code).isOAuthError("invalid_client", status: 401))
                 #expect(try await desk.exchange(code).status == 200)
             }
-            // More than was allowed is asked about, and so is what wants to be asked about.
+            // A request for more than was allowed needs consent, and so does one that demands it.
             let narrow = provider.with(
                 try await TestProvider.makeClient(provider.users, name: "Narrow", redirectURI: uri))
             #expect(try await browser.walk(narrow.request(["scope": "openid"])).parameters["code"] != nil)
@@ -390,9 +390,9 @@ import Testing
         }
     }
 
-    /// Any program may listen on a port of this machine or claim a scheme: what a public client was allowed once is
-    /// asked again (RFC 8252 §8.6).
-    @Test func `A native app is asked about each time, and may choose its port`() async throws {
+    /// Any program may listen on a local port or claim a scheme, so a public client needs consent every time (RFC 8252
+    /// §8.6).
+    @Test func `A native app is confirmed each time, and may choose its port`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let native = provider.with(
@@ -430,7 +430,7 @@ import Testing
         }
     }
 
-    @Test func `A request by a form of another site goes on by GET`() async throws {
+    @Test func `A form post from another site continues as a GET`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()

@@ -7,7 +7,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct ClientTests {
-    @Test func `Clients are made, read, changed and deleted by the app's server`() async throws {
+    @Test func `The app's server creates, reads, changes and deletes clients`() async throws {
         try await UserClient.run { client async throws in
             let made = try await client.master(
                 "POST", "clients", #"{"name":"Calendar","redirectUris":["https://calendar.example/back"]}"#)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `What is not acceptable is refused with the field's name, and nothing is written`() async throws {
+    @Test func `Invalid fields are refused by name, and nothing is written`() async throws {
         try await UserClient.run { client async throws in
             let address = #""redirectUris":["https://x.example/"]"#
             for (body, field) in [
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `Clients are for the app's server, of one app and one environment`() async throws {
+    @Test func `Clients belong to one app and environment, and only its server manages them`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let one = "clients/\(provider.client.id)"
@@ -111,8 +111,8 @@ import Testing
         }
     }
 
-    /// The door for visitors opens the provider, and nothing else of the service.
-    @Test func `A visitor reaches nothing but the provider`() async throws {
+    /// The route for visitors leads to the provider, and to nothing else of the service.
+    @Test func `Visitors reach only the provider's endpoints`() async throws {
         try await TestProvider.run { provider async throws in
             for (method, path) in [
                 ("GET", "/internal/keyring"), ("GET", "/internal/revocations"), ("POST", "/internal/credentials/used"),
@@ -126,7 +126,7 @@ import Testing
             for path in ["/auth/me", "/auth/sessions", "/auth/me/grants"] {
                 #expect(try await provider.visitor.get(path).isProblem(.invalidToken))
             }
-            // Nor does anybody else reach the provider.
+            // Other callers do not reach the provider either.
             #expect(
                 try await provider.users.auth.gateway.get(provider.path + "/.well-known/openid-configuration")
                     .isProblem(.forbidden))

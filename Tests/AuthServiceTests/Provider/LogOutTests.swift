@@ -10,7 +10,7 @@ import Testing
 @Suite struct LogOutTests {
     private static let goodbye = "https://calendar.example/bye?x=1"
 
-    /// A browser in which anna is signed in, and the ID token that the client has of her.
+    /// Lends a browser in which anna is signed in, and the client's ID token for her.
     private func run(_ body: @Sendable (TestProvider, TestBrowser, String) async throws -> Void) async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
@@ -36,7 +36,7 @@ import Testing
             "code"] != nil
     }
 
-    @Test func `A client with the user's ID token signs the browser out, and gets it back`() async throws {
+    @Test func `A client with the user's ID token signs the browser out and gets it back`() async throws {
         try await run { provider, known, token async throws in
             var browser = known
             #expect(try await isSignedIn(browser))
@@ -48,7 +48,7 @@ import Testing
             #expect(
                 browser.setCookies.contains { $0.hasPrefix("martlet_session=;") && $0.contains("Max-Age=0") },
                 "\(browser.setCookies)")
-            // The session itself, not the cookie alone.
+            // The session itself has ended, not only the cookie.
             #expect(try await !isSignedIn(known))
             #expect(
                 try await provider.users.count(
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `What the client has ends with it, unless it was let in for when the user is away`() async throws {
+    @Test func `A client's tokens end with the browser's session, unless it has offline access`() async throws {
         try await run { provider, known, token async throws in
             var browser = known
             func tokens(_ scope: String) async throws -> ProviderAnswer {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Without such a token the person is asked, in their own browser`() async throws {
+    @Test func `Without such a token the user is asked, in their own browser`() async throws {
         try await run { provider, known, token async throws in
             _ = try await provider.users.signUp("berta")
             var other = provider.browser()
@@ -92,7 +92,7 @@ import Testing
                 let page = try await browser.send("GET", "logout?" + asked)
                 #expect(page.status == 200 && page.isPage && page.text.contains("anna"), "\(page)")
                 #expect(try await isSignedIn(known))
-                // From elsewhere: no token, another's, or another request's.
+                // Forged requests: without a token, with another user's, or with another request's.
                 #expect(try await browser.send("POST", "logout/confirm?" + asked, form: [:]).status == 400)
                 #expect(
                     try await browser.send("POST", "logout/confirm?" + asked, form: ["form_token": "x"]).status == 400)
@@ -113,8 +113,8 @@ import Testing
         }
     }
 
-    /// Neither a redirect to elsewhere, nor a session that ends for one.
-    @Test func `An address that is not the client's, byte for byte, ends on a page`() async throws {
+    /// There is no redirect to another address, and no session ends for one.
+    @Test func `A redirect address that does not match byte for byte ends on a page`() async throws {
         try await run { provider, known, token async throws in
             let other = try await TestProvider.makeClient(provider.users, name: "Other")
             var browser = known
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `A form of a client goes on by GET`() async throws {
+    @Test func `A client's form post continues as a GET`() async throws {
         try await run { provider, known, token async throws in
             var browser = known
             let answer = try await browser.send("POST", "logout", form: ["id_token_hint": token])

@@ -13,7 +13,7 @@ import Testing
         "http://[::1]:80/back", "http://localhost:3000/back",
         "com.example.app:/back", "com.example.app://back",
     ])
-    func `An address that a client may have`(_ text: String) throws {
+    func `Allowed redirect addresses`(_ text: String) throws {
         #expect(try RedirectURI(registering: text).matches(text))
     }
 
@@ -28,7 +28,7 @@ import Testing
         "http://127.0.0.1.evil.example/", "http://localhost@evil.example/",
         "https://a;b/x", "ftp://app.example/", "https://app.example/" + String(repeating: "x", count: 1_000),
     ])
-    func `An address that none may have`(_ text: String) {
+    func `Forbidden redirect addresses`(_ text: String) {
         #expect(throws: HTTPProblem.self) { try RedirectURI(registering: text) }
     }
 
@@ -61,13 +61,13 @@ import Testing
         ("https://app.example/K", "https://app.example/\u{212A}", false),
         ("https://app.example/a;b", "https://app.example/a\u{37E}b", false),
     ])
-    func `Addresses match byte for byte, but for the port of this machine`(
+    func `Addresses match byte for byte, except for the port of the local machine`(
         _ own: String, _ other: String, _ matches: Bool
     ) throws {
         #expect(try RedirectURI(registering: own).matches(other) == matches)
     }
 
-    @Test func `Pages escape what they are given, also where a character is more than a quote`() {
+    @Test func `Pages escape their values, even where a character is more than a quote`() {
         let evil = "<script>\"'&</script>\"\u{301}<\u{338}"
         let page: HTML = "<p title=\"\(evil)\">\(HTML(escaping: "a<b"))\(nil as HTML?)</p>"
         #expect(
@@ -75,7 +75,7 @@ import Testing
         )
     }
 
-    @Test func `Fields of forms are read as browsers write them`() throws {
+    @Test func `Form fields are read as browsers write them`() throws {
         let fields = try FormFields("a=1&b=x+y%20z%2B&c=&d&%C3%A4=%E2%82%AC")
         #expect(
             fields["a"] == "1" && fields["b"] == "x y z+" && fields["c"] == nil && fields["d"] == nil
@@ -96,7 +96,7 @@ import Testing
         #expect(IDToken.hash("jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y") == "77QmUPtjPfzWtF2AnpK9RQ")
     }
 
-    @Test func `A token of one kind is none of another, and no bit of it can change`() throws {
+    @Test func `Tokens of one kind are not accepted as another, and no bit of them can change`() throws {
         let tokens = ProviderTokens(key: SymmetricKey(size: .bits256))
         let content = ProviderTokens.Content(session: UUID(), value: 7)
         let text = tokens.token(.access, content)
@@ -107,14 +107,14 @@ import Testing
         for index in text.indices.dropFirst(4) {
             var changed = text
             changed.replaceSubrange(index...index, with: text[index] == "A" ? "B" : "A")
-            // The last character has bits that mean nothing.
+            // The last character has unused bits.
             guard index < text.index(before: text.endIndex) else { continue }
             #expect(tokens.content(of: changed, .access) == nil)
         }
         #expect(tokens.content(of: "", .access) == nil && tokens.content(of: "mpa_", .access) == nil)
     }
 
-    @Test func `An issuer's address goes by the app's id, and live and test have one each`() {
+    @Test func `An issuer's address contains the app's id, and live and test have different ones`() {
         #expect(Issuer.url(publicURL: "https://x.example/", "shop", .live) == "https://x.example/oidc/shop")
         let test = Issuer(
             publicURL: "https://x.example/y", space: UserSpace(appID: "shop", environment: .test), appName: "")

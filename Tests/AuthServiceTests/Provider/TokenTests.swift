@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct TokenTests {
-    @Test func `A code becomes tokens, and the ID token says what it should`() async throws {
+    @Test func `A code is exchanged for tokens, and the ID token has the right claims`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let before = Int64(Date().timeIntervalSince1970)
@@ -38,12 +38,12 @@ import Testing
         }
     }
 
-    @Test func `Each client has its ID tokens signed as it wants, and another one's change nothing for it`()
+    @Test func `Each client chooses the algorithm of its ID tokens, independently of others`()
         async throws
     {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
-            // Of the time before there was a choice.
+            // A client from before there was a choice.
             let old = provider.with(try await TestProvider.makeClient(provider.users, name: "Old"))
             try await provider.users.auth.postgres.execute(
                 "UPDATE auth.clients SET id_token_algorithm = DEFAULT WHERE id = \(try #require(UUID(uuidString: old.client.id)))"
@@ -57,7 +57,7 @@ import Testing
                     try await verified(try #require(try await provider.tokens().id), provider, by: algorithm).sub
                         == anna.userID)
             }
-            // A description that says nothing of it leaves it as it is.
+            // A description without this member leaves it unchanged.
             let kept = try await old.users.master("PUT", "clients/\(old.client.id)", "{\(description)}")
             #expect(kept.status == 200 && kept["idTokenSignedResponseAlg"] == #""ES256""#, "\(kept)")
             let changed = try await old.users.master(
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `Less is asked for, less is given`() async throws {
+    @Test func `A request for fewer scopes gets fewer`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let plain = try await provider.tokens(["scope": "openid"])
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `A code goes with its client, its address and its verifier, for a minute`() async throws {
+    @Test func `A code is valid with its client, its address and its verifier, for a minute`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A code that comes twice is good once, and ends what it gave`() async throws {
+    @Test func `A code used twice works once, and its tokens are revoked`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
@@ -129,7 +129,7 @@ import Testing
             let tokens = try ProviderAnswer(try #require(answers.first { $0.status == 200 }))
             #expect(try await provider.userInfo(tokens.access).isOAuthError("invalid_token", status: 401))
             #expect(try await provider.refresh(try #require(tokens.refresh)).isOAuthError("invalid_grant"))
-            // Not by another client, to which the code tells nothing.
+            // Another client cannot use the code, and its attempt reveals nothing.
             let second = try await provider.code()
             let good = try ProviderAnswer(try await provider.exchange(second))
             let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `A refresh token that comes a second time ends the session`() async throws {
+    @Test func `A reused refresh token ends the session`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let first = try await provider.tokens()
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `Clients prove who they are`() async throws {
+    @Test func `Clients must authenticate`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
@@ -203,18 +203,18 @@ import Testing
                 try await provider.visitor.send(
                     "POST", provider.path + "/token", both, headers: basic("\(id):\(secret)")
                 ).isOAuthError("invalid_request"))
-            // A public client has no secret to send, and one that is made up does not help.
+            // A public client has no secret, and an invented one does not help.
             let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
             var pretender = open
             pretender.client.secret = "x"
             let openCode = try await open.code()
             #expect(try await pretender.exchange(openCode).isOAuthError("invalid_client", status: 401))
             #expect(try await open.exchange(openCode).status == 200)
-            // Both ways, and an old secret.
+            // Both methods, and an old secret.
             #expect(try await provider.post("token", fields, basic: false).status == 200)
             #expect(try await provider.users.master("POST", "clients/\(id)/secret").status == 200)
             #expect(try await provider.post("introspect", ["token": "x"]).isOAuthError("invalid_client", status: 401))
-            // Nothing of the provider's errors, as they are not the client's to see: JSON, an unknown grant, none.
+            // Invalid requests: JSON, an unknown grant, none.
             let fresh = provider.with(try await TestProvider.makeClient(provider.users, name: "Fresh"))
             #expect(try await fresh.post("token", [:]).isOAuthError("invalid_request"))
             for grant in ["password", "client_credentials", "implicit"] {
@@ -227,8 +227,8 @@ import Testing
         }
     }
 
-    /// One kind of token in the place of another.
-    @Test func `A token opens what it is for`() async throws {
+    /// Each kind of token in place of another.
+    @Test func `A token is accepted only for its purpose`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let tokens = try await provider.tokens()
@@ -244,7 +244,7 @@ import Testing
             }
             #expect(
                 try await provider.visitor.get(provider.path + "/userinfo").isOAuthError("invalid_token", status: 401))
-            // Not of the app: as the gateway looks at them, and as its refresh.
+            // Not accepted by the app's routes: neither by the gateway nor for a refresh.
             let ring = try await provider.users.auth.ring(after: 0) { !$0.signingKeys.isEmpty }
             for text in [id, tokens.access, try #require(tokens.refresh)] {
                 for key in ring.signingKeys {
@@ -255,7 +255,7 @@ import Testing
             }
             let verifier = try #require(ring.signingKeys.first.flatMap { AccessTokenVerifier($0) })
             #expect(Array(anna.access.utf8).withUnsafeBytes { verifier.token(from: $0) } != nil)
-            // Of another client, of another environment.
+            // Of another client, or in another environment.
             var test = provider.users
             test.environment = .test
             #expect(
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test func `What its scopes open of a user`() async throws {
+    @Test func `Scopes determine the claims about a user`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp(
                 more: #","email":"anna@example.org","profile":{"name":"Anna Ö","x":1},"private":{"name":"secret"}"#)
@@ -301,11 +301,11 @@ import Testing
                     && active["exp"] != nil, "\(active)")
             let refresh = try await provider.post("introspect", ["token": try #require(tokens.refresh)])
             #expect(refresh["active"] == "true" && refresh["token_type"] == nil)
-            // A public client cannot prove who it is.
+            // A public client cannot authenticate.
             let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
             #expect(
                 try await open.post("introspect", ["token": tokens.access]).isOAuthError("invalid_client", status: 401))
-            // What the client may not ask for any more, its tokens do not open.
+            // Scopes that the client may no longer request are no longer open to its tokens.
             let body = #"{"name":"Calendar","redirectUris":["https://calendar.example/back"],"scopes":["openid"]}"#
             #expect(try await provider.users.master("PUT", "clients/\(provider.client.id)", body).status == 200)
             let info = try await provider.userInfo(tokens.access)
@@ -321,7 +321,7 @@ import Testing
     }
 
     @Test(arguments: End.allCases)
-    func `When it ends, its tokens are worth nothing at once`(_ end: End) async throws {
+    func `When a session ends, its tokens are invalid at once`(_ end: End) async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let tokens = try await provider.tokens()
@@ -360,7 +360,7 @@ import Testing
         }
     }
 
-    @Test func `Without offline_access tokens end with the browser's session`() async throws {
+    @Test func `Without offline_access, tokens end with the browser's session`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let offline = try await provider.tokens()
@@ -368,7 +368,7 @@ import Testing
             let code = try #require(try await browser.walk(provider.request(["scope": "openid"])).parameters["code"])
             let online = try ProviderAnswer(try await provider.exchange(code))
             #expect(try await provider.userInfo(online.access).status == 200)
-            // Signing in once more in the same browser is a new session.
+            // Signing in again in the same browser creates a new session.
             _ = try await browser.logIn(try await browser.authorize(provider.request(["prompt": "login"])))
             #expect(try await provider.userInfo(online.access).isOAuthError("invalid_token", status: 401))
             #expect(try await provider.userInfo(offline.access).status == 200)
@@ -376,7 +376,7 @@ import Testing
         }
     }
 
-    @Test func `A user sees what they allowed, and takes it back`() async throws {
+    @Test func `Users see and revoke their consents`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             #expect(try await provider.users.send("GET", "me/grants", as: anna)["count"] == "0")
@@ -405,7 +405,7 @@ import Testing
         }
     }
 
-    @Test func `Of many sessions in one client the idlest ends`() async throws {
+    @Test func `Beyond the limit, the longest idle session of a client ends`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -423,7 +423,7 @@ import Testing
         }
     }
 
-    @Test func `What the provider says of itself is so`() async throws {
+    @Test func `The provider's metadata is correct`() async throws {
         try await TestProvider.run { provider async throws in
             let metadata = try await provider.visitor.get(provider.path + "/.well-known/openid-configuration")
             #expect(metadata.status == 200 && metadata.string("issuer") == provider.issuer)
@@ -460,7 +460,7 @@ import Testing
         var exp, iat, auth_time: Int64
     }
 
-    /// What an ID token says, when its signature is one of the provider's keys' of the algorithm.
+    /// The claims of an ID token, after verifying its signature with the provider's key for the algorithm.
     private func verified(_ token: String, _ provider: TestProvider, by algorithm: String = "RS256") async throws
         -> Claims
     {

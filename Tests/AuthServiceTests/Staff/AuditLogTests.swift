@@ -9,7 +9,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct AuditLogTests {
-    @Test func `What cannot be written into the log does not happen`() async throws {
+    @Test func `An action that cannot be logged does not happen`() async throws {
         try await StaffClient.run { client, root async throws in
             let added = try await client.send("POST", "me/totp", #"{"password":"\#(StaffClient.password)"}"#, as: root)
             let code = SecondFactorTests.code(SecondFactorTests.decodeBase32(try #require(added.string("secret"))), 0)
@@ -29,7 +29,7 @@ import Testing
 
     private static let ada = StaffGrant(id: "0190163d-8694-739b-aea5-966c26f8ad91", userName: "ada")
 
-    @Test func `Nobody changes what is in the log`() async throws {
+    @Test func `Log entries cannot be changed`() async throws {
         try await StaffClient.run { client, _ async throws in
             for statement in [
                 "UPDATE auth.audit_log SET staff_name = 'eve'", "DELETE FROM auth.audit_log", "TRUNCATE auth.audit_log",
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `An entry is written with what it is about, or not at all`() async throws {
+    @Test func `An entry is written together with its action, or not at all`() async throws {
         struct Failure: Error {}
         try await StaffClient.run { client, _ async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `Secrets do not get into the log, however deep, and large values are cut`() async throws {
+    @Test func `Secrets never enter the log at any depth, and large values are cut`() async throws {
         try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             let text =
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `The log is read page by page, and by who, what, where and when`() async throws {
+    @Test func `The log is read page by page, filtered by actor, action, object and time`() async throws {
         try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             for number in 0..<7 {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `The log is exported as JSON Lines and as CSV that no spreadsheet calculates`() async throws {
+    @Test func `The log is exported as JSON Lines and as CSV without formulas`() async throws {
         try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             let nasty = "=1+1,\"x\"\r\nnext"
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `Sign-ins are counted by month, for each and in all`() async throws {
+    @Test func `Sign-ins are counted by month, per member and in total`() async throws {
         try await StaffClient.run { client, root async throws in
             let id = try #require(UUID(uuidString: root.staffID))
             try await client.auth.postgres.execute(
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `What the operator does by command is in the log`() async throws {
+    @Test func `The operator's commands are logged`() async throws {
         try await StaffClient.run { client, root async throws in
             #expect(try await client.log(2).last == "operator create staff root")
             let id = try await client.make("berta", by: root)

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct ManageStaffTests {
-    @Test func `Staff are made, listed, changed and deleted, and what was done stays in the log`() async throws {
+    @Test func `Staff are created, listed, changed and deleted, and every action is logged`() async throws {
         try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             let rights = #"{"\#(app.id)":{"storage":["read","update"]},"*":{"status":["read"]}}"#
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `What is wrong is named, and nothing is written`() async throws {
+    @Test func `Invalid fields are named, and nothing is written`() async throws {
         try await StaffClient.run { client, root async throws in
             let before = try await client.count("SELECT count(*) FROM auth.audit_log")
             for (body, field) in [
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Rights open what they say and nothing else`() async throws {
+    @Test func `Rights allow exactly what they name`() async throws {
         try await StaffClient.run { client, root async throws in
             _ = try await client.make("reader", rights: #"{"*":{"staff":["read"]}}"#, by: root)
             _ = try await client.make("auditor", rights: #"{"*":{"audit":["read"]}}"#, by: root)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody gets further than their own rights by managing staff`() async throws {
+    @Test func `Managing staff does not extend one's own rights`() async throws {
         try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             let all = #"["create","read","update","delete"]"#
@@ -114,7 +114,7 @@ import Testing
             let tokens = try await client.signIn("manager")
             let before = try await client.count("SELECT count(*) FROM auth.audit_log WHERE action <> 'sign-in'")
 
-            // To give: what they have not, in other apps, in every app, or everything.
+            // Granting rights they do not have, in other apps, in every app, or everything.
             for rights in [
                 #"{"\#(app.id)":{"storage":["delete"]}}"#, #"{"*":{"storage":["read"]}}"#,
                 #"{"\#(app.id)":{"users":["read"]}}"#, #"{"*":{"audit":["read"]}}"#,
@@ -136,7 +136,7 @@ import Testing
                     try await client.send(method, path, body, as: tokens).isProblem(
                         .forbidden, field: "isAdministrator"))
             }
-            // To take over who may do more: by a password, by taking the second factor, by locking out.
+            // Taking over a member with more rights: by a password, by removing the second factor, by locking out.
             for id in [root.staffID, strong] {
                 for body in [
                     #"{"password":"taken over now"}"#, #"{"disabled":true}"#, #"{"mustReset":true}"#, #"{"rights":{}}"#,
@@ -153,7 +153,7 @@ import Testing
             #expect(try await client.count("SELECT count(*) FROM auth.audit_log WHERE action <> 'sign-in'") == before)
             #expect(try await client.count("SELECT count(*) FROM auth.staff") == 4)
 
-            // What is theirs to do.
+            // What their rights allow.
             #expect(
                 try await client.send("PATCH", "staff/\(weak)", #"{"password":"a fresh start"}"#, as: tokens).status
                     == 200)
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `A right that was just taken away is used no more, whatever the gateway still says`() async throws {
+    @Test func `A revoked right ends at once, whatever the gateway still says`() async throws {
         try await StaffClient.run { client, root async throws in
             let id = try await client.make(
                 "manager", rights: #"{"*":{"staff":["create","read","update","delete"]}}"#, by: root)
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `The last administrator stays, whoever asks, and also when two are lowered at once`() async throws {
+    @Test func `The last administrator stays, even if two are demoted at once`() async throws {
         try await StaffClient.run { client, root async throws in
             for body in [#"{"isAdministrator":false}"#, #"{"disabled":true}"#] {
                 #expect(
@@ -195,7 +195,7 @@ import Testing
             for round in 0..<6 {
                 let id = try await client.make("second\(round)", isAdministrator: true, by: root)
                 let second = try await client.signIn("second\(round)")
-                // Each the other, or each themselves.
+                // Each demotes the other, or each demotes themselves.
                 let pairs =
                     round % 2 == 0 ? [(root, id), (second, root.staffID)] : [(root, root.staffID), (second, id)]
                 let change = [#"{"isAdministrator":false}"#, #"{"disabled":true}"#][round / 2 % 2]
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `The key ring has everybody who is not disabled, with their rights as they are now`() async throws {
+    @Test func `The key ring has all enabled staff with their current rights`() async throws {
         try await StaffClient.run { client, root async throws in
             let id = try await client.make("berta", rights: #"{"*":{"storage":["read"]}}"#, by: root)
             var ring = try await client.auth.ring(after: 0) { $0.staff.count == 2 }

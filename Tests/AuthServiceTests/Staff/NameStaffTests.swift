@@ -5,9 +5,9 @@ import Testing
 
 @testable import AuthService
 
-/// How other services learn whether somebody is staff.
+/// How other services learn whether someone is a staff member.
 @Suite struct NameStaffTests {
-    @Test func `Those who are there and not disabled are named`() async throws {
+    @Test func `Existing and enabled staff are named`() async throws {
         try await StaffClient.run { client, root async throws in
             let anna = try await client.make("anna", by: root)
             let berta = try await client.make("berta", by: root)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `With an area only those who may read it in the app are named, each with where mail reaches them`()
+    @Test func `With an area, only staff who may read it in the app are named, with their mail addresses`()
         async throws
     {
         try await StaffClient.run { client, root async throws in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody but our own processes may ask, and not about any number`() async throws {
+    @Test func `Only internal services may ask, for a limited number of staff`() async throws {
         try await StaffClient.run { client, root async throws in
             for kind in [Principal.Kind.client, .master, .staff, .visitor, .ingest] {
                 let principal = Principal(kind: kind, appID: "a", appNumber: 1, environment: .live, credentialID: "x")

@@ -7,7 +7,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct StaffPasswordTests {
-    @Test func `Another password ends all other sessions and is good at once`() async throws {
+    @Test func `A new password ends all other sessions and is valid at once`() async throws {
         try await StaffClient.run { client, root async throws in
             let other = try await client.signIn("root")
             let body = #"{"password":"\#(StaffClient.password)","newPassword":"quite another one"}"#
@@ -28,7 +28,7 @@ import Testing
             (StaffClient.password, "password123", .invalidBody, "newPassword"),
             (StaffClient.password, StaffClient.password, .invalidBody, "newPassword"),
         ] as [(String, String, ErrorCode, String?)])
-    func `What is refused changes nothing`(old: String, new: String, code: ErrorCode, field: String?) async throws {
+    func `Refused requests change nothing`(old: String, new: String, code: ErrorCode, field: String?) async throws {
         try await StaffClient.run { client, root async throws in
             let answer = try await client.send(
                 "PUT", "me/password", #"{"password":"\#(old)","newPassword":"\#(new)"}"#, as: root)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `Who must choose another password can do nothing else before`() async throws {
+    @Test func `Staff who must change their password can do nothing else before`() async throws {
         try await StaffClient.run { client, root async throws in
             let made = try await client.send("POST", "staff", #"{"userName":"berta","isAdministrator":true}"#, as: root)
             #expect(
@@ -58,7 +58,7 @@ import Testing
                     method, path, method == "GET" || method == "DELETE" ? nil : "{}", as: berta)
                 #expect(answer.isProblem(.passwordResetRequired), "\(method) \(path) \(answer)")
             }
-            // A refreshed token is no way around it.
+            // A refreshed token does not bypass this.
             #expect(try StaffTokens(try await client.refresh(berta.refresh)).mustReset)
             let body = #"{"password":"\#(password)","newPassword":"quite another one"}"#
             let free = try StaffTokens(try await client.send("PUT", "me/password", body, as: berta))
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `A forced reset and a password set by others end all sessions`() async throws {
+    @Test func `A forced reset, or a password set by someone else, ends all sessions`() async throws {
         try await StaffClient.run { client, root async throws in
             let id = try await client.make("berta", by: root)
             var berta = try await client.signIn("berta")
@@ -84,7 +84,7 @@ import Testing
                 entries["data.0.after.passwordSet"] == "true" && entries["data.1.before.mustReset"] == "false",
                 "\(entries)")
             #expect(!entries.text.contains("of root's") && !entries.text.contains("argon2"))
-            // One's own takes the old one.
+            // Changing one's own password requires the old one.
             let own = try await client.send(
                 "PATCH", "staff/\(root.staffID)", #"{"password":"without the old one"}"#, as: root)
             #expect(own.isProblem(.invalidBody, field: "password"))

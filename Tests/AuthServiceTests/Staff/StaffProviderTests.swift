@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct StaffProviderTests {
-    @Test func `Who is linked by a subject signs in by the provider, once for each code, and it is in the log`()
+    @Test func `Staff linked by subject sign in with the provider, once per code, and this is logged`()
         async throws
     {
         try await StaffClient.run { client, root, provider async throws in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `Of many who bring one code at once, one is signed in`() async throws {
+    @Test func `Only one of many concurrent uses of a code signs in`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
@@ -62,9 +62,9 @@ import Testing
         }
     }
 
-    @Test func `Nobody is anybody by an address alone, nor by one that is not verified`() async throws {
+    @Test func `An address alone, or an unverified one, signs no one in`() async throws {
         try await StaffClient.run { client, root, provider async throws in
-            // Called as their address: that links nobody.
+            // A user name equal to the address does not link anyone.
             let id = try await client.make("carla@example.org", isAdministrator: true, by: root)
             let verified = ["sub": #""s-7""#, "email": #""carla@example.org""#, "email_verified": "true"]
             #expect(try await client.signIn(provider, verified).isProblem(.signInFailed))
@@ -78,7 +78,7 @@ import Testing
                 #expect(try await client.signIn(provider, claims).isProblem(.signInFailed), "\(claims)")
             }
             #expect(try StaffTokens(try await client.signIn(provider, verified)).staffID == id)
-            // From now on the subject counts, whatever becomes of the address.
+            // From now on the subject counts, even if the address changes.
             provider.change { $0.user = #"{"sub":"s-7"}"# }
             #expect(try StaffTokens(try await client.signIn(provider, ["sub": #""s-7""#])).staffID == id)
             #expect(
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `A domain that was let in makes members without rights, and only of it`() async throws {
+    @Test func `An allowed domain creates members without rights, and only its own`() async throws {
         try await StaffClient.run(#","allowedDomains":["Example.org"]"#) { client, root, provider async throws in
             _ = try await client.make("taken@example.org", by: root)
             for (address, isVerified) in [
@@ -115,7 +115,7 @@ import Testing
                     "new@example.org create staff \(tokens.staffID)",
                 ])
             #expect(try StaffTokens(try await client.signIn(provider, claims)).staffID == tokens.staffID)
-            // Who was shut out is not let in by being made anew.
+            // A disabled member is not let in by being created again.
             #expect(
                 try await client.send("PATCH", "staff/\(tokens.staffID)", #"{"disabled":true}"#, as: root).status == 200
             )
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `The second factor is asked for still, and the same code goes on with it`() async throws {
+    @Test func `The second factor is still required, and the same code continues with it`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `A provider or link that is gone, or is another's now, opens nothing`() async throws {
+    @Test func `A deleted or changed provider or link no longer works`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `States and codes of users and of staff do not stand in for each other`() async throws {
+    @Test func `States and codes of users and staff are not interchangeable`() async throws {
         try await FakeProvider.run { users, provider in
             let client = StaffClient(auth: users.auth)
             #expect(
@@ -195,14 +195,14 @@ import Testing
             #expect(
                 try await client.callBack(["code": try provider.approve(userURL), "state": userState]).isProblem(
                     .invalidLink))
-            // Nor does an app's server see or change the providers of staff.
+            // An app's server cannot see or change the providers of staff either.
             #expect(try await users.master("GET", "providers")["count"] == "1")
             #expect(try await users.master("DELETE", "providers/acme").status == 204)
             #expect(try await client.send("GET", "identity-providers", as: root)["count"] == "1")
         }
     }
 
-    @Test func `A hostile issuer, another's verifier and another address get nowhere`() async throws {
+    @Test func `A hostile issuer, another's verifier and another address are refused`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `Administrators alone set providers up, and nobody links whom they may not be`() async throws {
+    @Test func `Only administrators set up providers, and links need at least the rights of the member`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let all = #"{"*":{"staff":["create","read","update","delete"]}}"#
             _ = try await client.make("berta", rights: all, by: root)
@@ -247,7 +247,7 @@ import Testing
                 #expect(try await client.link(id, #"{"subject":"evil"}"#, as: berta).isProblem(.forbidden))
                 #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: berta).isProblem(.forbidden))
             }
-            // Oneself with the password only: a stolen access token must not open another way in.
+            // One's own link needs the password: a stolen access token must not open another way in.
             #expect(
                 try await client.link(berta.staffID, #"{"subject":"evil"}"#, as: berta).isProblem(
                     .invalidBody, field: "password"))
@@ -283,7 +283,7 @@ import Testing
         (#"{"kind":"google","clientIDs":["m"],"appKey":"mk_live_x"}"#, "appKey"),
         (#"{"kind":"google","clientIDs":["m"],"redirectURLs":["javascript:alert(1)"]}"#, "redirectURLs"),
     ])
-    func `What is wrong with a provider is refused by name, and nothing is written`(_ body: String, _ field: String)
+    func `Invalid fields of a provider are refused by name, and nothing is written`(_ body: String, _ field: String)
         async throws
     {
         try await StaffClient.run { client, root async throws in
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `What is wrong with a link is refused by name`() async throws {
+    @Test func `Invalid fields of a link are refused by name`() async throws {
         try await StaffClient.run { client, root, _ async throws in
             let id = try await client.make("berta", by: root)
             for (body, field) in [

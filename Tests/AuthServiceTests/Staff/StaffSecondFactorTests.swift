@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct StaffSecondFactorTests {
-    /// Root with a second factor, and the secret as the authenticator app has it.
+    /// Lends root with a second factor, and the secret in the authenticator app.
     private func withFactor(_ body: @Sendable (StaffClient, StaffTokens, [UInt8], [String]) async throws -> Void)
         async throws
     {
@@ -48,7 +48,7 @@ import Testing
         OneTimePassword.code(secret: secret, counter: Int64(Date().timeIntervalSince1970) / 30 + steps)
     }
 
-    @Test func `Signing in asks for a code, which is good once, also at the same moment`() async throws {
+    @Test func `Signing in requires a code, which is valid once even when used concurrently`() async throws {
         try await withFactor { client, _, secret, _ async throws in
             #expect(try await client.logIn("root").isProblem(.secondFactorRequired))
             #expect(try await client.logIn("root", password: "wrong horse battery").isProblem(.signInFailed))
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `A recovery code is good once, new ones take the place of the old`() async throws {
+    @Test func `A recovery code is valid once, and new codes replace the old ones`() async throws {
         try await withFactor { client, root, secret, codes async throws in
             #expect(try await client.logIn("root", more: #","code":"\#(codes[0])""#).status == 200)
             #expect(try await client.logIn("root", more: #","code":"\#(codes[0])""#).isProblem(.signInFailed))
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `It is taken away by password and code, or by another administrator, and not by oneself without`()
+    @Test func `The second factor is removed with password and code, or by another administrator`()
         async throws
     {
         try await withFactor { client, root, secret, codes async throws in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `With password and code one takes one's own away`() async throws {
+    @Test func `Staff remove their own second factor with password and code`() async throws {
         try await withFactor { client, root, secret, codes async throws in
             let body = #"{"password":"\#(StaffClient.password)","code":"\#(codes[3])"}"#
             #expect(try await client.send("DELETE", "me/totp", body, as: root).status == 204)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `What is sealed for a user opens nothing of staff`() async throws {
+    @Test func `Secrets sealed for users cannot be used for staff`() async throws {
         try await withFactor { client, root, secret, _ async throws in
             let id = try #require(UUID(uuidString: root.staffID))
             let keys = ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"))

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct StaffSignInTests {
-    @Test func `Staff sign in, refresh, and sign out; each sign-in is counted and in the log`() async throws {
+    @Test func `Staff sign in, refresh and sign out; each sign-in is counted and logged`() async throws {
         try await StaffClient.run { client, root async throws in
             let me = try await client.send("GET", "me", as: root)
             #expect(me.status == 200 && me.string("userName") == "root" && me["isAdministrator"] == "true", "\(me)")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `Capital letters count as small ones, and nothing else opens`() async throws {
+    @Test func `Names are case-insensitive, and nothing else is accepted`() async throws {
         try await StaffClient.run { client, _ async throws in
             #expect(try await client.logIn("ROOT").status == 200)
             let answers = [
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `Who is disabled is refused as who does not exist, and who guesses has to wait`() async throws {
+    @Test func `Disabled staff are refused like unknown ones, and guessing is slowed down`() async throws {
         try await StaffClient.run { client, root async throws in
             let id = try await client.make("berta", by: root)
             let berta = try await client.signIn("berta")
@@ -59,13 +59,13 @@ import Testing
                 answer = try await client.logIn("root", password: "guess number 1")
             }
             #expect(answer.isProblem(.tooManyRequests) && answer.header("retry-after") != nil, "\(answer)")
-            // The right password has to wait, too: nobody learns by trying which it is.
+            // The correct password is also delayed, so that trying does not reveal it.
             try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 hour'")
             #expect(try await client.logIn("root").isProblem(.tooManyRequests))
         }
     }
 
-    @Test func `Many wrong names from one address have to wait, others do not`() async throws {
+    @Test func `Many wrong names from one address are slowed down, other addresses are not`() async throws {
         try await StaffClient.run { client, _ async throws in
             var statuses: Set<Int> = []
             for number in 0..<24 { statuses.insert(try await client.logIn("nobody\(number)").status) }
@@ -76,16 +76,16 @@ import Testing
         }
     }
 
-    @Test func `Sign-ins in vain are in the log, by whom and from where, and a stranger cannot fill it`() async throws {
+    @Test func `Failed sign-ins are logged with name and address, and strangers cannot flood the log`() async throws {
         try await StaffClient.run { client, _ async throws in
             #expect(try await client.logIn("root", password: "a wrong password").isProblem(.signInFailed))
-            // It may be a password that was typed into the wrong field.
+            // It may be a password typed into the wrong field.
             #expect(try await client.logIn("hunter2hunter2").isProblem(.signInFailed))
             #expect(try await client.log(2) == ["unknown sign-in-failed staff", "root sign-in-failed staff"])
             let text: String = try await client.auth.postgres.query(
                 "SELECT string_agg(l::text, '|') FROM auth.audit_log AS l")[0].decode(0)
             #expect(text.contains("192.0.2.7") && !text.contains("wrong password") && !text.contains("hunter2"))
-            // Whatever the limits on attempts let through.
+            // As many as the limits on attempts let through.
             for _ in 0..<40 {
                 for name in ["root", "nobody"] {
                     try await client.auth.postgres.execute("DELETE FROM auth.attempts")
@@ -101,10 +101,10 @@ import Testing
         }
     }
 
-    @Test func `A refresh token that comes a second time ends the session, and a lost answer does not`() async throws {
+    @Test func `A reused refresh token ends the session, a lost answer does not`() async throws {
         try await StaffClient.run { client, root async throws in
             let second = try StaffTokens(try await client.refresh(root.refresh))
-            // Within ten seconds: the answer was lost.
+            // Within ten seconds it counts as a lost answer.
             #expect(try StaffTokens(try await client.refresh(root.refresh)).refresh == second.refresh)
             let third = try StaffTokens(try await client.refresh(second.refresh))
             #expect(try await client.refresh(root.refresh).isProblem(.invalidToken))
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `Tokens of users and of staff do not stand in for each other`() async throws {
+    @Test func `Tokens of users and staff are not interchangeable`() async throws {
         try await UserClient.run { users in
             let client = StaffClient(auth: users.auth)
             #expect(
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `Other principals come to no staff route, and staff to no others`() async throws {
+    @Test func `Other principals cannot use staff routes, and staff cannot use others`() async throws {
         try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             for kind in [Principal.Kind.client, .master, .ingest, .evaluation, .link, .service] {
@@ -167,7 +167,9 @@ import Testing
         }
     }
 
-    @Test func `Staying signed in lasts thirty days, else half a day, and never longer than ninety`() async throws {
+    @Test func `A session lasts thirty days if kept signed in, else half a day, and never more than ninety`()
+        async throws
+    {
         try await StaffClient.run { client, root async throws in
             let long = try await client.signIn("root", more: #","staySignedIn":true,"device":"Laptop""#)
             func hours(_ session: String) async throws -> Int {
@@ -192,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody ends another's session by their own list`() async throws {
+    @Test func `Staff cannot end another's session`() async throws {
         try await StaffClient.run { client, root async throws in
             _ = try await client.make("berta", by: root)
             let berta = try await client.signIn("berta")

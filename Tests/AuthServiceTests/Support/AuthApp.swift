@@ -11,18 +11,18 @@ import MartletTesting
 import ServiceTesting
 import Testing
 
-/// The auth service with a database of its own, its feed running.
+/// The auth service with its own database and a running feed.
 struct AuthApp: Sendable {
     let database: MigratedDatabase
     /// Logged in as `martlet_auth`.
     let postgres: PostgresClient
-    /// Asks as the gateway does.
+    /// Calls the service like the gateway.
     let gateway: ServiceClient
 
     var apps: AppStore { AppStore(postgres: postgres) }
     var credentials: CredentialStore { CredentialStore(postgres: postgres) }
 
-    /// - Parameter services: made with the database, before the service starts.
+    /// - Parameter services: Created with the database, before the service starts.
     static func run(
         store: StoreSettings = StoreSettings(), mail: MailSettings = MailSettings(),
         services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] },
@@ -51,14 +51,14 @@ struct AuthApp: Sendable {
         }
     }
 
-    /// The feed's first ring newer than `version`; waits for it as a gateway does.
+    /// The first ring of the feed newer than `version`; waits for it like a gateway.
     func ring(after version: Int64) async throws -> KeyRing {
         let answer = try await gateway.get("/internal/keyring?after=\(version)&wait=30")
         #expect(answer.status == 200, "\(answer)")
         return try answer.decoded()
     }
 
-    /// The feed's first ring after `version` that satisfies `isWanted`: a change may come in several steps.
+    /// The first ring after `version` that satisfies `isWanted`, because a change may arrive in several steps.
     func ring(after version: Int64, where isWanted: (KeyRing) -> Bool) async throws -> KeyRing {
         var ring = try await ring(after: version)
         while !isWanted(ring) { ring = try await self.ring(after: ring.version) }

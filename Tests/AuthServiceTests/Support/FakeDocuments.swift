@@ -5,13 +5,13 @@ import Synchronization
 
 @testable import AuthService
 
-/// Documents of issuers, with a count of how often they were fetched.
+/// Documents of issuers, with a count of fetches.
 final class FakeDocuments: Sendable {
     private let state = Mutex<(keys: [String: String], count: Int)>(([:], 0))
 
     var count: Int { state.withLock { $0.count } }
 
-    /// - Parameter key: nil: it cannot be fetched.
+    /// - Parameter key: nil if it cannot be fetched.
     func set(_ url: String, _ key: String?) { state.withLock { $0.keys[url] = key } }
 
     func fetch(_ url: String) throws -> JSONValue {

@@ -13,7 +13,7 @@ import Testing
 
 @testable import AuthService
 
-/// A key of an issuer's.
+/// A signing key of an issuer.
 struct IssuerKey: Sendable {
     enum Pair: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
@@ -69,9 +69,9 @@ struct IssuerKey: Sendable {
     }
 }
 
-/// An identity provider on a port of this process: OpenID Connect, and the forms of GitHub, Facebook and Apple.
+/// An identity provider in this process: OpenID Connect, and the variants of GitHub, Facebook and Apple.
 final class FakeProvider: Sendable {
-    /// What a user has agreed to, until it is fetched with the code.
+    /// A user's consent, until it is fetched with the code.
     struct Grant: Sendable {
         var query: [String: String]
         var claims: [String: String]
@@ -83,7 +83,7 @@ final class FakeProvider: Sendable {
         var keyFetches = 0
         var isAway = false
         var grants: [String: Grant] = [:]
-        /// What came to the token endpoint, and with which Authorization.
+        /// Requests to the token endpoint, and their Authorization headers.
         var tokenRequests: [[String: String]] = []
         var revocations: [[String: String]] = []
         /// How many revocations are refused first.
@@ -91,7 +91,7 @@ final class FakeProvider: Sendable {
         /// JSON of the user endpoint, and of GitHub's list of addresses.
         var user = #"{"sub":"s-1"}"#
         var emails = "[]"
-        /// What replaces the claims of the code flow's id tokens.
+        /// Replaces claims in the ID tokens of the code flow.
         var forgedClaims: [String: String] = [:]
     }
 
@@ -102,7 +102,7 @@ final class FakeProvider: Sendable {
     func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
     func look<Value>(_ body: (State) -> Value) -> Value { state.withLock { body($0) } }
 
-    /// Lends an app with its users, and a provider to sign in by.
+    /// Lends an app with its users, and a provider to sign in with.
     static func run(_ body: @Sendable (UserClient, FakeProvider) async throws -> Void) async throws {
         let provider = FakeProvider()
         try await Application(router: provider.router(), logger: .silent).test(.live) { live in
@@ -112,7 +112,7 @@ final class FakeProvider: Sendable {
         }
     }
 
-    /// An id token. Values are JSON; `""` takes a claim away.
+    /// An ID token. Values are JSON; `""` removes a claim.
     func token(_ changes: [String: String] = [:], key: IssuerKey = .rsa, header: String? = nil) throws -> String {
         let now = Int(Date().timeIntervalSince1970)
         var claims = [
@@ -127,9 +127,9 @@ final class FakeProvider: Sendable {
         return "\(text).\(try key.sign(text))"
     }
 
-    /// The user agrees in the browser.
+    /// Simulates the user's consent in the browser.
     ///
-    /// - Returns: the code with which they are sent back.
+    /// - Returns: The code with which the user is redirected.
     func approve(_ url: String, _ claims: [String: String] = [:]) throws -> String {
         let query = try fields(inQueryOf: url)
         let code = "code-\(UUID())"
@@ -162,7 +162,7 @@ final class FakeProvider: Sendable {
     private func keySet() throws -> Response {
         change { $0.keyFetches += 1 }
         if look(\.isAway) { return Response(status: .serviceUnavailable) }
-        // One that is for something else, and that jwt-kit cannot read.
+        // A key for another purpose, which jwt-kit cannot read.
         let other = #"{"kty":"RSA","use":"enc","alg":"RSA-OAEP-256","kid":"rsa-1","n":"AQ","e":"AQAB"}"#
         return json("{\"keys\":[\(other),\(try look(\.keys).map { try $0.jwk() }.joined(separator: ","))]}")
     }
@@ -215,7 +215,7 @@ final class FakeProvider: Sendable {
 }
 
 extension UserClient {
-    /// Sets a provider up that is `provider`, of whatever kind.
+    /// Registers this provider with the app, as a provider of any kind.
     func register(
         _ provider: FakeProvider, _ name: String = "acme", kind: String = "oidc", nonceRequired: Bool = false,
         more: String = ""
@@ -236,7 +236,7 @@ extension UserClient {
         #expect(!answer.text.contains("s3cret"))
     }
 
-    /// - Returns: the recovery codes.
+    /// - Returns: The recovery codes.
     func addSecondFactor(of user: Tokens, password: String = "correct horse") async throws -> [String] {
         let begun = try await send("POST", "me/totp", #"{"password":"\#(password)"}"#, as: user)
         let code = SecondFactorTests.code(SecondFactorTests.decodeBase32(try #require(begun.string("secret"))), 0)
@@ -248,7 +248,7 @@ extension UserClient {
         try await send("POST", "idtoken", #"{"provider":"\#(name)","idToken":"\#(idToken)"\#(more)}"#)
     }
 
-    /// The provider sends somebody back.
+    /// Simulates the provider's redirect.
     func callBack(_ parameters: [(String, String)], posting: Bool = false, of app: App? = nil) async throws -> Answer {
         let app = app ?? self.app
         let principal = Principal(
@@ -273,7 +273,7 @@ extension UserClient {
         return (try #require(answer.string("url")), try #require(answer.string("state")))
     }
 
-    /// Goes to the provider and back to the app, with what the app is called with there.
+    /// Goes to the provider and back to the app; returns the parameters with which the app is called.
     func goThrough(_ provider: FakeProvider, _ name: String = "acme", _ claims: [String: String] = [:]) async throws
         -> [String: String]
     {
@@ -288,7 +288,7 @@ extension UserClient {
     }
 }
 
-/// The query of an address, as a form.
+/// The query of a URL as a form.
 func fields(inQueryOf url: String) throws -> [String: String] {
     let query = try #require(url.split(separator: "?").last)
     return try #require(FormBody.decode(query))

@@ -2,7 +2,7 @@ import Foundation
 import MartletTesting
 import Testing
 
-/// PyPI's `soft-webauthn` in a process of its own, which ends when its standard input does.
+/// PyPI's `soft-webauthn` in a process of its own, which exits when its standard input ends.
 final class ForeignPasskeyDevice {
     /// A Python with the packages of `deploy/test-tools.txt` and `deploy/test-tools-alone.txt`.
     static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
@@ -26,7 +26,7 @@ final class ForeignPasskeyDevice {
     }
 
     /// - Parameter call: `create` or `get`.
-    /// - Returns: the credential's JSON.
+    /// - Returns: The credential's JSON.
     func `do`(_ call: String, _ options: Answer, origin: String) throws -> String {
         try input.fileHandleForWriting.write(
             contentsOf: Data(#"{"do":"\#(call)","origin":"\#(origin)","options":\#(options.text)}"#.utf8 + [10]))

@@ -10,23 +10,23 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Another service on a port of its own, with data of users that a test gives it. Its routes and what guards them are
+/// Another service on a port of its own, with user data supplied by the test. Its routes and their authentication are
 /// the real ones.
 final class OtherService: Sendable {
     private struct State {
-        /// By app, environment and user.
+        /// Number of items by app, environment and user.
         var items: [UserDataRequest: Int] = [:]
         var calls: [UserDataRequest] = []
         var signOuts: [SignOut] = []
         var returned: Set<MailQuestion> = []
-        /// Calls that fail before it answers again.
+        /// Number of calls that fail before it answers again.
         var failures = 0
     }
 
     private let state = Mutex(State())
     let address: ServiceAddress
 
-    /// What it was told of sessions that ended.
+    /// A notice about an ended session.
     struct SignOut: Codable, Sendable, Equatable {
         var app: String
         var environment: AppEnvironment
@@ -34,14 +34,14 @@ final class OtherService: Sendable {
         var sessions: Set<String>
     }
 
-    /// An address that mail of the app has come back from, or is said to.
+    /// A question about an address from which the app's mail has bounced.
     struct MailQuestion: Codable, Sendable, Hashable {
         var app: String
         var environment: AppEnvironment
         var address: String
     }
 
-    /// How much a call erases or hands out.
+    /// How many items a call erases or exports.
     static let slice = 2
 
     private init(_ name: String, port: Int) throws {
@@ -79,7 +79,7 @@ final class OtherService: Sendable {
         state.withLock { if isReturned { $0.returned.insert(mail) } else { $0.returned.remove(mail) } }
     }
 
-    /// How many of the calls that are to fail are left.
+    /// How many calls are still going to fail.
     var failuresLeft: Int { state.withLock { $0.failures } }
 
     private func call(_ request: UserDataRequest) throws { try note { $0.calls.append(request) } }

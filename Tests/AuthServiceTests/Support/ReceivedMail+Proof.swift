@@ -2,7 +2,7 @@ import MartletTesting
 import Testing
 
 extension ReceivedMail {
-    /// The code on a line of its own.
+    /// The code, which has a line of its own.
     var code: String {
         get throws {
             try #require(
@@ -11,7 +11,7 @@ extension ReceivedMail {
         }
     }
 
-    /// The token of the link.
+    /// The token in the link.
     var token: String {
         get throws { try #require(text.firstMatch(of: /token=(mt_[A-Za-z0-9_-]{43})/).map { String($0.1) }, "\(text)") }
     }

@@ -5,7 +5,7 @@ import MartletCore
 import MartletTesting
 import Testing
 
-/// An authenticator with the browser around it, all of which can be told to lie.
+/// An authenticator together with the browser, any part of which can be told to lie.
 struct SoftPasskey: Sendable {
     enum Key: Sendable {
         case es256(P256.Signing.PrivateKey)
@@ -48,18 +48,18 @@ struct SoftPasskey: Sendable {
     var id = Data((0..<32).map { _ in UInt8.random(in: 0...255) })
     var origin = "https://shop.example.org"
     var rpID = "example.org"
-    /// Somebody was there (1) and verified (4).
+    /// User present (1) and verified (4).
     var flags: UInt8 = 5
     var count: UInt32 = 0
     var userHandle = Data()
-    /// Instead of what the ceremony says.
+    /// Overrides the ceremony's type.
     var type: String?
     var challenge: String?
     var moreClientData = ""
-    /// Behind the authenticator data.
+    /// Bytes after the authenticator data.
     var trailing = Data()
     var format = "none"
-    /// CBOR of the attestation statement; nil: empty.
+    /// CBOR of the attestation statement; nil for an empty one.
     var statement: Data?
     var publicKey: Data?
     var attestedID: Data?
@@ -77,7 +77,7 @@ struct SoftPasskey: Sendable {
             + trailing
     }
 
-    /// What is registered: the credential's JSON; counts on.
+    /// The JSON of a new credential; increments the count.
     mutating func create(_ options: Answer) throws -> String {
         userHandle = try #require(Base64URL.decode(options.string("user.id") ?? ""))
         let id = attestedID ?? self.id
@@ -109,7 +109,7 @@ struct SoftPasskey: Sendable {
             + CBORWriter.bytes(signature)
     }
 
-    /// What is signed in with: the credential's JSON; each counts on.
+    /// The JSON of an assertion; increments the count.
     mutating func get(_ options: Answer, signature change: (Data) -> Data = { $0 }) throws -> String {
         let authData = authenticatorData(flags: flags)
         let clientData = clientData("webauthn.get", options)
@@ -129,7 +129,7 @@ struct SoftPasskey: Sendable {
     }
 }
 
-/// CBOR with the shortest heads.
+/// Encodes CBOR with the shortest heads.
 enum CBORWriter {
     static func head(_ major: UInt8, _ value: Int) -> Data {
         switch value {

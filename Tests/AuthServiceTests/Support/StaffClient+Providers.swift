@@ -6,11 +6,11 @@ import Testing
 
 @testable import AuthService
 
-/// Staff who sign in by a provider, as a console does it.
+/// Staff signing in with a provider, like a console does.
 extension StaffClient {
     static let console = "https://console.example/signed-in"
 
-    /// Lends an administrator `root`, and a provider that is set up for staff as `acme`.
+    /// Lends an administrator `root`, and a provider configured for staff as `acme`.
     static func run(
         _ more: String = "", _ body: @Sendable (StaffClient, StaffTokens, FakeProvider) async throws -> Void
     ) async throws {
@@ -40,12 +40,12 @@ extension StaffClient {
         return (try #require(answer.string("url")), try #require(answer.string("state")))
     }
 
-    /// The provider sends the browser back.
+    /// Simulates the provider's redirect of the browser.
     func callBack(_ parameters: [String: String]) async throws -> Answer {
         try await send("GET", "auth/oidc/callback?" + FormBody.encode(parameters.map { ($0.key, $0.value) }))
     }
 
-    /// Goes to the provider and back to the console, with the code for it. Claims are JSON.
+    /// Goes to the provider and back to the console; returns the code for it. Claims are JSON.
     func goThrough(_ provider: FakeProvider, _ claims: [String: String] = [:], name: String = "acme") async throws
         -> String
     {

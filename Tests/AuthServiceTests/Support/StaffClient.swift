@@ -7,15 +7,15 @@ import Testing
 
 @testable import AuthService
 
-/// The staff of a server, asked for as a console asks through the gateway.
+/// The staff of a server, called like a console calls it through the gateway.
 struct StaffClient: Sendable {
     static let password = "correct horse battery"
 
     let auth: AuthApp
-    /// 192.0.2.7, as the gateway writes it.
+    /// 192.0.2.7 in the gateway's notation.
     var address = "0:ffffc0000207"
 
-    /// With an administrator called `root`, whose tokens `body` gets.
+    /// Runs with an administrator `root`, whose tokens are passed to `body`.
     static func run(_ body: @Sendable (StaffClient, StaffTokens) async throws -> Void) async throws {
         try await AuthApp.run { auth in
             let client = StaffClient(auth: auth)
@@ -26,8 +26,8 @@ struct StaffClient: Sendable {
 
     var store: StaffStore { StaffStore(postgres: auth.postgres) }
 
-    /// - Parameter tokens: of whoever is signed in. What they may do is looked up, as the gateway does; sessions that
-    ///   ended are the gateway's, too.
+    /// - Parameter tokens: Of the signed-in member. Rights are looked up like by the gateway, which also refuses ended
+    ///   sessions.
     func send(_ method: String, _ path: String, _ body: String? = nil, as tokens: StaffTokens? = nil) async throws
         -> Answer
     {
@@ -58,7 +58,7 @@ struct StaffClient: Sendable {
         try await send("POST", "auth/refresh", #"{"refreshToken":"\#(token)"}"#)
     }
 
-    /// Makes a staff member who need not choose another password, and returns the id.
+    /// Creates a staff member who need not change the password, and returns the id.
     func make(_ name: String, rights: String = "{}", isAdministrator: Bool = false, by tokens: StaffTokens) async throws
         -> String
     {
@@ -75,7 +75,7 @@ struct StaffClient: Sendable {
         try await auth.postgres.query(query)[0].decode(0)
     }
 
-    /// `<who> <action> <target>` of the newest entries of the audit log, the newest first.
+    /// The newest entries of the audit log as `<who> <action> <target>`, newest first.
     func log(_ limit: Int = 1) async throws -> [String] {
         try await auth.postgres.query(
             "SELECT concat_ws(' ', staff_name, action, area, target) FROM auth.audit_log ORDER BY number DESC LIMIT \(limit)"
@@ -83,7 +83,7 @@ struct StaffClient: Sendable {
     }
 }
 
-/// What a console has after signing in.
+/// The tokens a console has after signing in.
 struct StaffTokens: Sendable {
     let access: String
     let refresh: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AuthService
 
-/// The OIDC provider of an app, with a client of it and the browsers of people.
+/// The OIDC provider of an app, with a client and browsers of users.
 struct TestProvider: Sendable {
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
@@ -17,11 +17,11 @@ struct TestProvider: Sendable {
     var path: String { "/oidc/" + users.app.id + (users.environment == .test ? "-test" : "") }
     var issuer: String { "http://127.0.0.1:8080" + path }
 
-    /// With a confidential client.
+    /// Runs with a confidential client.
     static func run(_ body: @Sendable (TestProvider) async throws -> Void) async throws {
         try await UserClient.run { users in
             let provider = TestProvider(users: users, client: try await makeClient(users))
-            // The key ring brings word of new apps.
+            // The key ring announces new apps.
             try await eventually("the provider is known") {
                 try await provider.visitor.get(provider.path + "/.well-known/openid-configuration").status == 200
             }
@@ -45,7 +45,7 @@ struct TestProvider: Sendable {
 
     func with(_ client: TestOAuthClient) -> TestProvider { TestProvider(users: users, client: client) }
 
-    /// A request of the client; nil takes a parameter out.
+    /// An authorization request of the client; nil removes a parameter.
     func request(_ changes: [String: String?] = [:]) -> String {
         var fields: [String: String?] = [
             "response_type": "code", "client_id": client.id, "redirect_uri": client.redirectURI,
@@ -58,14 +58,14 @@ struct TestProvider: Sendable {
 
     func browser() -> TestBrowser { TestBrowser(provider: self) }
 
-    /// Signs in, allows, and takes the code.
+    /// Signs in, consents, and returns the code.
     func code(_ changes: [String: String?] = [:], name: String = "anna") async throws -> String {
         var browser = browser()
         let back = try await browser.walk(request(changes), name: name)
         return try #require(back.parameters["code"], "\(back)")
     }
 
-    /// A call of the client, with its secret.
+    /// A request of the client with its secret.
     func post(_ endpoint: String, _ fields: [String: String], basic: Bool = true) async throws -> Answer {
         var headers = ["content-type": "application/x-www-form-urlencoded"]
         var fields = fields
@@ -122,7 +122,7 @@ struct ProviderAnswer: Sendable {
     }
 }
 
-/// A person's browser: keeps cookies, sends forms, follows nothing.
+/// A user's browser: keeps cookies and sends forms, but does not follow redirects.
 struct TestBrowser: Sendable {
     let provider: TestProvider
     var cookies: [String: String] = [:]
@@ -154,7 +154,7 @@ struct TestBrowser: Sendable {
         return try await submit(page, form)
     }
 
-    /// Sends the page's form with what it holds and `fields`.
+    /// Submits the page's form with its values and `fields`.
     mutating func submit(_ page: Answer, _ fields: [String: String]) async throws -> Answer {
         let action = String(try #require(page.text.firstMatch(of: /action="([^"]+)"/)?.1, "\(page)"))
         let token = try #require(page.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1, "\(page)")
@@ -162,7 +162,7 @@ struct TestBrowser: Sendable {
             "POST", action.replacing("&amp;", with: "&"), form: fields.merging(["form_token": String(token)]) { $1 })
     }
 
-    /// All the way back to the client.
+    /// Goes through all pages back to the client.
     mutating func walk(_ query: String, name: String = "anna") async throws -> Answer {
         var answer = try await authorize(query)
         if answer.text.contains("name=\"password\"") { answer = try await logIn(answer, name: name) }
@@ -175,10 +175,10 @@ struct TestBrowser: Sendable {
 extension Answer {
     var isPage: Bool { header("content-type") == "text/html; charset=utf-8" }
 
-    /// Where the browser is sent; nil: nowhere.
+    /// The target of a redirect, if any.
     var location: String? { header("location") }
 
-    /// Of the address that the browser is sent to.
+    /// The query parameters of the redirect's target.
     var parameters: [String: String] {
         let items = location.flatMap { URLComponents(string: $0) }?.queryItems ?? []
         return Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }

@@ -5,7 +5,7 @@ import Testing
 @testable import AuthService
 
 extension UserClient {
-    /// With settings for passkeys of `example.org`.
+    /// Runs with passkey settings for `example.org`.
     static func runWithPasskeys(_ body: @Sendable (UserClient) async throws -> Void) async throws {
         try await run { client in
             try await client.allowPasskeys()

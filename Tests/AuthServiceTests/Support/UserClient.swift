@@ -10,7 +10,7 @@ import Testing
 
 @testable import AuthService
 
-/// The users of one app, asked for as an app on a device asks, and as its server does.
+/// The users of an app, called like an app on a device and like its server.
 struct UserClient: Sendable {
     let auth: AuthApp
     let app: App
@@ -34,7 +34,7 @@ struct UserClient: Sendable {
             sessionID: tokens?.sessionID)
     }
 
-    /// - Parameter tokens: of whoever is signed in; the gateway has looked at them.
+    /// - Parameter tokens: Of the signed-in user, as checked by the gateway.
     func send(
         _ method: String, _ path: String, _ body: String? = nil, as tokens: Tokens? = nil,
         headers: [String: String] = [:]
@@ -68,7 +68,7 @@ struct UserClient: Sendable {
     }
 }
 
-/// What an app has after signing in.
+/// The tokens an app has after signing in.
 struct Tokens: Sendable {
     let access: String
     let refresh: String
@@ -87,7 +87,7 @@ struct Tokens: Sendable {
 }
 
 extension Answer {
-    /// The text of a string in the body.
+    /// A string in the body.
     func string(_ path: String) -> String? {
         let value = path.split(separator: ".").reduce(json) { $0?[$1] }
         return if case .string(let text) = value { text } else { nil }

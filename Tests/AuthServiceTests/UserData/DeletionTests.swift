@@ -15,7 +15,7 @@ import Testing
         return try await client.send("GET", "receipts/\(id)", headers: [HeaderName.receiptToken: token ?? own])
     }
 
-    /// Waits until nothing is left.
+    /// Waits until the deletion is complete.
     private func complete(_ client: UserClient, _ deletion: Answer) async throws -> Answer {
         try await eventually("the deletion is complete") {
             let answer = try await receipt(client, deletion)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `An account is deleted with its password, at once here and then everywhere, with a receipt`()
+    @Test func `An account is deleted with its password, here at once and then everywhere, with a receipt`()
         async throws
     {
         let (storage, analytics) = (try await OtherService.start("storage"), try await OtherService.start("analytics"))
@@ -53,7 +53,7 @@ import Testing
                 try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":false}"#).isProblem(
                     .userNotFound))
             #expect(try await client.master("DELETE", "users/\(anna.userID)").isProblem(.userNotFound))
-            // Name and address are free again, and another user's.
+            // Name and address are free again, and another user takes them.
             #expect(try await client.signUp(more: #","email":"anna@example.org""#).userID != anna.userID)
 
             let done = try await complete(client, deletion)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `An anonymous user has nothing to prove, and a server needs no password`() async throws {
+    @Test func `An anonymous user needs no proof, and a server needs no password`() async throws {
         try await UserClient.run { client in
             let anonymous = try Tokens(try await client.send("POST", "anonymous"))
             let own = try await client.send("DELETE", "me", as: anonymous)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `Invitations to the address and places of signing in go with the account`() async throws {
+    @Test func `Invitations to the address and known sign-in places are deleted with the account`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp(more: #","email":"anna@example.org""#)
             let anna = try Tokens(try await client.logIn())
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `Of two who delete one account at once one gets a receipt`() async throws {
+    @Test func `Of two concurrent deletions, one gets a receipt`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             async let a = client.master("DELETE", "users/\(anna.userID)")
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `A log-in at the same moment leaves no session behind`() async throws {
+    @Test func `A concurrent sign-in leaves no session behind`() async throws {
         try await UserClient.run { client in
             for round in 0..<5 {
                 let anna = try await client.signUp("anna\(round)")
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `A service that is away is waited for, and the receipt tells where it is`() async throws {
+    @Test func `The deletion waits for an unavailable service, and the receipt shows progress`() async throws {
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let anna = try await client.signUp()
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `Devices go first, whatever other service is away`() async throws {
+    @Test func `Devices are erased first, whatever other services are unavailable`() async throws {
         let (storage, notifications) = (
             try await OtherService.start("storage"), try await OtherService.start("notifications")
         )
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `A receipt opens for its token only, in its app and environment, and goes in time`() async throws {
+    @Test func `A receipt is readable only with its token, in its app and environment, and expires`() async throws {
         try await UserClient.run { client in
             let deletion = try await client.send(
                 "DELETE", "me", as: try Tokens(try await client.send("POST", "anonymous")))
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `What is written while access tokens are still good is erased by the second look`() async throws {
+    @Test func `A second pass erases what is written while access tokens are still valid`() async throws {
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let anna = try await client.signUp()
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `Erasing and handing out is for our own processes`() async throws {
+    @Test func `Only internal services may erase and export`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             let body = #"{"app":"\#(client.app.id)","environment":"live","user":"\#(anna.userID)"}"#

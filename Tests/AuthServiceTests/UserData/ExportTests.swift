@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct ExportTests {
-    /// Waits until the export is over.
+    /// Waits until the export has finished.
     private func finished(_ client: UserClient, _ tokens: Tokens) async throws -> Answer {
         try await eventually("the export is finished") {
             let answer = try await client.send("GET", "me/export", as: tokens)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `What every service holds of a user is gathered, without secrets, and fetched`() async throws {
+    @Test func `A user's data from every service is collected without secrets, and can be downloaded`() async throws {
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let anna = try await client.signUp(more: #","email":"anna@example.org","private":{"phone":"1"}"#)
@@ -50,7 +50,7 @@ import Testing
             #expect(try await client.send("GET", "me/export/content", as: berta).isProblem(.conflict))
             #expect(try await client.send("GET", "me/export").isProblem(.invalidToken))
 
-            // One a day, unless the app's server asks; each takes the former one's place.
+            // One a day, unless the app's server asks; each replaces the previous one.
             let again = try await client.send("POST", "me/export", as: anna)
             #expect(
                 again.isProblem(.tooManyRequests)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `All ways to sign in are in it, and nothing that opens one`() async throws {
+    @Test func `An export lists all ways to sign in, without secrets`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             try await client.allowPasskeys()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `One at a time, and it can be cancelled`() async throws {
+    @Test func `A user has one export at a time, and can cancel it`() async throws {
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let anna = try await client.signUp()
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `More than the limit is not kept, and may be tried again`() async throws {
+    @Test func `An export beyond the limit is not kept, and can be tried again`() async throws {
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }, exportLimitInBytes: 5_000) { client in
             let anna = try await client.signUp()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `With the account its export goes`() async throws {
+    @Test func `An account's export is deleted with it`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             #expect(try await client.send("POST", "me/export", as: anna).status == 202)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `A user manages no other's export, and neither does the other environment`() async throws {
+    @Test func `An export is separate from other users and the other environment`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             for (method, path) in [

@@ -14,7 +14,7 @@ import Testing
         return try await client.auth.gateway.asking(as: principal).send("POST", "/internal/users/profile", body)
     }
 
-    @Test func `Services learn what conditions look at, and nothing that is private`() async throws {
+    @Test func `Services get the attributes that conditions use, and nothing private`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp(
                 more: #","email":"anna@example.org","profile":{"plan":"gold"},"private":{"phone":"1"}"#)

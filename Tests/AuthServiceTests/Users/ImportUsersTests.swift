@@ -8,8 +8,8 @@ import Testing
 @testable import AuthService
 
 @Suite struct ImportUsersTests {
-    /// Of `correct horse` but where said, made by PyPI's bcrypt and argon2-cffi; the first three of crypt_blowfish's
-    /// own tests.
+    /// Hashes of `correct horse` unless stated otherwise, made by PyPI's bcrypt and argon2-cffi; the first three are
+    /// from crypt_blowfish's own tests.
     static let hashes: [(hash: String, password: String)] = [
         ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
         ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK", "U*U*"),
@@ -41,7 +41,9 @@ import Testing
     }
 
     @Test(arguments: hashes)
-    func `Whoever comes with another server's hash signs in, and gets one of ours`(hash: String, password: String)
+    func `A user imported with another server's hash can sign in, and gets a hash of ours`(
+        hash: String, password: String
+    )
         async throws
     {
         try await UserClient.run { client in
@@ -63,7 +65,7 @@ import Testing
         "$argon2id$v=19$m=65536,t=3,p=4$MDEyMzQ1Njc4OWFiY2RlZg$L1b1NjppUoj/KIEORq1pof4waLxklM0mqKZzt9nCsKI",
         "$argon2id$v=19$m=102400,t=2,p=8$MDEyMzQ1Njc4OWFiY2RlZg$RQ5IIheGLtCcnNoamqZ7XPR3fO/tSONcc+NXlOKB2wQ",
     ])
-    func `A hash that is as strong as ours, or stronger, stays`(hash: String) async throws {
+    func `A hash that is as strong as ours, or stronger, is kept`(hash: String) async throws {
         try await UserClient.run { client in
             try await importUser(client, hash)
             #expect(try await client.logIn().status == 200)
@@ -71,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Several first log-ins at once all get in, and one hash is left`() async throws {
+    @Test func `Concurrent first sign-ins all succeed, and leave one hash`() async throws {
         try await UserClient.run { client in
             try await importUser(client, Self.hashes[3].hash)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -83,21 +85,21 @@ import Testing
         }
     }
 
-    @Test func `A password that was changed meanwhile stays changed`() async throws {
+    @Test func `A password changed meanwhile stays changed`() async throws {
         try await UserClient.run { client in
             try await importUser(client, Self.hashes[3].hash)
             let user: UUID = try await client.auth.postgres.query("SELECT id FROM auth.users")[0].decode(0)
             let store = UserStore(postgres: client.auth.postgres)
             #expect(try await client.master("PATCH", "users/\(user)", #"{"password":"another horse"}"#).status == 200)
             let new = try await storedHash(client)
-            // The log-in that was under way has the old hash in hand.
+            // The sign-in under way still holds the old hash.
             try await store.renewPassword("$argon2id$late", insteadOf: Self.hashes[3].hash, of: user)
             #expect(try await storedHash(client) == new)
             #expect(try await client.logIn().isProblem(.signInFailed))
         }
     }
 
-    @Test func `bcrypt looks at 72 bytes, and a zero ends nothing`() async throws {
+    @Test func `bcrypt uses 72 bytes, and a zero byte does not end the password`() async throws {
         let hash = "$2b$04$G1Z78jF/l1b/jdMfMk16tuQRm6NOtzeGwz/mTVmt5ZaaUHBTOyc56"
         func verify(_ password: String) -> Bool { PasswordHash.verify(Secret(password), against: hash) }
         let x = String(repeating: "x", count: 72)
@@ -123,7 +125,7 @@ import Testing
         "$argon2id$v=19$m=131072,t=3,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8192,t=1,p=64$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8,t=1,p=4$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
-        // Of other kinds.
+        // Other algorithms.
         "$2x$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$2$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$argon2d$v=19$m=1024,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$t41J9wWj5/k6gPq7BMymRs7JSKlngfi6ZuX51eRVZU8",
@@ -132,7 +134,7 @@ import Testing
         "$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g.",
         "$1$salt$qJH7.N4xYta3aEG/dfqo/0",
         "5f4dcc3b5aa765d61d8327deb882cf99", "correct horse", "",
-        // Not whole.
+        // Incomplete.
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD",
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD. ",
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h:1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
@@ -142,7 +144,7 @@ import Testing
         "$argon2id$v=19$m=08192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8192,t=-1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
     ])
-    func `Hashes that would burn too much, or are of other kinds, are refused`(hash: String) async throws {
+    func `Hashes that are too expensive, or of other kinds, are refused`(hash: String) async throws {
         try await UserClient.run { client in
             let answer = try await client.master(
                 "POST", "users/import", #"{"users":[{"userName":"anna","passwordHash":"\#(hash)"}]}"#)
@@ -152,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `Users come with all they had`() async throws {
+    @Test func `Users are imported with all their data`() async throws {
         try await UserClient.run { client in
             let id = "0a000000-0000-4000-8000-00000000000a"
             let answer = try await client.master(
@@ -179,14 +181,14 @@ import Testing
                     && user.string("created") == "2020-02-29T12:00:00.250Z" && user["lastSignIn"] == "null")
             #expect(!user.text.contains("$2b$"))
             #expect(try await client.logIn().string("user.id") == id)
-            // Who came without a hash has no password, and nobody guesses one.
+            // A user imported without a hash has no password that could be guessed.
             #expect(
                 try await client.send("POST", "login", #"{"email":"berta@example.org","password":"correct horse"}"#)
                     .isProblem(.signInFailed))
         }
     }
 
-    @Test func `All or none, unless it may be some`() async throws {
+    @Test func `Imports are atomic unless partial imports are allowed`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp("taken", more: #","email":"taken@example.org""#)
             let users = #"""
@@ -228,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `A profile too large in numbers refuses its row alone`() async throws {
+    @Test func `A profile with extreme numbers refuses only its own row`() async throws {
         try await UserClient.run { client in
             let numbers = Array(repeating: "1e399", count: 300).joined(separator: ",")
             let users = #"[{"userName":"anna"},{"userName":"berta","profile":{"n":[\#(numbers)]}},{"userName":"carl"}]"#
@@ -237,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func `What is there already is left alone and named`() async throws {
+    @Test func `Existing users are unchanged and listed`() async throws {
         try await UserClient.run { client in
             let id = "0a000000-0000-4000-8000-00000000000a"
             func user(_ name: String) -> String {
@@ -253,7 +255,7 @@ import Testing
                         && again.string("data.0.state") == "existing", "\(again)")
             }
             #expect(try await storedHash(client) == hash)
-            // In another space the id cannot be had twice, and nothing is told of whose it is.
+            // The id cannot be used again in another space, and its owner is not revealed.
             var test = client
             test.environment = .test
             let elsewhere = try await test.master("POST", "users/import", user("anna"))
@@ -261,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func `The same users twice at once are made once`() async throws {
+    @Test func `Importing the same users twice at once creates them once`() async throws {
         try await UserClient.run { client in
             let ids = (0..<30).map { _ in UUID().uuidString.lowercased() }
             func body(_ ids: [String]) -> String {
@@ -285,7 +287,7 @@ import Testing
         (#"{"users":[{"userName":"anna"}],"update":true}"#, "update"),
         ("{\"users\":[" + (0...100).map { #"{"userName":"u\#($0)x"}"# }.joined(separator: ",") + "]}", "users"),
     ])
-    func `What is no import is refused`(body: String, field: String) async throws {
+    func `Invalid imports are refused`(body: String, field: String) async throws {
         try await UserClient.run { client in
             let answer = try await client.master("POST", "users/import", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
@@ -293,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func `Only the app's server imports`() async throws {
+    @Test func `Only the app's server can import`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             let answer = try await client.send("POST", "users/import", #"{"users":[{"userName":"berta"}]}"#, as: tokens)

@@ -9,7 +9,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct LogInTests {
-    @Test func `By name and by address, on several devices`() async throws {
+    @Test func `A user signs in by name or address, on several devices`() async throws {
         try await UserClient.run { client in
             let first = try await client.signUp(more: #","email":"anna@example.org""#)
             let byName = try await client.send(
@@ -26,8 +26,8 @@ import Testing
         }
     }
 
-    /// One refusal for all, whatever is wrong.
-    @Test func `What fails tells nothing`() async throws {
+    /// The same refusal for every fault.
+    @Test func `Failures reveal nothing`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             _ = try await client.signUp("berta")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `An account that does not exist costs as much as one that does`() async throws {
+    @Test func `An unknown account takes as long as a known one`() async throws {
         let hasher = PasswordHasher(concurrency: 1)
         let running = Task { try await hasher.run() }
         try await eventually("the hasher runs") { hasher.isRunning }
@@ -66,8 +66,7 @@ import Testing
         _ = await running.result
     }
 
-    @Test func `Guessing at an account gets slow, for everybody, and stays slow when many guess at once`() async throws
-    {
+    @Test func `Guessing at an account is slowed down for everyone, even when many guess at once`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp()
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -81,19 +80,19 @@ import Testing
             let refused = try await client.logIn()
             #expect(refused.isProblem(.tooManyRequests), "\(refused)")
             #expect(try #require(refused.header("retry-after").flatMap { Int($0) }) > 30)
-            // A name that nobody has is treated alike.
+            // An unknown name is treated in the same way.
             for _ in 0..<6 { _ = try await client.logIn("nobody") }
             _ = try await client.auth.postgres.execute(
                 "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
             #expect(try await client.logIn("nobody").isProblem(.tooManyRequests))
-            // When the time is up the right password opens it, and what was counted is forgotten.
+            // After the delay the correct password works, and the count is reset.
             _ = try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now()")
             #expect(try await client.logIn().status == 200)
             for _ in 0..<5 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
         }
     }
 
-    @Test func `Who has signed in from an address does not wait there for what others guess elsewhere`() async throws {
+    @Test func `A known address of the user is not slowed down by guesses from elsewhere`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp()
             #expect(try await client.logIn().status == 200)
@@ -104,9 +103,9 @@ import Testing
                 "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
             #expect(try await stranger.logIn().isProblem(.tooManyRequests))
             #expect(try await client.logIn().status == 200)
-            // Nor does the owner's sign-in make the stranger's guesses forgotten.
+            // The owner's sign-in does not reset the count of the stranger's guesses either.
             #expect(try await stranger.logIn().isProblem(.tooManyRequests))
-            // Guesses from the owner's own address have to wait as well.
+            // Guesses from the owner's own address are also delayed.
             for _ in 0..<8 { _ = try await client.logIn(password: "wrong horse") }
             let own = AttemptStore.Limit.account(
                 "anna", from: client.address, in: UserSpace(appID: client.app.id, environment: .live)
@@ -119,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Places are kept for each user, not for others, and few of them`() async throws {
+    @Test func `Known addresses are stored per user, and their number is limited`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             _ = try await client.signUp("berta")
@@ -149,11 +148,11 @@ import Testing
         }
     }
 
-    @Test func `What was refused before the password was looked at counts for nothing`() async throws {
+    @Test func `Requests refused before the password check do not count as attempts`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp()
             for _ in 0..<4 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
-            // The address has to wait: the account is not charged.
+            // Only the address is delayed; the account is not charged.
             let address = AttemptStore.Limit.address(
                 client.address, in: UserSpace(appID: client.app.id, environment: .live)
             ).key
@@ -167,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `A flood of log-ins is refused instead of queued without end`() async throws {
+    @Test func `A flood of sign-ins is refused instead of queued without limit`() async throws {
         let hasher = PasswordHasher(concurrency: 1, maximumWaiting: 2)
         let running = Task { try await hasher.run() }
         let refused = await withTaskGroup(of: Bool.self) { group in
@@ -197,7 +196,7 @@ import Testing
         (#"{"userName":"anna","password":"x","device":"\#(String(repeating: "👨‍👩‍👧‍👦", count: 40))"}"#, "device"),
         (#"{"userName":"anna","password":"x","otp":1}"#, "otp"),
     ])
-    func `What is malformed says what`(body: String, field: String) async throws {
+    func `Malformed requests are refused with the reason`(body: String, field: String) async throws {
         try await UserClient.run { client in
             let answer = try await client.send("POST", "login", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")

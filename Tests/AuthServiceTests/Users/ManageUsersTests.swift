@@ -9,7 +9,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct ManageUsersTests {
-    @Test func `The app's server lists users page by page, finds and reads them`() async throws {
+    @Test func `The app's server lists users page by page, and finds and reads them`() async throws {
         try await UserClient.run { client in
             var made: [String] = []
             for number in 0..<5 {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `Disabling and a new password end all sessions`() async throws {
+    @Test func `Disabling a user or setting a password ends all sessions`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             #expect(
@@ -57,16 +57,16 @@ import Testing
         }
     }
 
-    /// A log-in that began before and ends after the change, by the old password, leaves no session behind.
-    @Test func `No log-in slips through while a password changes`() async throws {
+    /// A sign-in with the old password that began before the change and ends after it leaves no session behind.
+    @Test func `No sign-in succeeds with the old password while it changes`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             let user = try #require(UUID(uuidString: anna.userID))
             let session = UUID()
-            // The log-in's statement, held before its commit.
+            // The sign-in's statement, held before its commit.
             let (inserted, didInsert) = AsyncStream.makeStream(of: Void.self)
             let (wanted, commit) = AsyncStream.makeStream(of: Void.self)
-            // By a client of its own: the service's would have no connection left for the change.
+            // With a separate client, because the service's would have no connection left for the change.
             let other = client.auth.database.client(for: "auth")
             async let logIn: Void = other.withTransaction { transaction in
                 try await transaction.execute("UPDATE auth.users SET last_sign_in = now() WHERE id = \(user)")
@@ -78,7 +78,7 @@ import Testing
             }
             for await _ in inserted {}
             async let change = client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#)
-            // Until it waits for the row.
+            // Waits until it waits for the row.
             try await client.auth.database.withSuperuser { superuser in
                 let waiting: PostgresQuery =
                     "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `A password needs something to go with it`() async throws {
+    @Test func `A password needs a name or an address`() async throws {
         try await UserClient.run { client in
             let nobody = try Tokens(try await client.send("POST", "anonymous"))
             let refused = try await client.master("PATCH", "users/\(nobody.userID)", #"{"password":"set by staff"}"#)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `An address that is not there is not verified`() async throws {
+    @Test func `A missing address cannot be verified`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             let answer = try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `Apps on devices manage nobody`() async throws {
+    @Test func `Apps on devices cannot manage users`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp(), berta = try await client.signUp("berta")
             let calls: [(String, String, String?)] = [

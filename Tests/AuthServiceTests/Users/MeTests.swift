@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct MeTests {
-    @Test func `A profile is changed in parts, and the public part is what others see`() async throws {
+    @Test func `A profile is changed in parts, and others see its public part`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp(
                 more: #","email":"anna@example.org","profile":{"score":1},"private":{"phone":"1"}"#)
@@ -23,7 +23,7 @@ import Testing
                 seen["private"] == nil && seen["email"] == nil && seen["disabled"] == nil && seen["lastSignIn"] == nil)
             #expect(try await client.send("GET", "users/\(UUID())", as: berta).isProblem(.userNotFound))
             #expect(try await client.send("GET", "users/x", as: berta).isProblem(.userNotFound))
-            // What one signs in by is not the access token's to change.
+            // An access token cannot change what the user signs in with.
             #expect(
                 try await client.send("PATCH", "me", #"{"userName":"anna2"}"#, as: anna).isProblem(
                     .invalidBody, field: "password"))
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["emailVerified", "disabled", "email", "id", "isAnonymous", "lastSignIn", "roles"])
-    func `Nobody changes by PATCH what is not theirs`(field: String) async throws {
+    func `PATCH cannot change what does not belong to the user`(field: String) async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             for value in ["true", #""x""#] {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `Without a token there is no me`() async throws {
+    @Test func `Without a token, /me is refused`() async throws {
         try await UserClient.run { client in
             for (method, path) in [
                 ("GET", "me"), ("PATCH", "me"), ("DELETE", "me"), ("PUT", "me/password"), ("PUT", "me/email"),
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `A new password needs the old one, and ends all other sessions`() async throws {
+    @Test func `A new password needs the old one and ends all other sessions`() async throws {
         try await UserClient.run { client in
             let phone = try await client.signUp()
             let thief = try Tokens(try await client.logIn())
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `Of two who change a password at once one is told`() async throws {
+    @Test func `Of two concurrent password changes, one fails`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             async let a = client.send(
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `Another address needs the password and is not verified`() async throws {
+    @Test func `A new address needs the password and is not verified`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
             _ = try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#)

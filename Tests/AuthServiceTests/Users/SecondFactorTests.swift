@@ -39,11 +39,11 @@ import Testing
         ("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"), ("fooba", "MZXW6YTB"),
         ("foobar", "MZXW6YTBOI"),
     ])
-    func `Secrets are written as RFC 4648 has it`(text: String, expected: String) {
+    func `Secrets are encoded as in RFC 4648`(text: String, expected: String) {
         #expect(Base32.encode(text.utf8) == expected)
     }
 
-    @Test func `A code is good one step early or late, and no more`() {
+    @Test func `A code is valid one time step early or late, and no more`() {
         let secret = Data("12345678901234567890".utf8), time = Date(timeIntervalSince1970: 1_800_000_010)
         let now = Int64(1_800_000_010 / 30)
         for step in now - 3...now + 3 {
@@ -51,7 +51,7 @@ import Testing
                 of: OneTimePassword.code(secret: secret, counter: step), secret: secret, at: time)
             #expect(found == (abs(step - now) <= 1 ? step : nil))
         }
-        // Each digit counts: a wrong one is not made up for by another.
+        // Each digit counts: one wrong digit cannot be offset by another.
         for seed in 0..<300 {
             let secret = Data("seed number \(seed) of many".utf8)
             let codes = Set((now - 1...now + 1).map { OneTimePassword.code(secret: secret, counter: $0) })
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// A user with a second factor, and the authenticator's secret.
+    /// Lends a user with a second factor, and the authenticator's secret.
     private func withFactor(_ body: @Sendable (UserClient, Tokens, Data, [String]) async throws -> Void) async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
@@ -87,7 +87,7 @@ import Testing
             #expect(
                 added.string("uri")
                     == "otpauth://totp/Shop:anna?secret=\(secret)&issuer=Shop&algorithm=SHA1&digits=6&period=30")
-            // Until a code is shown it is not asked for.
+            // It is not required until a code has been shown.
             #expect(try await client.logIn().status == 200)
             let key = Self.decodeBase32(secret)
             #expect(key.count == 20)
@@ -116,7 +116,7 @@ import Testing
         return bytes
     }
 
-    /// Of `steps` after this moment's.
+    /// The code `steps` after the current one.
     static func code(_ secret: Data, _ steps: Int64) -> String {
         OneTimePassword.code(secret: secret, counter: Int64(Date().timeIntervalSince1970) / 30 + steps)
     }
@@ -125,23 +125,23 @@ import Testing
         try await client.send("POST", "login", #"{"userName":"anna","password":"correct horse","code":"\#(code)"}"#)
     }
 
-    @Test func `Signing in asks for a code, and takes each once`() async throws {
+    @Test func `Signing in requires a code, and each code works once`() async throws {
         try await withFactor { client, tokens, secret, _ async throws in
             #expect(try await client.send("GET", "me", as: tokens)["secondFactor"] == "true")
-            // Asking for the code is part of signing in, and counts for nothing.
+            // The request for a code is part of signing in, and does not count as an attempt.
             for _ in 0..<8 { #expect(try await client.logIn().isProblem(.secondFactorRequired)) }
-            // Who does not know the password is not told.
+            // Without the password this is not revealed.
             #expect(try await client.logIn(password: "wrong horse").isProblem(.signInFailed))
             #expect(try await logIn(client, "000000").isProblem(.signInFailed))
             let code = Self.code(secret, 1)
             #expect(try await logIn(client, code).status == 200)
             #expect(try await logIn(client, code).isProblem(.signInFailed))
-            // What is older than a code that was taken is used up, too.
+            // Codes older than an accepted one are used up, too.
             #expect(try await logIn(client, Self.code(secret, 0)).isProblem(.signInFailed))
         }
     }
 
-    @Test func `A code that comes twice at once opens once`() async throws {
+    @Test func `A code used twice at once works once`() async throws {
         try await withFactor { client, _, secret, recoveryCodes async throws in
             for code in [Self.code(secret, 1), recoveryCodes[0]] {
                 _ = try await client.auth.postgres.execute("DELETE FROM auth.attempts")
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `Wrong codes count for the user, under whichever name`() async throws {
+    @Test func `Wrong codes count for the user under every name`() async throws {
         try await withFactor { client, tokens, secret, _ async throws in
             let changed = try await client.send(
                 "PUT", "me/email", #"{"email":"anna@example.org","password":"correct horse"}"#, as: tokens)
@@ -180,7 +180,7 @@ import Testing
         ).key
     }
 
-    @Test func `With another internal secret nobody gets around a second factor`() async throws {
+    @Test func `A change of the internal secret does not bypass the second factor`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
             let user = try #require(UUID(uuidString: tokens.userID))
             let keys = ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789"))
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `Recovery codes are good once, however they are typed, until new ones are made`() async throws {
+    @Test func `Recovery codes work once, however they are typed, until new ones are created`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
             #expect(try await logIn(client, codes[0].uppercased().replacing("-", with: " ")).status == 200)
             #expect(try await logIn(client, codes[0]).isProblem(.signInFailed))
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `It goes with password and code, or by the app's server`() async throws {
+    @Test func `It is removed with password and code, or by the app's server`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
             for (body, code) in [
                 (#"{"password":"correct horse"}"#, ErrorCode.invalidBody),
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing that is stored is a code or a secret`() async throws {
+    @Test func `No code or secret is stored in plain text`() async throws {
         try await withFactor { client, _, secret, codes async throws in
             let sealed: Data = try await client.auth.postgres.query("SELECT sealed_secret FROM auth.second_factors")[0]
                 .decode(0)
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func `What a session has begun is over when another password ends it`() async throws {
+    @Test func `A pending enrolment ends when the password changes`() async throws {
         try await UserClient.run { client in
             let thief = try await client.signUp()
             let begun = try await client.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: thief)
@@ -250,7 +250,7 @@ import Testing
             let owner = try Tokens(try await client.logIn())
             let change = #"{"password":"correct horse","newPassword":"another horse"}"#
             #expect(try await client.send("PUT", "me/password", change, as: owner).status == 204)
-            // A gateway that has not heard of it yet still takes the access token.
+            // A gateway that does not know yet still accepts the access token.
             let confirmed = try await client.send(
                 "POST", "me/totp/confirm", #"{"code":"\#(Self.code(secret, 0))"}"#, as: thief)
             #expect(confirmed.isProblem(.signInFailed), "\(confirmed)")
@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func `An anonymous user has none`() async throws {
+    @Test func `An anonymous user cannot have one`() async throws {
         try await UserClient.run { client in
             let tokens = try Tokens(try await client.send("POST", "anonymous"))
             let added = try await client.send("POST", "me/totp", "{}", as: tokens)

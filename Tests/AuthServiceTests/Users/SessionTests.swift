@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct SessionTests {
-    @Test func `A refresh token is good once, and the next one in its place`() async throws {
+    @Test func `A refresh token works once, and is replaced by the next`() async throws {
         try await UserClient.run { client in
             var tokens = try await client.signUp()
             var seen: Set<String> = [tokens.refresh]
@@ -28,7 +28,7 @@ import Testing
                 let stolen = try await client.signUp(name)
                 let second = try Tokens(try await client.refresh(stolen.refresh))
                 let third = try Tokens(try await client.refresh(second.refresh))
-                // Twice replaced: not a lost answer.
+                // Replaced twice, so not a lost answer.
                 #expect(try await client.refresh(stolen.refresh).isProblem(.invalidToken))
                 #expect(try await client.refresh(third.refresh).isProblem(.invalidToken))
                 #expect(
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `A lost answer comes again for ten seconds, then it counts as theft`() async throws {
+    @Test func `A lost answer is repeated for ten seconds, after which reuse counts as theft`() async throws {
         try await UserClient.run { client in
             let first = try await client.signUp()
             let second = try Tokens(try await client.refresh(first.refresh))
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `Many refreshes at once of one token all get the same next one`() async throws {
+    @Test func `Concurrent refreshes with one token all get the same successor`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             let next = try await withThrowingTaskGroup(of: String?.self) { group in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `What we never made, or for others, is refused and harms nobody`() async throws {
+    @Test func `Foreign and invented tokens are refused and harm no one`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             let session = try #require(UUID(uuidString: tokens.sessionID))
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `Logging out ends this session, and no other`() async throws {
+    @Test func `Signing out ends this session and no other`() async throws {
         try await UserClient.run { client in
             let phone = try await client.signUp()
             let tablet = try Tokens(try await client.logIn())
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `Sessions end one by one, all others, or all`() async throws {
+    @Test func `Sessions can be ended one by one, all others, or all`() async throws {
         try await UserClient.run { client in
             let first = try await client.signUp()
             let others = [
@@ -119,7 +119,7 @@ import Testing
                 try await client.send("DELETE", "sessions/\(others[0].sessionID)", as: first).isProblem(
                     .sessionNotFound))
             #expect(try await client.send("DELETE", "sessions/x", as: first).isProblem(.sessionNotFound))
-            // Another's session is nobody's.
+            // Another user's session is not found.
             let berta = try await client.signUp("berta")
             #expect(
                 try await client.send("DELETE", "sessions/\(others[1].sessionID)", as: berta).isProblem(
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `An idle session ends by itself, and old ones are cleaned away`() async throws {
+    @Test func `An idle session expires, and old sessions are deleted`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             _ = try await client.auth.postgres.execute("UPDATE auth.sessions SET expires = now() - interval '1 second'")
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `A user has so many sessions at most: the idlest ends`() async throws {
+    @Test func `Beyond the maximum, the longest idle session of a user ends`() async throws {
         try await UserClient.run { client in
             let first = try await client.signUp()
             let user = try #require(UUID(uuidString: first.userID))

@@ -7,12 +7,12 @@ import Testing
 
 @testable import AuthService
 
-/// What notifications hears of sessions that end.
+/// What the notifications service is told about ended sessions.
 @Suite struct SignOutOfPushTests {
     private struct Two: Sendable {
         let client: UserClient
         let notifications: OtherService
-        /// Both of one user.
+        /// Both of the same user.
         let first, second: Tokens
 
         static func run(_ body: @Sendable (Two) async throws -> Void) async throws {
@@ -27,7 +27,7 @@ import Testing
             }
         }
 
-        /// Waits for what is told first.
+        /// Waits for the next notice.
         func told(after count: Int = 0) async throws -> OtherService.SignOut {
             try await eventually("the sign-out is reported") { notifications.signOuts.count > count }
             return notifications.signOuts[count]
@@ -51,8 +51,9 @@ import Testing
         var endsBoth: Bool { [.endAll, .password, .disabling, .deletion, .handOver].contains(self) }
     }
 
-    @Test(arguments: Act.allCases) func `Whatever ends a session, notifications is told which`(_ act: Act) async throws
-    {
+    @Test(arguments: Act.allCases) func `The notifications service is told which session ended, whatever ended it`(
+        _ act: Act
+    ) async throws {
         try await Two.run { two in
             let (client, first, second) = (two.client, two.first, two.second)
             let status: Int
@@ -86,7 +87,7 @@ import Testing
             }
             #expect((200...204).contains(status))
             if act == .deletion {
-                // Its devices go as a whole, which takes them to be the user's still.
+                // Its devices are erased as a whole, which requires that they still belong to the user.
                 try await eventually("all jobs are finished") {
                     try await two.unfinished() == 0 && !two.notifications.calls.isEmpty
                 }
@@ -98,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `A service that is away holds up no sign-out, and is told when it is back`() async throws {
+    @Test func `An unavailable service does not delay a sign-out, and is told later`() async throws {
         try await Two.run { two in
             two.notifications.fail(2)
             let ended = try await two.client.send("DELETE", "sessions?keep=current", as: two.first)
@@ -110,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `It is said once more when no access token is good any longer, and of one that was not, not`()
+    @Test func `It is told again once no access token can be valid, unless none was valid anyway`()
         async throws
     {
         try await Two.run { two in
@@ -138,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `A session whose time is over is told when it goes, a refreshed one never`() async throws {
+    @Test func `An expired session is reported when it is deleted, a refreshed one is not`() async throws {
         try await Two.run { two in
             _ = try await two.client.refresh(two.second.refresh)
             try await two.client.auth.postgres.execute(

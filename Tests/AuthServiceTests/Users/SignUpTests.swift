@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct SignUpTests {
-    @Test func `Whoever signs up is signed in, and finds what they gave`() async throws {
+    @Test func `A new user is signed in and can read their profile`() async throws {
         try await UserClient.run { client in
             let body =
                 #"{"userName":"Anna","email":"Anna@Example.org","password":"correct horse","profile":{"a":1.10},"private":{"b":[]},"device":"phone"}"#
@@ -54,7 +54,7 @@ import Testing
             (#"{"userName":7,"password":"correct horse"}"#, .invalidBody, "userName"),
             (#"{"userName":"anna","password":"correct horse","profile":[]}"#, .invalidBody, "profile"),
             (#"{"userName":"anna","password":"correct horse","private":{"a":"\u0000"}}"#, .invalidBody, nil),
-            // What only the app's server may set, and what nobody may.
+            // Members that only the app's server may set, and some that nobody may.
             (#"{"userName":"anna","password":"correct horse","emailVerified":true}"#, .invalidBody, "emailVerified"),
             (#"{"userName":"anna","password":"correct horse","roles":["admin"]}"#, .invalidBody, "roles"),
             (
@@ -65,7 +65,7 @@ import Testing
             (#"["userName"]"#, .invalidBody, nil),
             (#"{"userName":"#, .invalidJSON, nil),
         ] as [(String, ErrorCode, String?)])
-    func `What is refused writes nothing`(body: String, code: ErrorCode, field: String?) async throws {
+    func `Refused requests write nothing`(body: String, code: ErrorCode, field: String?) async throws {
         try await UserClient.run { client in
             let answer = try await client.send("POST", "signup", body)
             #expect(answer.isProblem(code, field: field), "\(answer)")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `A name and an address are one user's, however they are written`() async throws {
+    @Test func `A name and an address belong to one user, however they are written`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp("anna", more: #","email":"anna@example.org""#)
             let name = try await client.send("POST", "signup", #"{"userName":"ANNA","password":"correct horse"}"#)
@@ -83,7 +83,7 @@ import Testing
             #expect(address.isProblem(.conflict, field: "email"), "\(address)")
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 1)
-            // Test and live, and two apps, have nothing to do with each other.
+            // Environments and apps are separate.
             var other = client
             other.environment = .test
             _ = try await other.signUp("anna")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `Of many who want one name at once, one gets it`() async throws {
+    @Test func `Only one of many concurrent sign-ups gets a name`() async throws {
         try await UserClient.run { client in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<12 {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `An anonymous user becomes one with a name and keeps everything`() async throws {
+    @Test func `An anonymous user who chooses a name keeps everything`() async throws {
         try await UserClient.run { client in
             let made = try await client.send("POST", "anonymous", #"{"profile":{"score":3}}"#)
             #expect(
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `New accounts of one address come ever more slowly`() async throws {
+    @Test func `New accounts from one address are slowed down`() async throws {
         try await UserClient.run { client in
             var statuses: [Int] = []
             for _ in 0..<104 { statuses.append(try await client.send("POST", "anonymous").status) }

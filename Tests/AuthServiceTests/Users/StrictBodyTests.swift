@@ -6,7 +6,7 @@ import Testing
 @testable import AuthService
 
 @Suite(.serialized) struct StrictBodyTests {
-    @Test func `settings without a body, or with an unknown member, stay as they are`() async throws {
+    @Test func `settings without a body, or with an unknown member, stay unchanged`() async throws {
         try await UserClient.run { client in
             let set = try await client.master("PUT", "settings", #"{"inviteOnly":true}"#)
             let before = try await client.master("GET", "settings").text
@@ -32,7 +32,7 @@ import Testing
         ("POST", "anonymous", #"{"devise":"x"}"#, "devise"),
         ("POST", "refresh", #"{"refreshtoken":"x"}"#, "refreshtoken"),
         ("POST", "password/reset", #"{"mail":"a@example.org"}"#, "mail"),
-    ]) func `an unknown member is refused and nobody is made`(
+    ]) func `an unknown member is refused, and no user is created`(
         _ method: String, _ path: String, _ body: String, _ field: String
     ) async throws {
         try await UserClient.run { client in

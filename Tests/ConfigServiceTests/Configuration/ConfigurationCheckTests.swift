@@ -5,10 +5,10 @@ import Testing
 
 @testable import ConfigService
 
-/// What is found in configurations, as `severity code path`.
+/// The findings in configurations, as `severity code path`.
 @Suite struct ConfigurationCheckTests {
-    /// The thesis' figure 4.6 and listing 5.20: a property that is not set is an empty text, an object's kind stands
-    /// among its properties.
+    /// The thesis's figure 4.6 and listing 5.20: an unset property is an empty text, and an object's kind is among its
+    /// properties.
     static let thesis = """
         {"version":"2.4.2.2","languagesList":["en","fr"],"mainSettings":{"url":"www.dit.ie","doAnalytics":"1"},
         "colors":[{"name":"white","red":255,"green":255,"blue":255,"alpha":1},{"name":"blackColor","red":0,"green":0,"blue":0,"alpha":1.0}],
@@ -17,11 +17,11 @@ import Testing
         "textAlignment":"","isUserInteractionEnabled":"","isHidden":"","placeholder":"","textColor":"blackColor","font":""}}]}]}
         """
 
-    @Test func `A configuration as the thesis' dashboard wrote it is fine`() throws {
+    @Test func `A configuration from the thesis's dashboard is accepted`() throws {
         #expect(try found(in: Self.thesis) == [])
     }
 
-    @Test func `An empty document is fine: an app may only want to say that there is nothing`() throws {
+    @Test func `An empty document is accepted, because an app may have nothing to configure`() throws {
         #expect(try found(in: "{}") == [])
     }
 
@@ -165,11 +165,11 @@ import Testing
             ["error duplicate-name /controllers/0/objectsList/1/objectName"]
         ),
     ])
-    func `Controllers have one name each, and parents that are there`(controllers: String, expected: [String]) throws {
+    func `Controllers have unique names and existing parents`(controllers: String, expected: [String]) throws {
         #expect(try found(in: #"{"controllers":\#(controllers)}"#) == expected)
     }
 
-    @Test func `A near miss is named`() throws {
+    @Test func `An unknown name gets the nearest known one suggested`() throws {
         let document =
             #"{"controllers":[{"name":"c","objectsList":[{"objectName":"o","objectType":"UILabel","objectProperties":{"textcolour":"x"}}]}]}"#
         let finding = try #require(try findings(in: document).first)
@@ -262,7 +262,7 @@ import Testing
         #expect(try found(in: String(document)).map { $0.replacing("/overrides/0", with: "") } == expected)
     }
 
-    @Test func `There are limits`() throws {
+    @Test func `Documents have limits`() throws {
         let settings = (0...ConfigurationCheck.Limits.settings).map { "\"k\($0)\":1" }.joined(separator: ",")
         #expect(try found(in: "{\"mainSettings\":{\(settings)}}") == ["error too-many /mainSettings"])
         let colors = (0...ConfigurationCheck.Limits.colors).map { #"{"name":"c\#($0)","red":0,"green":0,"blue":0}"# }

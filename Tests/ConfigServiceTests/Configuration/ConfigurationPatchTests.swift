@@ -27,7 +27,7 @@ import Testing
             #"{"name":"W","classProperties":{"title":"w"}}"#
         ),
     ])
-    func `A patch changes what it names, and nothing else`(patch: String, old: String, new: String) throws {
+    func `A patch changes only what it names`(patch: String, old: String, new: String) throws {
         let document = try JSONValue(parsing: Self.document.utf8)
         let changed = ConfigurationPatch.apply(try JSONValue(parsing: patch.utf8), to: document)
         #expect(

@@ -6,9 +6,9 @@ import Testing
 
 @testable import ConfigService
 
-/// What other services hear of live versions.
+/// How other services learn about live versions.
 @Suite struct LiveVersionsTests {
-    @Test func `a service hears what was published last in each space, as soon as it is`() async throws {
+    @Test func `a service is notified of each space's latest published version at once`() async throws {
         try await ConfigApp.run(kinds: Self.kinds) { app in
             let storage = app.gateway.asking(as: .service("storage"))
             let none = try await storage.get("/internal/config/live?after=-1&wait=30")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `it is for our own processes only`() async throws {
+    @Test func `only internal services may ask`() async throws {
         try await ConfigApp.run { app in
             let answers = try await [
                 app.master("GET", "/internal/config/live"), app.client("GET", "/internal/config/live"),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ConfigService
 
-/// What clients get of configurations.
+/// Configurations as clients get them.
 @Suite struct RemoteConfigurationTests {
     private static let light = """
         {"version":"2.4.2.2","languagesList":["en"],"mainSettings":{"url":"www.dit.ie","size":1.0},"colors":[{"name":"nav","red":200,"green":0,"blue":0,"alpha":1}],
@@ -16,7 +16,7 @@ import Testing
         {"objectName":"className","objectType":"UILabel","objectProperties":{"text":"Class","isHidden":false}}]}]}
         """
 
-    @Test func `an app gets the configuration of its version and theme, and 304 while that is what it has`()
+    @Test func `an app gets the configuration of its version and theme, and 304 while it is current`()
         async throws
     {
         try await ConfigApp.run { app in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// App version, theme, and whose configuration it gets; nil: none.
+    /// App version, theme, and the name of the configuration returned; nil for none.
     private static let fallbacks: [(String, String?, String?)] = [
         ("1.0", nil, nil), ("1.0", "Dark", nil), ("2", nil, "2.0~Light"), ("2.0.0", "Light", "2.0~Light"),
         ("2.0.5", "Dark", "2.0~Dark"),
@@ -66,7 +66,7 @@ import Testing
         ("3.0", nil, "3.0~Dark"), ("10.0", "Dark", "3.0~Dark"), ("10.0", nil, "3.0~Dark"),
     ]
 
-    @Test func `an app version without a configuration has that of the newest one below`() async throws {
+    @Test func `an app version without a configuration gets that of the newest version below it`() async throws {
         try await ConfigApp.run { app in
             for name in ["2.0~Light", "2.0~Dark", "2.0~Zen", "2.1", "3.0~Dark", "3.0~Exotic"] {
                 try #require(
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `who is meant by an override gets it: by user, device, attribute, platform and version`() async throws {
+    @Test func `an override applies by user, device, attribute, platform and version`() async throws {
         try await ConfigApp.run { app in
             let overrides = #"""
                 [{"name":"staff","when":{"userId":"u1"},"patch":{"mainSettings":{"menu":"staff"}}},
@@ -139,7 +139,7 @@ import Testing
         ("POST", "/remote", #"{"appVersion":"1.0","configuration":{}}"#, .forbidden, nil),
     ]
 
-    @Test func `bad questions are refused with the field named`() async throws {
+    @Test func `invalid requests are refused by field`() async throws {
         try await ConfigApp.run { app in
             for (method, path, body, code, field) in Self.badQuestions {
                 let answer = try await app.client(method, path, body)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a configuration is uploaded and published in one call, or kept back`() async throws {
+    @Test func `a configuration is uploaded and published in one call, or kept as a draft`() async throws {
         try await ConfigApp.run { app in
             let held = try await app.master(
                 "POST", "/remote",
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a configuration is named by an app version`() async throws {
+    @Test func `a configuration can be addressed by app version`() async throws {
         try await ConfigApp.run { app in
             for name in ["live", "dark~x", "1.0~", "01.0"] {
                 let answer = try await app.master(
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `the catalogue has UIKit's and SwiftUI's kinds, and is read with an entity tag`() async throws {
+    @Test func `the catalogue has the kinds of UIKit and SwiftUI, and is read with an entity tag`() async throws {
         try await ConfigApp.run { app in
             let answer = try await app.master("GET", "/config/catalogue")
             #expect(answer.status == 200 && answer["kinds.UILabel.properties.textAlignment.1"] == #""center""#)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `reads go on without PostgreSQL`() async throws {
+    @Test func `reads continue without PostgreSQL`() async throws {
         try await ConfigApp.run { app in
             try #require(await app.publish(.configuration, "1.0", Self.light).status == 200)
             let answer = try await app.client("GET", "/remote/1.0")

@@ -12,7 +12,7 @@ import Testing
 
     private static let space = ConfigSpace(appID: "app", environment: .live)
 
-    @Test("The address book of the manual is accepted, and what does nothing in it is said")
+    @Test("The address book of the manual is accepted, and unused parts are reported")
     func addressBook() throws {
         let findings = findings(try DefinitionFixture.json(DefinitionFixture.addressBook))
         #expect(findings.map(\.severity).allSatisfy { $0 == .warning }, "\(findings)")
@@ -104,10 +104,10 @@ import Testing
             patch: row(#""text":{"translation":"event.title"}"#)),
     ]
 
-    /// The events' row with one view of these members.
+    /// The row of the events app with a view that has these members.
     static func row(_ members: String) -> String { #"{"views":{"EventRow":{"contents":[{\#(members)}]}}}"# }
 
-    @Test("What would not work on a device is an error that names its place", arguments: refusals)
+    @Test("What would fail on a device is an error that names its place", arguments: refusals)
     func errors(_ test: Case) throws {
         let findings = findings(try DefinitionFixture.kickIn(test.patch))
         let found = findings.filter { $0.severity == .error }.map { "\($0.code) \($0.path)" }
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(
-        "The host app's own kinds, operations and actions are known when they are required, and others may fall back",
+        "The host app's own kinds, operations and actions are known if required, and others may have a fallback",
         arguments: [
             (#"{"requires":{"MapView":2},"views":{"EventRow":{"contents":[{"kind":"MapView","anything":[1,{"a":null}]}]}}}"#),
             (#"{"requires":{"shout":1},"views":{"EventRow":{"contents":[{"text":{"logic":{"shout":"x"}}}]}}}"#),
@@ -147,9 +147,9 @@ import Testing
         #expect(findings(try DefinitionFixture.kickIn(patch)) == [])
     }
 
-    @Test("A view that names views that name views is measured as what it becomes")
+    @Test("Nested views are measured after expansion")
     func tree() throws {
-        // Each of 14 views has the next one twice: 16,383 views from 14 short texts.
+        // Each of 14 views contains the next one twice: 16,383 views from 14 short texts.
         let doubling = (0..<14).map {
             #""V\#($0)":{"contents":\#($0 == 13 ? "[]" : #"["V\#($0 + 1)","V\#($0 + 1)"]"#)}"#
         }
@@ -160,7 +160,7 @@ import Testing
         #expect(errorCodes(#"{"views":{\#(fits.joined(separator: ","))}}"#) == [])
     }
 
-    @Test("Too many parts, and a part that stays large when it is compressed, are refused")
+    @Test("Too many parts, and a part that stays large after compression, are refused")
     func sizes() throws {
         let many = (0..<500).map { #""M\#($0)":[]"# }.joined(separator: ",")
         #expect(errorCodes(#"{"models":{\#(many)}}"#) == ["too-many-parts"])
@@ -176,7 +176,7 @@ import Testing
         return Set(findings(document).filter { $0.severity == .error }.map(\.code))
     }
 
-    @Test("Translations are asked for in every version of the app that gets the definition")
+    @Test("Translations are required in every app version that gets the definition")
     func translations() throws {
         func live(_ name: String, _ json: String) -> LiveDocument {
             LiveDocument(
@@ -197,11 +197,11 @@ import Testing
                 "\($0.severity) \($0.code)"
             }
         }
-        // 0.9 is before the definition's minClient.
+        // 0.9 is below the definition's minClient.
         #expect(try found("there") == [])
         #expect(try found("english") == ["warning untranslated"])
         #expect(try found("nowhere") == ["error missing-translation"])
-        // What apps of the minClient get, as there is none of their version.
+        // What apps of the minClient version get, because there is none for their version.
         let older = LiveSpace(
             Self.space,
             live: [

@@ -8,13 +8,13 @@ import Testing
 
 @testable import ConfigService
 
-/// What the SDK does: reads keys, takes a manifest only if it is authentic, and downloads the parts that it has not.
+/// A client like the SDK: reads keys, accepts only an authentic manifest, and downloads the parts it lacks.
 struct DefinitionDownload {
     let app: ConfigApp
     let name: String
     private(set) var parts: [String: String] = [:]
     private(set) var manifest: DefinitionManifest?
-    /// Of everything that the last update downloaded: bodies as they came, not compressed.
+    /// The size of everything the last update downloaded: bodies as sent, not compressed.
     private(set) var sizeInBytes = 0
 
     init(_ app: ConfigApp, _ name: String) {
@@ -22,7 +22,7 @@ struct DefinitionDownload {
         self.name = name
     }
 
-    /// - Returns: the paths of the parts that were downloaded.
+    /// - Returns: The paths of the downloaded parts.
     @discardableResult
     mutating func update(_ query: String = "") async throws -> [String] {
         let answer = try await app.client("GET", "/definitions/\(name)/manifest\(query)")

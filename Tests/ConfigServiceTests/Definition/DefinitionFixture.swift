@@ -1,7 +1,7 @@
 import Foundation
 import MartletCore
 
-/// App definitions that stand beside the tests.
+/// App definitions stored next to the tests.
 enum DefinitionFixture {
     static let addressBook = text("address-book")
     static let kickIn = text("kick-in")
@@ -10,7 +10,7 @@ enum DefinitionFixture {
 
     static func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
 
-    /// With a merge patch applied.
+    /// The definition with a merge patch applied.
     static func kickIn(_ patch: String) throws -> JSONValue { try json(kickIn).merging(json(patch)) }
 
     private static func text(_ name: String) -> String {

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `Who has the link sees the draft, as it is by then, and nobody takes it for what is published`()
+    @Test func `A link shows the current draft, which cannot be mistaken for a published version`()
         async throws
     {
         try await Self.run { app, link in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `A link opens its own draft for its time, and only who edits it makes one`() async throws {
+    @Test func `A link opens only its own draft, for a limited time, and only editors create links`() async throws {
         try await Self.run { app, link in
             try await app.publish(.definition, "other", DefinitionFixture.kickIn)
             var (foreign, test) = (app, app)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `What is open is listed without what opens it, and a link that is revoked shows nothing any more`()
+    @Test func `Open previews are listed without their secrets, and a revoked link shows nothing`()
         async throws
     {
         try await Self.run { app, link in
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `So many previews are open at a time, and those whose time is over do not count`() async throws {
+    @Test func `The number of open previews is limited, and expired ones do not count`() async throws {
         try await Self.run { app, _ in
             let (store, key) = (app.service.previews.store, DocumentKey(.definition, "kick-in"))
             func add(until end: Date) async throws {

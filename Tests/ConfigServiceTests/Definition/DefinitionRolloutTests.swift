@@ -7,13 +7,13 @@ import Testing
 @testable import ConfigService
 
 @Suite struct DefinitionRolloutTests {
-    /// On for the app's versions from 2.0 on, and for one user.
+    /// On for app versions from 2.0, and for one user.
     private static let flags = #"""
         {"flags": {"picture": {"type": "boolean", "default": false, "rules": [
             {"when": {"appVersion": {"$vgte": "2.0"}}, "value": true}, {"when": {"userId": "u1"}, "value": true}]}}}
         """#
 
-    @Test("A flag says who gets a version; everybody else gets the one that it names, under the same number")
+    @Test("A flag decides who gets a version; everyone else gets the version it names, under the same number")
     func rollout() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -41,14 +41,14 @@ import Testing
                 )
             }
 
-            // Both are downloaded, one after the other, by the same device.
+            // The same device downloads both, one after the other.
             var device = DefinitionDownload(app, "kick-in")
             try await device.update("?client=1.9")
             #expect(try device.part("views/EventDetailView")["contents"]?["0"]?["name"] == .string("title"))
             #expect(try await device.update("?client=2.0") == ["views/EventDetailView"])
             #expect(try device.part("app.json")["rollout"] == nil, "who gets it is nobody's business")
 
-            // Off for everybody at once: the number does not go back.
+            // Switched off for everyone at once: the number does not decrease.
             try await app.publish(
                 .flags, "default", Self.flags.replacing("$vgte", with: "$vlt").replacing("u1", with: "u3"))
             #expect(try await device.update("?client=2.0") == [])

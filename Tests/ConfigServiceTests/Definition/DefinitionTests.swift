@@ -9,7 +9,7 @@ import Testing
 @testable import ConfigService
 
 @Suite struct DefinitionTests {
-    @Test("The address book of the manual is published and downloaded, part by part")
+    @Test("The address book of the manual is published and downloaded part by part")
     func addressBook() async throws {
         try await ConfigApp.run { app in
             let published = try await app.publish(.definition, "address-book", DefinitionFixture.addressBook)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("The change scenario: three lines on the server reach clients by less than 3 KB")
+    @Test("The change scenario: three changed lines on the server reach clients in less than 3 KB")
     func changeScenario() async throws {
         try await ConfigApp.run { app in
             #expect(DefinitionFixture.kickInChange.trimmingCharacters(in: .newlines).split(separator: "\n").count <= 3)
@@ -55,7 +55,7 @@ import Testing
                     && contents["1"]?["name"] == .string("title"))
             #expect(contents["4"]?["name"] == .string("description") && contents["5"] == nil)
 
-            // Back, in one call: a newer version with the older content, of which the client has every part.
+            // Reverted in one call: a newer version with the older content, of which the client has every part.
             #expect(
                 try await app.master("POST", "/config/definition/kick-in/rollback", #"{"version":1}"#)["version"] == "3"
             )
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("What is not the manifest that was signed, or is older than what the client has seen, is recognised")
+    @Test("A manifest that was modified, or is older than one seen before, is recognised")
     func tampered() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -78,7 +78,7 @@ import Testing
                     name: name, environment: environment, latest: latest, isSigned: keys.isSigned
                 ).version
             }
-            // Who keeps newer ones back has a week for it, whole days (UTC) after the day of the signature.
+            // An attacker who withholds newer manifests has a week, in whole UTC days from the day of the signature.
             let expires = try #require(
                 try SignedManifest(json: Data(second.utf8)).manifest.expires.flatMap { Date(rfc3339: $0) })
             #expect(
@@ -110,7 +110,7 @@ import Testing
                 try verify(second.replacing(#""schema":1"#, with: #""schema":2"#))
             }
 
-            // The same manifest, written another way, is the same manifest.
+            // The same manifest in another notation is the same manifest.
             let value = try #require(try JSONValue(parsing: second.utf8)["manifest"])
             guard case .object(let members) = value else { return }
             let rewritten = JSONValue.object(members.reversed()).text
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("Keys are kept: a copy of the service that starts later signs with the same, and the private half is sealed")
+    @Test("Keys persist: an instance that starts later signs with the same one, and the private half is sealed")
     func keys() async throws {
         try await ConfigApp.run { app in
             async let one = app.service.definitionKeys.signer(of: "app1").id
@@ -135,7 +135,8 @@ import Testing
             ).id
             let (first, second) = try await (one, two)
             #expect(first == second)
-            // With another internal secret the key cannot be opened: another is made, and the former one stays known.
+            // With another internal secret the key cannot be opened: a new one is created, and the former one stays
+            // known.
             let third = try await DefinitionKeyStore(postgres: app.postgres, internalSecret: Secret("another-secret"))
                 .signer(of: "app1").id
             #expect(third != first)
@@ -146,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("Documents are brought in with what they are checked against first, and one that is refused is named")
+    @Test("Documents are imported after those they are checked against, and a refused one is named")
     func exchange() async throws {
         try await ConfigApp.run { app in
             try await app.publish(
@@ -173,7 +174,7 @@ import Testing
     }
 
     @Test(
-        "Manifests are asked for again with their tag, parts never: they keep, compressed if that helps, and stay for a while"
+        "Manifests are revalidated by their tag, parts are cached for ever, compressed if useful, and kept for a while"
     )
     func caching() async throws {
         try await ConfigApp.run { app in
@@ -206,7 +207,7 @@ import Testing
                     == "gzip")
             #expect(try await app.client("GET", path, headers: ["if-none-match": "\"\(old.sha256)\""]).status == 304)
 
-            // Whoever has the former manifest still finds its parts; ten versions later it is too late.
+            // A client with the previous manifest still finds its parts; ten versions later it does not.
             for number in 1...DefinitionEditions.reach {
                 let patch = #"{"views":{"EventDetailView":{"contents":{"title":{"top":\#(number)}}}}}"#
                 try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(patch).text)
@@ -227,7 +228,7 @@ import Testing
         }
     }
 
-    @Test("A part that was last in a version out of reach is gone")
+    @Test("A part is deleted once no reachable version has it")
     func outOfReach() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -244,7 +245,7 @@ import Testing
         }
     }
 
-    @Test("What a definition of this name had that was deleted is no part of the new one")
+    @Test("A new definition does not inherit parts of a deleted one with the same name")
     func madeAnew() async throws {
         try await ConfigApp.run { app in
             try await app.publish(
@@ -261,7 +262,7 @@ import Testing
         }
     }
 
-    @Test("A definition with errors can be a draft and is not published: clients go on with what they have")
+    @Test("A definition with errors can be a draft but is not published, and clients keep what they have")
     func refused() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -280,7 +281,7 @@ import Testing
     }
 
     @Test(
-        "A client learns what it will see a fallback of, and one that lacks something gets the newest version that it can show"
+        "A client is told where it will see fallbacks, and one that lacks support gets the newest version it can show"
     )
     func capabilities() async throws {
         try await ConfigApp.run { app in
@@ -325,7 +326,7 @@ import Testing
         }
     }
 
-    @Test("A part's address is a digest, a name is a name, and what is not there is not found")
+    @Test("A part's address must be a digest and its name a name, and missing parts are not found")
     func notFound() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct AssignmentTests {
     @Test(arguments: [[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]])
-    func `Units are split by the weights, and each keeps its variation`(weights: [Double]) throws {
+    func `Units are split by weight, and each keeps its variation`(weights: [Double]) throws {
         let variations = #"[{"key":"a","weight":\#(weights[0])},{"key":"b","weight":\#(weights[1]),"flags":{"x":1}}]"#
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"variations":\#(variations)}"#))
         let given = space.variations(of: 0..<20_000)
@@ -17,7 +17,7 @@ import Testing
         #expect(given == space.variations(of: 0..<20_000))
     }
 
-    @Test func `More coverage moves nobody`() throws {
+    @Test func `More coverage moves no unit`() throws {
         let few = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"coverage":0.2}"#)).variations(
             of: 0..<5_000)
         let many = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"coverage":0.8}"#)).variations(
@@ -27,7 +27,7 @@ import Testing
         #expect(zip(few, many).allSatisfy { $0.isEmpty || $0 == $1 })
     }
 
-    @Test func `No unit is in two experiments of one namespace, and without one many are`() throws {
+    @Test func `No unit is in two experiments of a namespace, but many are in several without one`() throws {
         let first = try TestExperiment.compiled("one", #"{"namespace":{"name":"checkout","range":[0,0.5]}}"#)
         let second = try TestExperiment.compiled("two", #"{"namespace":{"name":"checkout","range":[0.5,1]}}"#)
         let apart = TestExperiment.space(first, second).variations(of: 0..<4_000)
@@ -37,11 +37,11 @@ import Testing
         let together = TestExperiment.space(try TestExperiment.compiled("one"), try TestExperiment.compiled("two"))
             .variations(of: 0..<4_000)
         #expect(together.allSatisfy { $0.count == 2 })
-        // Independent of each other: half of them have the same variation in both.
+        // Independent of each other: half of the units have the same variation in both.
         #expect((1_850...2_150).contains(together.count { $0["one"] == $0["two"] }))
     }
 
-    @Test func `Who is held out is so in every experiment with that holdout`() throws {
+    @Test func `A unit that is held out is held out of every experiment with that holdout`() throws {
         let holdout = #"{"holdout":{"seed":"2026","share":0.1}}"#
         let given = TestExperiment.space(
             try TestExperiment.compiled("one", holdout), try TestExperiment.compiled("two", holdout)
@@ -56,7 +56,7 @@ import Testing
             ("2026-11-22T00:00:01Z", nil, false),
             (nil, "2026-11-22T00:00:00Z", false), (nil, "2026-11-22T00:00:01Z", true), (nil, nil, true),
         ] as [(String?, String?, Bool)])
-    func `Units are given variations in the period only`(start: String?, end: String?, isIn: Bool) throws {
+    func `Units get variations only within the period`(start: String?, end: String?, isIn: Bool) throws {
         let bounds = [("start", start), ("end", end)].compactMap { name, time in time.map { #""\#(name)":"\#($0)""# } }
             .joined(separator: ",")
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", "{\(bounds)}"))
@@ -65,14 +65,14 @@ import Testing
     }
 
     @Test(arguments: ["draft", "stopped"])
-    func `Nobody is given anything of an experiment that does not run`(state: String) throws {
+    func `An experiment that is not running assigns nothing`(state: String) throws {
         #expect(
             TestExperiment.space(try TestExperiment.compiled("checkout", #"{"state":"\#(state)"}"#)).variations(
                 of: 0..<50
             ).allSatisfy { $0.isEmpty })
     }
 
-    @Test func `Conditions and the app version say who takes part`() throws {
+    @Test func `Conditions and the app version decide who takes part`() throws {
         let german = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"condition":{"country":"DE"}}"#))
         #expect(german.variations(of: 0..<20, ["country": .string("DE")]).allSatisfy { $0.count == 1 })
         #expect(german.variations(of: 0..<20, ["country": .string("FR")]).allSatisfy { $0.isEmpty })
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [("user", "u1", nil), ("device", nil, "d1")] as [(String, String?, String?)])
-    func `Experiments hash users or devices; who has no such id is in none`(
+    func `Experiments hash users or devices, and units without such an id take no part`(
         unit: String, user: String?, device: String?
     ) throws {
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"unit":"\#(unit)"}"#))
@@ -96,7 +96,7 @@ import Testing
             ).isEmpty)
     }
 
-    @Test func `An assignment says what is served instead`() throws {
+    @Test func `An assignment says what to serve instead`() throws {
         let space = TestExperiment.space(try TestExperiment.compiled())
         let assignments = (0..<50).flatMap { space.assignments(for: TestExperiment.device($0), [:], at: Date()) }
         for assignment in assignments {
@@ -108,8 +108,8 @@ import Testing
         #expect(Set(assignments.map(\.text)) == ["checkout=control", "checkout=dark"])
     }
 
-    /// Weights that change in a later phase: GrowthBook's sticky buckets.
-    @Test func `In a later phase units keep what they were given, and others follow the new weights`() throws {
+    /// Weights that change in a later phase, like GrowthBook's sticky buckets.
+    @Test func `In a later phase units keep their variations, and new ones follow the new weights`() throws {
         let later =
             #"{"phase":1,"variations":[{"key":"control","weight":0.01},{"key":"dark","weight":0.99,"flags":{"x":1}}]}"#
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", later))
@@ -124,7 +124,7 @@ import Testing
         #expect(variation(nil) == nil)
     }
 
-    @Test func `A raised bucket version assigns anew, and a raised minimum shuts former units out`() throws {
+    @Test func `A higher bucket version reassigns units, and a higher minimum excludes earlier ones`() throws {
         let weights = #""variations":[{"key":"control","weight":0.01},{"key":"dark","weight":0.99,"flags":{"x":1}}]"#
         let anew = TestExperiment.space(
             try TestExperiment.compiled("checkout", #"{"phase":1,"bucketVersion":1,\#(weights)}"#))

@@ -8,17 +8,17 @@ import Testing
 
 @testable import ConfigService
 
-/// More metrics than analytics answers at once.
+/// More metrics than analytics can answer at once.
 @Suite struct ConversionPiecesTests {
     private static let names = (10..<22).map { "m\($0)" }
 
-    /// Analytics, which does not get through some metrics' events in its time.
+    /// An analytics service that is too slow for the events of some metrics.
     private final class Analytics: Sendable {
         struct State {
             var questions: [[String]] = []
             var slow: Set<String> = []
             var wrong: Set<String> = []
-            /// Those that take too long together, though each of them does not.
+            /// Metrics that are too slow together, though not alone.
             var isPairTooMuch = false
         }
         let state = Mutex(State())
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// However slow the machine is, what was answered is new, and what failed is paused.
+    /// Limits under which every answer stays fresh and every failure stays paused, however slow the machine is.
     private static var limits: Conversions.Limits {
         var limits = Conversions.Limits()
         (limits.validity, limits.pause, limits.lastCall, limits.call) = (
@@ -86,7 +86,7 @@ import Testing
         names.filter { answer["conversions.metrics.\($0).state"] == JSONValue.quote(state) }
     }
 
-    @Test func `A few metrics are asked for at a time, and whoever asks again goes on with the others`() async throws {
+    @Test func `A few metrics are queried at a time, and a repeated request continues with the others`() async throws {
         var limits = Self.limits
         // One call for each request.
         limits.lastCall = .zero
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `What is slow is asked for alone, says so, and keeps no other metric from being there`() async throws {
+    @Test func `A slow metric is queried alone, is reported as such, and does not hold up the others`() async throws {
         try await Self.run(Self.limits) { app, analytics in
             analytics.state.withLock { $0.slow = ["m12", "m20"] }
             for _ in 0..<2 {
@@ -122,12 +122,12 @@ import Testing
                     answer["conversions.problem"] == #""too-large""# && answer["metrics.9.name"] != nil
                         && answer["metrics.10"] == nil)
             }
-            // Four pieces, and the metrics of two of them alone; nothing more by the second request.
+            // Four groups, and two of their metrics alone; the second request adds nothing.
             #expect(analytics.questions.map(\.count) == [3, 3, 3, 3, 1, 1, 1, 1, 1, 1])
         }
     }
 
-    @Test func `What was too much in company is asked for alone from the beginning the next time`() async throws {
+    @Test func `A metric that was too slow in a group is queried alone the next time`() async throws {
         var limits = Self.limits
         limits.validity = -3_600
         try await Self.run(limits) { app, analytics in
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `Sums that no values can have are one metric's problem`() async throws {
+    @Test func `Impossible sums affect only their own metric`() async throws {
         try await Self.run(Self.limits) { app, analytics in
             analytics.state.withLock { $0.wrong = ["m13"] }
             let answer = try await Self.results(app)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `A metric that asks another question shows no answers to the old one`() async throws {
+    @Test func `A metric with a changed question shows no earlier answers`() async throws {
         try await Self.run(Self.limits) { app, analytics in
             #expect(try await Self.results(app)["metrics.11.name"] != nil)
             analytics.state.withLock { $0.slow = ["m10"] }
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `An analytics that never answers is waited for as long as a call may take`() async throws {
+    @Test func `An unresponsive analytics service is waited for as long as a call may take`() async throws {
         var limits = Self.limits
         (limits.call, limits.lastCall) = (.milliseconds(20), .zero)
         let asked = Mutex(0)

@@ -9,14 +9,14 @@ import Testing
 
 @testable import ConfigService
 
-/// What results say when analytics does not, and which metrics can be.
+/// Results without an answer from analytics, and the validation of metrics.
 @Suite struct ConversionRefusalTests {
     private static let experiment = """
         {"title":"T","state":"draft","unit":"device","variations":[{"key":"control"},{"key":"dark","flags":{"title":"dark"}}],
          "metrics":[{"name":"bought","event":"buy"},{"name":"sent","kind":"proportion"}]}
         """
 
-    /// Analytics, which is asked and may be away.
+    /// An analytics service that may be unavailable.
     private final class Analytics: Sendable {
         struct State {
             var questions: [ExperimentQuestion] = []
@@ -66,7 +66,7 @@ import Testing
         (ConfigApp.Away() as any Error, "unavailable"),
         (ServiceCalls.Failure.status(422, service: "analytics"), "too-large"),
     ])
-    func `While analytics does not answer, results say so and what there is`(failure: any Error, problem: String)
+    func `While analytics does not respond, results say so and show the rest`(failure: any Error, problem: String)
         async throws
     {
         try await Self.run { app, analytics in
@@ -88,13 +88,15 @@ import Testing
             #expect(
                 answer["conversions.metrics"] == #"{"bought":{"state":"failed","asOf":null,"problem":"\#(problem)"}}"#,
                 "\(answer)")
-            // What it says once stays readable.
+            // An answer stays readable once it has arrived.
             analytics.state.withLock { $0.failure = nil }
             #expect(try await Self.results(app)["metrics.0.name"] == #""bought""#)
         }
     }
 
-    @Test func `The same is not asked twice in a moment, and of what is long over never again`() async throws {
+    @Test func `The same question is not repeated within a moment, and never once the experiment is long over`()
+        async throws
+    {
         try await Self.run { app, analytics in
             try await Self.expose(app)
             for _ in 0..<3 { #expect(try await Self.results(app)["conversions.problem"] == "null") }
@@ -124,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `A metric that names an event takes no sums`() async throws {
+    @Test func `A metric that names an event refuses sums`() async throws {
         try await Self.run { app, _ async throws in
             let sums = #"{"variations":{"control":{"units":10,"sum":5},"dark":{"units":10,"sum":6}}}"#
             #expect(
@@ -144,8 +146,7 @@ import Testing
         (#"{"name":"m","event":"e","covariate":true,"covariateDays":91}"#, "/metrics/0/covariateDays"),
         (#"{"name":"m","covariate":true,"covariateDays":7}"#, "/metrics/0/covariateDays"),
     ])
-    func `What of a metric's source does not go together is an error, by its place`(metric: String, path: String) throws
-    {
+    func `Contradictions in a metric's source are errors that name their place`(metric: String, path: String) throws {
         let (_, findings) = ExperimentKind.read(try TestExperiment.json(#"{"metrics":[\#(metric)]}"#))
         #expect(findings.contains { $0.severity == .error && $0.path == path }, "\(findings)")
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 @testable import ConfigService
 
-/// Results of experiments across config, which knows who was given what, and analytics, which knows what they did.
+/// Results of experiments across config, which knows the exposures, and analytics, which knows the events.
 @Suite struct ConversionTests {
     private static let metrics = """
         [{"name":"bought","event":"buy"},{"name":"spent","kind":"mean","event":"buy","property":"price","covariate":true,"covariateDays":7},
@@ -20,7 +20,7 @@ import Testing
         #"{"title":"T","state":"draft","unit":"\#(unit)","variations":[{"key":"control"},{"key":"dark","flags":{"title":"dark"}}],"metrics":\#(metrics)}"#
     }
 
-    /// A message of Segment's.
+    /// A message of Segment's API.
     private static func event(
         _ name: String, _ id: String, says variation: String? = nil, price: String? = nil, at date: Date? = nil
     ) -> String {
@@ -33,7 +33,7 @@ import Testing
 
     private static func device(_ id: String) -> String { #""anonymousId":"\#(id)""# }
 
-    @Test func `Results are exposures with what analytics counted since, as counted by hand`() async throws {
+    @Test func `Results combine exposures and counts from analytics, in agreement with a manual count`() async throws {
         try await TwoServices.run { services in
             try await services.start(Self.experiment("device"))
             var given: [String: [String]] = [:]
@@ -46,7 +46,7 @@ import Testing
 
             // Control: the first buys for 10 and 5 after three views, the second buys nothing, the others send nothing.
             // Dark: the first buys for 7, had bought for 100 two days before, and for 1000 ten days before; the
-            // second's price is no number; the third says both variations.
+            // second's price is not a number; the third reports both variations.
             try await services.analytics.batch([
                 Self.event("view", Self.device(control[0]), says: "control"),
                 Self.event("view", Self.device(control[0]), says: "control"),
@@ -60,7 +60,8 @@ import Testing
                 Self.event("buy", Self.device(dark[2]), says: "dark", price: "1"),
                 Self.event("buy", Self.device(dark[2]), says: "control", price: "1"),
             ])
-            // These do not say it, and count all the same: they came later. Nobody is harmed by a number without sense.
+            // These do not report a variation, and still count, because they came later. A meaningless number does no
+            // harm.
             try await services.analytics.batch([
                 Self.event("buy", Self.device(control[0]), price: "5"),
                 Self.event("buy", Self.device(dark[0]), price: "7"),
@@ -100,12 +101,12 @@ import Testing
             #expect(answer["metrics.0.variations.0.mean"] == "\(2 / Double(dark.count))" && answer["metrics.3"] == nil)
             #expect(
                 answer["guardRails.3.code"] == #""units-seen""# && answer["guardRails.3.met"] == "true", "\(answer)")
-            // One of five said two variations.
+            // One of five reported two variations.
             #expect(answer["guardRails.4.met"] == "false" && answer["hint.advice"] == #""distrust""#, "\(answer)")
         }
     }
 
-    @Test func `A user counts once over devices, what was done before does not count, and who is erased is gone`()
+    @Test func `A user counts once across devices and only from exposure on, and an erased user does not count`()
         async throws
     {
         try await TwoServices.run { services in
@@ -146,7 +147,7 @@ import Testing
                     UserDataRequest(app: "app1", environment: .live, user: ben, after: next))
                 next = erased.next
             } while next != nil
-            // Another number of days: the question is a new one, and asked at once.
+            // With another number of days the question is new, and is asked at once.
             let changed = Self.experiment("user").replacing(#""covariateDays":7"#, with: #""covariateDays":8"#)
                 .replacing("draft", with: "running")
             try #require(try await services.config.publish(.experiment, "checkout", changed).status == 200)
@@ -158,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `Assigned anew, what was said before does not count; what no event says makes nobody believe anything`()
+    @Test func `After reassignment earlier events do not count, and no events mean no conclusion`()
         async throws
     {
         try await TwoServices.run { services in
@@ -172,7 +173,7 @@ import Testing
 
             let old = try await services.expose(device: "d0")
             try await services.analytics.batch([Self.event("buy", Self.device("d0"), says: old, price: "9")])
-            // The second in which it was said is over.
+            // The second in which the answer counts as fresh is over.
             try await Task.sleep(for: .milliseconds(1_100))
             let anew = Self.experiment("device").replacing(#""unit""#, with: #""bucketVersion":1,"unit""#).replacing(
                 "draft", with: "running")

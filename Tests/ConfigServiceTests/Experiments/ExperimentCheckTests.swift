@@ -54,13 +54,13 @@ import Testing
         (#"{"state":"running"}"#, "state-changed", "/state"),
         (#"{"state":"decided","decision":{"variation":"dark"}}"#, "state-changed", "/state"),
     ])
-    func `What is wrong is named with its place`(changes: String, code: String, path: String) throws {
+    func `Errors name their place`(changes: String, code: String, path: String) throws {
         let findings = ExperimentKind().check(
             try TestExperiment.json(changes), named: "checkout", in: TestExperiment.space())
         #expect(findings.contains { $0.severity == .error && $0.code == code && $0.path == path }, "\(findings)")
     }
 
-    @Test func `A good document has no findings`() throws {
+    @Test func `A valid document has no findings`() throws {
         let changes = """
             {"appVersion":"1.2.0","coverage":0.5,"start":"2026-11-22T00:00:00.5Z","end":"2026-12-22T00:00:00+01:00","seed":"s","sticky":true,
              "condition":{"country":{"$in":["DE","AT"]}},"namespace":{"name":"n","range":[0,0.5]},"holdout":{"seed":"h","share":0.05},
@@ -94,7 +94,7 @@ import Testing
             #"{"configuration":null,"variations":[{"key":"a","flags":{"y":1}},{"key":"b"}]}"#, false
         ),
     ])
-    func `Experiments on one configuration or flag must exclude one another`(
+    func `Experiments on the same configuration or flag must exclude each other`(
         one: String, other: String, isRefused: Bool
     ) throws {
         let space = TestExperiment.space(try TestExperiment.compiled("other", other))
@@ -127,7 +127,7 @@ import Testing
             (#"{"holdout":{"seed":"h","share":0.1}}"#, "/phase"), (#"{"title":"New"}"#, nil),
             (#"{"metrics":[{"name":"a"}]}"#, nil),
         ] as [(String, String?)])
-    func `What would move units of a running experiment is refused`(changes: String, path: String?) throws {
+    func `Changes that would move units of a running experiment are refused`(changes: String, path: String?) throws {
         let before = #"{"coverage":0.5,"bucketVersion":2}"#
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", before))
         let document = try TestExperiment.json(#"{"state":"running"}"#).merging(try JSONValue(parsing: before.utf8))

@@ -14,7 +14,7 @@ import Testing
 @Suite struct ExperimentLifeTests {
     private static let path = "/config/experiment/checkout"
 
-    /// With the configurations 1.2.0 and 1.2.0~Dark published, and a draft of the experiment.
+    /// Publishes the configurations 1.2.0 and 1.2.0~Dark, and a draft of the experiment.
     private static func run(_ changes: String = "{}", _ body: @Sendable (ConfigApp) async throws -> Void) async throws {
         let draft = try TestExperiment.json(changes).text
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
@@ -32,13 +32,13 @@ import Testing
             as? CompiledExperiment)?.document
     }
 
-    @Test func `An experiment is started, stopped, started again and decided`() async throws {
+    @Test func `An experiment is started, stopped, restarted and decided`() async throws {
         try await Self.run { app in
             let started = try await app.master("POST", Self.path + "/start", #"{"note":"Go"}"#)
             #expect(started.status == 200 && started["version"] == "1" && started["note"] == #""Go""#, "\(started)")
             let running = try #require(try await Self.experiment(app))
             #expect(running.state == .running && running.start != nil)
-            // The variation's version is in memory, and so is what is live.
+            // The variation's version and the live version are in memory.
             let space = try await app.service.live.current(app.space)
             #expect(space.version(1, of: DocumentKey(.configuration, "1.2.0~Dark")) != nil)
             #expect(space.assignments(for: TestExperiment.device(1), [:], at: .distantFuture).count == 1)
@@ -46,7 +46,7 @@ import Testing
             let stopped = try await app.master("POST", Self.path + "/stop")
             #expect(stopped.status == 200 && stopped["version"] == "2", "\(stopped)")
             #expect(try await Self.experiment(app)?.state == .stopped)
-            // Again with other weights, units would move.
+            // Starting again with other weights would move units.
             let weights = #"{"coverage":0.5}"#
             try #require(try await app.master("PATCH", Self.path, weights, headers: ["if-match": "*"]).status == 200)
             #expect(try await app.master("POST", Self.path + "/start").isProblem(.documentRefused))
@@ -64,7 +64,7 @@ import Testing
             #expect(
                 after[DocumentKey(.configuration, "1.2.0")].map { String(buffer: $0.content) } == #"{"text":"dark"}"#)
             #expect(after.assignments(for: TestExperiment.device(1), [:], at: .distantFuture).isEmpty)
-            // The draft of the configuration had no changes of its own: it follows.
+            // The configuration's draft had no changes of its own, so it follows.
             #expect(try await app.master("GET", "/config/configuration/1.2.0").text == #"{"text":"dark"}"#)
             let draft = try await app.master("GET", Self.path)
             #expect(
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `What is decided stays so`() async throws {
+    @Test func `A decision is final`() async throws {
         try await Self.run { app in
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             try #require(try await app.master("POST", Self.path + "/decide", #"{"variation":"dark"}"#).status == 200)
@@ -115,7 +115,8 @@ import Testing
         }
     }
 
-    @Test func `An experiment that is made again under its name begins with no units, and those of the deleted one go`()
+    @Test
+    func `An experiment created again under its name starts with no units, and those of the deleted one are removed`()
         async throws
     {
         try await Self.run { app in
@@ -156,7 +157,7 @@ import Testing
             _ = try await expose(40..<60)
             #expect(try await units().reduce(0, +) == 20, "also who was in before is in again")
 
-            // A copy that has not heard of it goes on with the deleted one.
+            // An instance that has not noticed continues with the deleted experiment.
             for number in 100..<110 {
                 _ = await experiments.configuration("1.2.0", for: TestExperiment.device(number), [:], in: before)
             }
@@ -172,7 +173,7 @@ import Testing
 
     @Test
     func
-        `An experiment that runs elsewhere is brought in as a draft, and does not change the state of one that is here`()
+        `A running experiment is imported as a draft, and an import does not change the state of an existing one`()
         async throws
     {
         try await Self.run { app in
@@ -202,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `A draft that was deleted before it was published counts when it is made again`() async throws {
+    @Test func `A draft that was deleted before publication counts when it is created again`() async throws {
         try await Self.run { app in
             #expect(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
             try #require(
@@ -216,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `A version that does not exist, a second experiment and a period that is over are no start`()
+    @Test func `A missing version, a second experiment or a past period prevents the start`()
         async throws
     {
         try await Self.run { app in
@@ -253,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func `An edit of a running experiment is published with its state, and one that moves units is not`()
+    @Test func `An edit of a running experiment is published with its state, unless it moves units`()
         async throws
     {
         try await Self.run { app in
@@ -266,14 +267,14 @@ import Testing
             let refused = try await publish(#"{"coverage":0.5}"#)
             #expect(
                 refused.isProblem(.documentRefused) && refused["findings.0.code"] == #""moves-units""#, "\(refused)")
-            // Stopping works whatever the draft is, and keeps its changes.
+            // Stopping works for any draft, and keeps its changes.
             #expect(try await app.master("POST", Self.path + "/stop").status == 200)
             #expect(try await app.master("GET", Self.path)["coverage"] == "0.5")
             #expect(try await Self.experiment(app)?.coverage == 1)
         }
     }
 
-    @Test func `The calls need the right, and are of experiments only`() async throws {
+    @Test func `The calls require the right and work only on experiments`() async throws {
         try await Self.run { (app: ConfigApp) async throws in
             for call in ["start", "stop", "decide"] {
                 #expect(try await app.staff("POST", Self.path + "/" + call).isProblem(.forbidden))

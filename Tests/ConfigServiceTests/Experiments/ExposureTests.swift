@@ -18,7 +18,7 @@ import Testing
         try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0)
     }
 
-    @Test func `Who is given a variation is written down once, by every copy together`() async throws {
+    @Test func `An exposure is recorded once by all instances together`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let space = TestExperiment.space(try TestExperiment.compiled()),
                 store = ExposureStore(postgres: app.postgres)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `The background writes by itself`() async throws {
+    @Test func `The background task writes by itself`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let space = TestExperiment.space(try TestExperiment.compiled())
             #expect(
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `Flags of an experiment count as given, in the control, too`() async throws {
+    @Test func `Flags of an experiment count as exposures, in the control as well`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let changes =
                 #"{"configuration":null,"variations":[{"key":"control"},{"key":"on","flags":{"new-checkout":true}}]}"#
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `A unit that was given two variations belongs to none and is counted`() async throws {
+    @Test func `A unit with two variations belongs to neither and is counted`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let store = ExposureStore(postgres: app.postgres)
             func exposure(_ unit: String, _ variation: String) -> (Exposure, Date) {
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `In a later phase a unit keeps the variation it was given, in a copy that never saw it`() async throws {
+    @Test func `In a later phase a unit keeps its variation, even on an instance that never saw it`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let first = TestExperiment.space(try TestExperiment.compiled()), experiments = app.service.experiments
             var given: [String?] = []
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `What a user was given is handed out and erased, nobody else's`() async throws {
+    @Test func `A user's exposures are exported and erased, and no one else's`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let space = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"unit":"user"}"#)),
                 experiments = app.service.experiments
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `What waits in another copy while a user is erased is not written afterwards`() async throws {
+    @Test func `Exposures waiting in another instance while a user is erased are not written later`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let space = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"unit":"user"}"#)),
                 store = ExposureStore(postgres: app.postgres)
@@ -174,7 +174,7 @@ import Testing
             #expect(try await Self.rows(app) == 1)
             #expect(try await store.export(user: other, in: space.space, after: 0, limit: 10).count == 1)
 
-            // One whose statement had begun before: it goes with the next cleaning.
+            // A statement that had begun before; its row is removed by the next cleaning.
             try await app.database.withSuperuser { client in
                 _ = try await client.execute(
                     """
@@ -184,7 +184,7 @@ import Testing
             }
             await copy.log.clean()
             #expect(try await Self.rows(app) == 1)
-            // After a week nothing waits any more, and nobody remembers.
+            // After a week nothing is waiting any more, and the erasure is forgotten.
             try await app.database.withSuperuser {
                 _ = try await $0.execute("UPDATE config.erased_units SET erased = now() - interval '8 days'")
             }
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `While the database is away answers go on, and what was given is written afterwards`() async throws {
+    @Test func `While the database is unavailable answers continue, and exposures are written later`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let space = TestExperiment.space(try TestExperiment.compiled()), experiments = app.service.experiments
             try await app.database.withSuperuser {

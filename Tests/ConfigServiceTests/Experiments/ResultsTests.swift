@@ -27,7 +27,7 @@ import Testing
         try #require(answer[path].flatMap { Double($0) }, "\(path) of \(answer)")
     }
 
-    @Test func `Data that are sent are answered with what they say, as gbstats has it`() async throws {
+    @Test func `Posted data are analysed as by gbstats`() async throws {
         try await Self.run { app in
             let answer = try await app.master(
                 "POST", Self.path + "/results", #"{"metrics":{"purchase":\#(Self.purchase),"spent":\#(Self.spent)}}"#)
@@ -52,7 +52,7 @@ import Testing
                 #expect(abs(number - value) <= 1e-9 * abs(value), "\(path): \(number)")
             }
             #expect(answer["hint.advice"] == #""wait""# && answer["units.dark"] == "4100", "\(answer)")
-            // p = 0.27 for 4000 to 4100, half and half.
+            // p = 0.27 for 4000 to 4100 with equal weights.
             #expect(abs(try Self.number(answer, "sampleRatioP") - 0.2665) < 0.001)
             // For an effect of a tenth, by (1.96 + 0.84)²: about 29,800 in each variation.
             #expect(abs(try Self.number(answer, dark + "neededUnits") - 2 * 29_828) < 200)
@@ -74,7 +74,7 @@ import Testing
         ),
         (#"{"purchase":{"control":{"units":0,"sum":0},"dark":{"units":0,"sum":0}}}"#, "increase", "wait"),
     ])
-    func `The hint goes by sequential tests and guard rails`(metrics: String, goal: String, advice: String) async throws
+    func `The hint follows sequential tests and guard rails`(metrics: String, goal: String, advice: String) async throws
     {
         try await Self.run(#"{"metrics":[{"name":"purchase","goal":"\#(goal)","minimumEffect":0.1}]}"#) { app in
             let answer = try await app.master("POST", Self.path + "/results", #"{"metrics":\#(metrics)}"#)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `Units that were given their variation by other weights are no broken split`() async throws {
+    @Test func `Units assigned under other weights are no sample ratio mismatch`() async throws {
         let metrics = #"{"purchase":{"control":{"units":50000,"sum":2500},"dark":{"units":70000,"sum":4900}}}"#
         try await Self.run(#"{"phase":1}"#) { app in
             let answer = try await app.master("POST", Self.path + "/results", #"{"metrics":\#(metrics)}"#)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `A covariate takes variance away, and a ratio has that of the delta method`() async throws {
+    @Test func `A covariate reduces variance, and a ratio uses the delta method`() async throws {
         let metrics = #"[{"name":"spent","kind":"mean","covariate":true},{"name":"basket","kind":"ratio"}]"#
         try await Self.run(#"{"metrics":\#(metrics)}"#) { app in
             let adjusted = """
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Observations are kept, one a day, and answered with exposures as units`() async throws {
+    @Test func `Observations are stored once a day, and answered with exposures as units`() async throws {
         try await Self.run { app in
             func put(_ metric: String, _ variations: String, _ asOf: Date) async throws -> Int {
                 let body = #"{"variations":\#(variations),"asOf":"\#(asOf.formatted(.iso8601))"}"#
@@ -163,7 +163,7 @@ import Testing
         (#"{"units":10,"sum":5,"sumOfSquares":5}"#, "sumOfSquares"), (#"[]"#, ""),
         (#"{"units":10,"sum":5,"mean":0.5}"#, "mean"),
     ])
-    func `Sums that no proportion can have are refused by name`(sums: String, field: String) async throws {
+    func `Impossible sums of a proportion are refused by name`(sums: String, field: String) async throws {
         try await Self.run { app in
             let body = #"{"control":{"units":10,"sum":5},"dark":\#(sums)}"#
             let suffix = field.isEmpty ? "" : "." + field
@@ -180,7 +180,7 @@ import Testing
         (#"{"units":10,"sum":5}"#, "sumOfSquares"), (#"{"units":10,"sum":50,"sumOfSquares":249}"#, "sumOfSquares"),
         (#"{"units":0,"sum":5,"sumOfSquares":9}"#, "sumOfSquares"),
     ])
-    func `Sums that no values can have are refused by name`(sums: String, field: String) async throws {
+    func `Impossible sums of values are refused by name`(sums: String, field: String) async throws {
         try await Self.run { app in
             let body = #"{"variations":{"control":{"units":10,"sum":5,"sumOfSquares":9},"dark":\#(sums)}}"#
             let refused = try await app.master("PUT", Self.path + "/metrics/spent/observations", body)
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `Impossible products, unknown variations and metrics, bad times and missing parts are refused`()
+    @Test func `Impossible products, unknown variations and metrics, invalid times and missing parts are refused`()
         async throws
     {
         try await Self.run(#"{"metrics":[{"name":"spent","kind":"mean","covariate":true}]}"#) { app in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ConfigService
 
-/// Experiments on flags, as apps and evaluators get them.
+/// Experiments on flags, as seen by apps and evaluators.
 @Suite struct FlagExperimentTests {
     private static let flags =
         #"{"flags":{"title":{"type":"string","default":"live"},"rate":{"type":"number","default":1.0},"off":{"type":"boolean","default":false,"enabled":false}}}"#
@@ -16,7 +16,7 @@ import Testing
         {"key":"b","flags":{"title":"tested","rate":"wrong type","off":true}}],"metrics":[{"name":"purchase","kind":"proportion"}]}
         """
 
-    @Test func aVariationAnswersInPlaceOfTheRules() async throws {
+    @Test func `a variation overrides the rules of a flag`() async throws {
         try await ConfigApp.run { app in
             // The rate becomes a number while the experiment runs.
             try await app.publish(
@@ -41,9 +41,9 @@ import Testing
                 let isTested = variation == #""b""#
                 #expect(answer["flags.title.value"] == (isTested ? #""tested""# : #""live""#), "\(answer)")
                 #expect(answer["flags.title.reason"] == (isTested ? #""SPLIT""# : #""STATIC""#))
-                // Of another type, or switched off: as it was.
+                // With another type, or switched off: unchanged.
                 #expect(answer["flags.rate.value"] == "1.0" && answer["flags.off.value"] == "false", "\(answer)")
-                // An evaluator gets the same for the same device, one by one and all at once.
+                // An evaluator gets the same value for the same device, for single flags and for all at once.
                 let evaluator = app.gateway.asking(as: app.principal(.evaluation))
                 let body = #"{"context":{"targetingKey":"d\#(number)"}}"#
                 #expect(
@@ -55,7 +55,7 @@ import Testing
             }
             #expect(seen.count == 2, "\(seen)")
 
-            // Who has the answers of before gets the new ones, and then none.
+            // A client with a cached answer gets the new one, and then 304.
             let tag = try #require(before.header("etag"))
             let now = try await app.client(
                 "POST", "/flags/evaluate", context, headers: ["x-device-id": "d1", "if-none-match": tag])
@@ -66,14 +66,14 @@ import Testing
                     "POST", "/flags/evaluate", context, headers: ["x-device-id": "d1", "if-none-match": newTag]
                 ).status == 304)
 
-            // Each of them is written down once.
+            // Each of them is recorded once.
             try await eventually {
                 try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0, as: Int.self) == 20
             }
         }
     }
 
-    @Test func `A flag's value of another type is refused at the start; one that is not there is doubtful`()
+    @Test func `A flag value of another type prevents the start, and a missing one is a warning`()
         async throws
     {
         try await ConfigApp.run { app in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `Other weights leave who is in where they are, in copies that never saw them, too`() async throws {
+    @Test func `Changed weights keep assigned units, even on instances that never saw them`() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.flags, "default", Self.flags)
             let experiment = Self.experiment.replacing(#""rate":"wrong type","#, with: "")

@@ -28,7 +28,7 @@ import Testing
             "POST", "/ofrep/v1/evaluate/flags" + path, body, headers: headers)
     }
 
-    @Test func flagsAreEvaluatedOneByOneAndAllAtOnce() async throws {
+    @Test func `flags are evaluated one by one and all at once`() async throws {
         try await ConfigApp.run { app in
             let nothing = try await Self.evaluate(app)
             #expect(nothing.status == 200 && nothing["flags"] == "[]", "\(nothing)")
@@ -48,14 +48,14 @@ import Testing
                 all["flags.0"] == dark.text && all["flags.3.key"] == "\"own\"" && all["metadata.version"] == "\"1\"",
                 "\(all)")
             #expect(all["eventStreams.0.endpoint.requestUri"] == "\"/ofrep/v1/events\"")
-            // Another environment has flags of its own.
+            // Flags of another environment are separate.
             var test = app
             test.environment = .test
             #expect(try await Self.evaluate(test)["flags"] == "[]")
         }
     }
 
-    @Test func whoHasTheAnswersIsToldSo() async throws {
+    @Test func `a client with the current answers gets 304`() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.flags, "default", Self.document)
             let tag = try #require(try await Self.evaluate(app).header("etag"))
@@ -81,7 +81,9 @@ import Testing
         ("/nothing", #"{"context":{"targetingKey":"u"}}"#, 404, "FLAG_NOT_FOUND"),
         ("", #"{"context":{"targetingKey":"\#(String(repeating: "x", count: 70_000))"}}"#, 400, "GENERAL"),
     ])
-    func refusalsAreTheProtocols(_ path: String, _ body: String, _ status: Int, _ code: String) async throws {
+    func `refusals have the form of the protocol`(_ path: String, _ body: String, _ status: Int, _ code: String)
+        async throws
+    {
         try await ConfigApp.run { app in
             try await app.publish(.flags, "default", Self.document)
             let answer = try await Self.send(app, path, body)
@@ -92,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func anAppEvaluatesForWhoIsSignedIn() async throws {
+    @Test func `an app evaluates flags for the signed-in user`() async throws {
         try await ConfigApp.run { app in
             let path = "/flags/evaluate"
             #expect(try await app.client("POST", path).text == #"{"version":null,"flags":{},"experiments":{}}"#)
@@ -106,7 +108,7 @@ import Testing
             #expect(
                 ada["version"] == "1" && ada["flags.own.value"] == "true" && ada["flags.rate.value"] == "1.0", "\(ada)")
             #expect(try await app.client("POST", path, claim, user: "bob")["flags.own.value"] == "false")
-            // The same words of somebody else are not the same.
+            // The same words about another user are not the same request.
             let tag = try #require(ada.header("etag"))
             #expect(
                 try await app.client("POST", path, claim, user: "ada", headers: ["if-none-match": tag]).status == 304)
@@ -118,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func othersAreTurnedAway() async throws {
+    @Test func `other callers are refused`() async throws {
         try await ConfigApp.run { app in
             for kind in [Principal.Kind.client, .ingest, .link] {
                 let flags = try await Self.evaluate(app, as: kind)
@@ -133,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func wrongFlagsAreNotPublished() async throws {
+    @Test func `invalid flags are not published`() async throws {
         try await ConfigApp.run { app in
             let path = "/config/flags/default"
             try await app.publish(.flags, "default", Self.document)
@@ -151,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func aFirebaseTemplateBecomesTheDraftOrNothing() async throws {
+    @Test func `a Firebase template becomes the draft as a whole or is refused`() async throws {
         try await ConfigApp.run { app in
             let path = "/config/flags/default"
             let template = { (expression: String) in

@@ -10,7 +10,7 @@ import Testing
 @testable import ConfigService
 
 @Suite struct LiveDocumentsTests {
-    @Test func anotherCopyLearnsOfWhatWasPublished() async throws {
+    @Test func `another instance notices a publication`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let other = ConfigService(
                 postgres: app.database.client(for: "config"), internalSecret: ConfigApp.internalSecret, others: .none,
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func readsGoOnWithoutTheDatabase() async throws {
+    @Test func `reads continue without the database`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
             let unreachable = PostgresClient(
@@ -40,9 +40,9 @@ import Testing
             let other = ConfigService(
                 postgres: unreachable, internalSecret: ConfigApp.internalSecret, others: .none, logger: .silent,
                 kinds: .plain)
-            // A space that is not known cannot be read.
+            // An unknown space cannot be read.
             await #expect(throws: (any Error).self) { try await other.live.current(app.space) }
-            // One that is known can, whatever the database does.
+            // A known one can, whatever the database does.
             let known = try await app.service.live.current(app.space)
             await app.service.postgres.close()
             await app.service.live.catchUp(app.space)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func theLeastRecentlyUsedSpaceIsForgotten() async throws {
+    @Test func `the least recently used space is evicted`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let store = LiveDocumentStore(postgres: app.postgres, kinds: .plain, logger: .silent)
             let live = LiveDocuments(store: store, postgres: app.postgres, limits: .init(spaces: 2), logger: .silent)
@@ -66,7 +66,7 @@ import Testing
 }
 
 @Suite struct GzipTests {
-    @Test func onlyWhatBecomesShorterIsCompressed() {
+    @Test func `only content that becomes shorter is compressed`() {
         #expect(Gzip.compress(Array("{}".utf8)) == nil)
         let long = Array(String(repeating: "{\"a\":1}", count: 500).utf8)
         let gzip = Gzip.compress(long)

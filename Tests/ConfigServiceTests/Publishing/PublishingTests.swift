@@ -12,7 +12,7 @@ import Testing
 @Suite struct PublishingTests {
     private static let path = "/config/flags/default"
 
-    @Test func aDocumentIsEditedPublishedRolledBackWithdrawnAndDeleted() async throws {
+    @Test func `a document is edited, published, rolled back, withdrawn and deleted`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let path = Self.path
             #expect(try await app.master("GET", path).isProblem(.documentNotFound))
@@ -31,7 +31,7 @@ import Testing
             #expect(String(buffer: live.content) == #"{"text":"one","ratio":1.0}"# && live.version == 1)
             #expect(first["sha256"] == "\"\(live.sha256)\"")
 
-            // The same again makes no version.
+            // The same content again makes no version.
             let again = try await app.master("POST", path + "/publish")
             #expect(again["version"] == "1" && again["isNew"] == "false", "\(again)")
 
@@ -67,7 +67,7 @@ import Testing
             #expect(try await app.master("DELETE", path, headers: ["if-match": "\"2\""]).status == 204)
             #expect(try await app.service.live.current(app.space)[key] == nil)
             #expect(try await app.master("GET", path).isProblem(.documentNotFound))
-            // History goes on.
+            // The history continues.
             #expect(try await app.publish(.flags, "default", #"{"text":"again"}"#)["version"] == "5")
         }
     }
@@ -108,7 +108,7 @@ import Testing
             ("POST", "/promote", #"{"from":"test"}"#, [:], .versionNotFound),
             ("GET", "/diff?from=9", nil, [:], .versionNotFound),
         ] as [(String, String, String?, [String: String], ErrorCode)])
-    func whatIsWrongChangesNothing(
+    func `an invalid call changes nothing`(
         _ method: String, _ path: String, _ body: String?, _ headers: [String: String], _ code: ErrorCode
     ) async throws {
         try await ConfigApp.run(kinds: .plain) { app in
@@ -120,14 +120,14 @@ import Testing
         }
     }
 
-    @Test func `What cannot be a name is no place to go on from`() async throws {
+    @Test func `An invalid name is refused as a page's starting point`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let refused = try await app.master("GET", "/config/flags?after=%00")
             #expect(refused.isProblem(.invalidParameter, field: "after"), "\(refused)")
         }
     }
 
-    @Test func whatHasErrorsIsNotPublished() async throws {
+    @Test func `a document with errors is not published`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             for text in ["bad", "unreadable"] {
                 let stored = try await app.master(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func aPinnedVersionStaysInMemory() async throws {
+    @Test func `a pinned version stays in memory`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let missing = try await app.publishing(.definition, "shop", #"{"pin":1}"#)
             #expect(
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func testIsPromotedToLive() async throws {
+    @Test func `test is promoted to live`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             var test = app
             test.environment = .test
@@ -170,7 +170,7 @@ import Testing
             let promoted = try await app.master("POST", Self.path + "/promote", #"{"from":"test"}"#)
             #expect(promoted["version"] == "1" && promoted["origin"] == "\"promote\"", "\(promoted)")
             #expect(try await app.master("GET", Self.path).text == #"{"text":"tried"}"#)
-            // With changes of its own the draft stays.
+            // A draft with its own changes stays.
             _ = try await app.master("PUT", Self.path, #"{"text":"mine"}"#, headers: ["if-match": "*"])
             try await test.publish(.flags, "default", #"{"text":"tried again"}"#)
             #expect(try await app.master("POST", Self.path + "/promote", "{}")["version"] == "2")
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func whatIsOnlyADraftOutlivesAPromotion() async throws {
+    @Test func `a mere draft survives a promotion`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             var test = app
             test.environment = .test
@@ -190,12 +190,12 @@ import Testing
             _ = try await app.master("PUT", Self.path, #"{"text":"mine"}"#, headers: ["if-none-match": "*"])
             #expect(try await app.master("POST", Self.path + "/promote", "{}")["version"] == "1")
             #expect(try await app.master("GET", Self.path).text == #"{"text":"mine"}"#)
-            // A key of test is told nothing of live; staff bring it over.
+            // A test key learns nothing about live; staff copy it over.
             #expect(try await test.master("POST", Self.path + "/promote", #"{"from":"live"}"#).isProblem(.forbidden))
             let update = StaffRights(["app1": [.config: [.update]]])
             #expect(
                 try await test.staff("POST", Self.path + "/promote", #"{"from":"live"}"#, rights: update).status == 200)
-            // Without the right to create none is made.
+            // Without the right to create, nothing is created.
             _ = try await test.publish(.flags, "second", "{}")
             #expect(
                 try await app.staff("POST", "/config/flags/second/promote", "{}", rights: update).isProblem(
@@ -203,13 +203,13 @@ import Testing
         }
     }
 
-    @Test func whatIsScheduledIsPublishedInItsTime() async throws {
+    @Test func `a scheduled version is published at its time`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             _ = try await app.master("PUT", Self.path, #"{"text":"later"}"#, headers: ["if-none-match": "*"])
             let soon = Date(timeIntervalSinceNow: 2).formatted(.iso8601)
             let scheduled = try await app.master("POST", Self.path + "/publish", #"{"at":"\#(soon)","note":"n"}"#)
             #expect(scheduled.status == 202 && scheduled["state"] == "\"waiting\"", "\(scheduled)")
-            // What the draft becomes meanwhile is not what was scheduled.
+            // Later changes of the draft are not part of the scheduled version.
             _ = try await app.master("PATCH", Self.path, #"{"text":"bad"}"#, headers: ["if-match": "*"])
             try await eventually {
                 try await app.service.live.current(app.space)[DocumentKey(.flags, "default")] != nil
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func documentsGoOutAndIn() async throws {
+    @Test func `documents are exported and imported`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one","n":1.50}"#)
             _ = try await app.master("PATCH", Self.path, #"{"text":"two"}"#, headers: ["if-match": "*"])
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhoMayManagesDocuments() async throws {
+    @Test func `only callers with the right manage documents`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
             #expect(try await app.client("GET", Self.path).isProblem(.forbidden))
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func thereIsALimitOfDocuments() async throws {
+    @Test func `the number of documents is limited`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             for name in ["a", "b", "c"] { try await app.publish(.flags, name, "{}") }
             #expect(
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func publishersInParallelMakeOneVersionEach() async throws {
+    @Test func `concurrent publications create one version each`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"0"}"#)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func nobodyMayChangeAVersion() async throws {
+    @Test func `a version cannot be changed`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
             await #expect(throws: (any Error).self) {
@@ -320,7 +320,7 @@ import Testing
 }
 
 extension ConfigApp {
-    /// As `publish`, for what may be refused.
+    /// Like `publish`, for calls that may be refused.
     func publishing(_ kind: DocumentKind, _ name: String, _ content: String) async throws -> Answer {
         _ = try await master("PUT", "/config/\(kind.rawValue)/\(name)", content, headers: ["if-none-match": "*"])
         return try await master("POST", "/config/\(kind.rawValue)/\(name)/publish")

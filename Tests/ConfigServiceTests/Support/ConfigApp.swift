@@ -11,7 +11,7 @@ import Testing
 
 @testable import ConfigService
 
-/// The config service with a database of its own, its background running, as the gateway sees it.
+/// The config service with its own database and running background tasks, called as by the gateway.
 struct ConfigApp: ServiceApp {
     static let internalSecret = Secret("an-internal-secret-of-the-tests-0123456789")
 
@@ -26,9 +26,9 @@ struct ConfigApp: ServiceApp {
     struct Away: Error {}
 
     /// - Parameters:
-    ///   - roles: what storage answers.
-    ///   - profiles: what auth answers.
-    ///   - conversions: what analytics answers; it is away.
+    ///   - roles: The answers of storage.
+    ///   - profiles: The answers of auth.
+    ///   - conversions: The answers of analytics, which is unavailable by default.
     static func run(
         kinds: Kinds = ConfigService.kinds,
         roles: @escaping @Sendable (UserDataRequest) async throws -> UserRoles = { _ in UserRoles(roles: []) },
@@ -71,7 +71,7 @@ struct ConfigApp: ServiceApp {
 }
 
 extension ConfigService.Others {
-    /// Nobody has a role; the others are away.
+    /// No user has a role; the other services are unavailable.
     static var none: ConfigService.Others {
         ConfigService.Others(
             roles: RoleNames { _ in UserRoles(roles: []) }, profiles: UserProfiles { _ in throw ConfigApp.Away() },

@@ -3,8 +3,8 @@ import MartletCore
 
 @testable import ConfigService
 
-/// A kind for tests of publishing: `{"text":…}`, where `"text":"bad"` is an error, `"odd"` a warning, and `"pin":n` a
-/// version of the flags that is needed.
+/// A kind of document for tests of publishing: `{"text":…}`, where `"text":"bad"` is an error, `"odd"` is a warning,
+/// and `"pin":n` requires a version of the flags.
 struct PlainKind: PublishedKind {
     struct Unreadable: Error {}
 

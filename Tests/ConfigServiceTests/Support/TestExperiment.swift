@@ -6,11 +6,11 @@ import Testing
 
 @testable import ConfigService
 
-/// Experiments of the tests: a control and a dark variation of the configuration 1.2.0.
+/// Experiments with a control and a dark variation of the configuration 1.2.0.
 enum TestExperiment {
     static let kinds = Kinds([.configuration: PlainKind(), .experiment: ExperimentKind()])
 
-    /// The document, with a merge patch of it.
+    /// The document with a merge patch applied.
     static func json(_ changes: String = "{}") throws -> JSONValue {
         let document = """
             {"title":"Dark","state":"draft","configuration":"1.2.0","unit":"device","variations":[
@@ -40,7 +40,7 @@ enum TestExperiment {
 }
 
 extension LiveSpace {
-    /// Experiment → variation of a number of devices.
+    /// The variations of a number of devices, by experiment.
     func variations(of devices: Range<Int>, at date: Date = Date(), _ attributes: FlagAttributes = [:]) -> [[String:
         String]]
     {

@@ -13,19 +13,19 @@ import Testing
 @testable import AnalyticsService
 @testable import ConfigService
 
-/// Config, and analytics which it asks, with databases of their own.
+/// Config and the analytics service that it calls, each with its own database.
 struct TwoServices {
     let config: ConfigApp
     let analytics: AnalyticsPart
 
-    /// Analytics as its gateway sees it.
+    /// Analytics, called as by the gateway.
     struct AnalyticsPart: ServiceApp {
         let gateway: ServiceClient
         let service: AnalyticsService
         let appID = "app1"
         let environment = AppEnvironment.live
 
-        /// Sends messages of Segment's API by an ingest key.
+        /// Sends messages of Segment's API with an ingest key.
         func batch(_ messages: [String]) async throws {
             let body = #"{"batch":[\#(messages.joined(separator: ","))]}"#
             let answer = try await gateway.asking(as: principal(.ingest)).send("POST", "/segment/v1/batch", body)
@@ -75,7 +75,7 @@ struct TwoServices {
         try #require(started.status == 200, "\(started)")
     }
 
-    /// What a device, or who is signed in there, is given; it is written down before this returns.
+    /// Exposes a device, or the user signed in there, and waits until the exposure is recorded.
     func expose(device: String, user: String? = nil) async throws -> String {
         let answer = try await config.client(
             "POST", "/flags/evaluate", "{}", user: user, headers: ["x-device-id": device])
@@ -83,7 +83,7 @@ struct TwoServices {
         return try #require(answer["experiments.checkout"]).filter { $0 != "\"" }
     }
 
-    /// The sums of a metric that results were made of, by variation.
+    /// The sums of a metric on which results were based, by variation.
     func kept(_ metric: String) async throws -> JSONValue {
         let rows = try await config.postgres.query("SELECT content FROM config.observations WHERE metric = \(metric)")
         try #require(rows.count == 1)

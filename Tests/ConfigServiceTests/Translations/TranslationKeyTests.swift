@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func keysAreListedByWhatTheyLack() async throws {
+    @Test func `keys are listed by missing texts`() async throws {
         try await Self.run { app in
             let cases: [(query: String, keys: [String])] = [
                 ("", ["a", "b", "c/d e"]), ("?missing=de", ["c/d e"]), ("?language=de&state=needs_review", ["b"]),
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func oneKeyIsEditedAgainstARevision() async throws {
+    @Test func `a single key is edited against a revision`() async throws {
         try await Self.run { app in
             let entry = #"{"localizations":{"en":{"stringUnit":{"value":"%@"}},"de":{"stringUnit":{"value":"%lld"}}}}"#
             let made = try await app.master("PUT", Self.path + "/keys/new", entry, headers: ["if-match": "\"1\""])
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func staffNeedTheAreaLanguages() async throws {
+    @Test func `staff need the area languages`() async throws {
         try await Self.run { app in
             #expect(try await app.staff("GET", Self.path + "/coverage").isProblem(.forbidden))
             let reader = StaffRights([StaffRights.everyApp: [.languages: [.read]]])
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func filesComeInAndGoOut() async throws {
+    @Test func `files are imported and exported`() async throws {
         try await Self.run { app in
             let path = Self.path + "/import?format=json&language=de"
             let dry = try await app.master("POST", path + "&dryRun=true", #"{"a":"Eins","b":"Zwo","x":"neu"}"#)
@@ -160,7 +160,7 @@ import Testing
                 "line 1"
             ),
         ] as [(String, String, ErrorCode, String?)])
-    func aFileThatIsWrongChangesNothing(path: String, body: String, code: ErrorCode, field: String?) async throws {
+    func `an invalid file changes nothing`(path: String, body: String, code: ErrorCode, field: String?) async throws {
         try await Self.run { (app: ConfigApp) async throws in
             #expect(try await app.master("POST", Self.path + "/" + path, body).isProblem(code, field: field))
             #expect(try await app.master("GET", Self.path).header("etag") == "\"1\"")

@@ -9,7 +9,7 @@ import Testing
 @Suite struct TranslationTests {
     private static let path = "/config/translation/1.2.0"
 
-    /// German lacks `bye`, Austrian German has one text of its own, French is held back.
+    /// German lacks `bye`, Austrian German has one text of its own, and French is not published yet.
     private static let document = """
         {"sourceLanguage":"en","languages":{"en":{"published":true},"de":{"published":true},"de-AT":{"published":true},"fr":{"published":false}},
         "strings":{
@@ -19,7 +19,7 @@ import Testing
         "de":{"variations":{"plural":{"one":{"stringUnit":{"state":"needs_review","value":"ein Hund"}},"other":{"stringUnit":{"value":"%lld Hunde"}}}}}}}}}
         """
 
-    @Test func clientsReadALanguageWithWhatItLacksFromItsFallbacks() async throws {
+    @Test func `clients get a language with missing texts from its fallbacks`() async throws {
         try await ConfigApp.run { app in
             #expect(try await app.client("GET", "/translation/de/1.2.0").isProblem(.documentNotFound))
             let published = try await app.publish(.translation, "1.2.0", Self.document)
@@ -58,7 +58,9 @@ import Testing
             ("1.10.0", "1.10.0"), ("2.0", "1.10.0"),
             ("spring", "spring"), ("autumn", nil),
         ] as [(String, String?)])
-    func anAppVersionWithoutTranslationsHasThoseOfTheNewestBelow(_ version: String, _ expected: String?) async throws {
+    func `an app version without translations gets those of the newest version below it`(
+        _ version: String, _ expected: String?
+    ) async throws {
         try await ConfigApp.run { app in
             for name in ["1.2.0", "1.10.0", "spring"] {
                 try #require(
@@ -75,14 +77,14 @@ import Testing
             #expect(
                 answer["strings.name"] == "\"\(expected)\""
                     && answer.header("translation-version") == "\"\(expected)~1\"", "\(answer)")
-            // A publication is asked for by its own name.
+            // A publication is requested by its own name.
             #expect(
                 try await app.client("GET", "/translationVersion/en/\(version)~1").status
                     == (version == expected ? 200 : 404))
         }
     }
 
-    @Test func anEntityTagIsOfOneLanguageAlone() async throws {
+    @Test func `an entity tag is valid for one language only`() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.translation, "1.2.0", Self.document)
             let german = try #require(try await app.client("GET", "/translation/de/1.2.0").header("etag"))
@@ -103,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func whatBreaksClientsIsNotPublished() async throws {
+    @Test func `texts that break clients are not published`() async throws {
         try await ConfigApp.run { app in
             let broken = Self.document.replacing("Hallo %@", with: "Hallo %lld")
             let refused = try await app.publish(.translation, "1.2.0", broken)
@@ -123,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func thePseudoLocaleIsThereInTheTestEnvironment() async throws {
+    @Test func `the test environment has the pseudo-locale`() async throws {
         try await ConfigApp.run { live in
             var app = live
             app.environment = .test
@@ -133,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func oneCallBringsALanguageAndPublishesIt() async throws {
+    @Test func `a language is uploaded and published in one call`() async throws {
         try await ConfigApp.run { app in
             let body =
                 #"{"version":"1.2.0","language":"de","sourceLanguage":"en","strings":{"hello":"Hallo","dogs|==|plural.one":"ein Hund","dogs|==|plural.other":"%lld Hunde"},"#
@@ -145,7 +147,7 @@ import Testing
             #expect(
                 try await app.client("GET", "/translation/de/1.2.0")["strings.dogs.plural.other"] == "\"%lld Hunde\"")
 
-            // A new document at once; and nothing of one that is refused.
+            // A new document takes effect at once; a refused one not at all.
             let second = try await app.master(
                 "POST", "/translation", #"{"version":"2.0","language":"en","strings":{"a":"b"},"publish":true}"#)
             #expect(second["published.version"] == "1", "\(second)")
@@ -167,7 +169,7 @@ import Testing
         (#"{"version":"1~2","language":"de","strings":{}}"#, "version"),
         (#"{"version":"1","language":"de","strings":[]}"#, "strings"),
     ])
-    func aBodyThatIsWrongNamesTheField(body: String, field: String) async throws {
+    func `an invalid body is refused by field`(body: String, field: String) async throws {
         try await ConfigApp.run { (app: ConfigApp) async throws in
             #expect(try await app.master("POST", "/translation", body).isProblem(.invalidBody, field: field))
             #expect(try await app.master("GET", "/config/translation")["count"] == "0")

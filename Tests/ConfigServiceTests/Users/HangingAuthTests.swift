@@ -5,7 +5,7 @@ import Testing
 
 @testable import ConfigService
 
-/// Auth takes questions and never answers.
+/// Auth accepts requests and never answers.
 @Suite struct HangingAuthTests {
     private static let flags = """
         {"flags":{"gold":{"type":"boolean","default":false,"rules":[{"when":{"user.profile.plan":"gold"},"value":true}]},
@@ -15,7 +15,7 @@ import Testing
 
     @Test
     func
-        `A crowd of evaluations ends when the time of a few look-ups is up, each denied what nobody knows; then nobody waits`()
+        `Many evaluations end after a few look-up timeouts, unknown attributes match nothing, and later ones do not wait`()
         async throws
     {
         let hole = BlackHole()
@@ -37,7 +37,7 @@ import Testing
                 hole.end()
                 try await group.waitForAll()
             }
-            // Between the first failure and the third two more may have had their turn.
+            // Between the first failure and the third, two more may have had their turn.
             let asked = hole.asked
             #expect((4...6).contains(asked), "\(asked)")
             for number in 40..<60 { try await Self.expectUnknown(app, "user\(number)") }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ConfigService
 
-/// What depends on what auth knows of a user (A25).
+/// Decisions that depend on auth's knowledge of a user (A25).
 @Suite struct ProfileTests {
     private static let flags = """
         {"flags":{"gold":{"type":"boolean","default":false,"rules":[{"when":{"user.profile.plan":"gold"},"value":true}]},
@@ -35,7 +35,7 @@ import Testing
             ("eve", "false", "false", "false"),
         ]
             as [(String?, String, String, String)])
-    func `A flag goes by what auth knows, whatever the app says; what is not known is no reason`(
+    func `A flag follows auth's profile, whatever the app says, and unknown attributes match nothing`(
         user: String?, gold: String, others: String, sure: String
     ) async throws {
         try await Self.run { app in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `Roles and profile are known together, and a configuration goes by both`() async throws {
+    @Test func `Roles and profile are loaded together, and decide a configuration`() async throws {
         try await ConfigApp.run(
             roles: { _ in UserRoles(roles: ["editors"]) },
             profiles: { _ in try JSONValue(parsing: #"{"profile":{"plan":"gold"}}"#.utf8) }
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `Who has the answers for one profile has not those for another`() async throws {
+    @Test func `Cached answers for one profile are not valid for another`() async throws {
         let plan = Mutex("gold")
         try await ConfigApp.run(profiles: { _ in
             try JSONValue(parsing: #"{"profile":{"plan":"\#(plan.withLock { $0 })","b":1,"a":[true]}}"#.utf8)
@@ -71,7 +71,7 @@ import Testing
                 try await app.client("POST", "/flags/evaluate", "{}", user: "ada", headers: ["if-none-match": tag])
                     .status == 304)
             plan.withLock { $0 = "silver" }
-            // After ten seconds, or in another copy.
+            // After ten seconds, or on another instance.
             let context = EvaluationContext(
                 .object([]), principal: app.principal(.client, user: "ada"), now: .init(timeIntervalSince1970: 0))
             let fresh = UserAttributes(

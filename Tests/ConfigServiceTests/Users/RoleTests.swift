@@ -8,19 +8,19 @@ import Testing
 
 @testable import ConfigService
 
-/// What depends on the roles that storage knows.
+/// Decisions that depend on the roles in storage.
 @Suite struct RoleTests {
     private static let flags = """
         {"flags":{"editor":{"type":"boolean","default":false,"rules":[{"when":{"user.roles":{"$in":["editors"]}},"value":true}]},
           "outsider":{"type":"boolean","default":false,"rules":[{"when":{"user.roles":{"$nin":["editors"]}},"value":true}]}}}
         """
-    /// What an app may say of itself.
+    /// What an app might claim about itself.
     private static let claim =
         #"{"targetingKey":"phone","user":{"id":"ada","roles":["editors"]},"userId":"ada","user.roles":["editors"]}"#
 
     private struct Away: Error {}
 
-    /// Storage, in which ada is an editor; it cannot say anything of eve.
+    /// A storage service in which ada is an editor, and which cannot answer for eve.
     private final class Roles: Sendable {
         private let requests = Mutex<[String]>([])
 
@@ -48,7 +48,7 @@ import Testing
         arguments: [
             ("ada", "true", "false"), ("ben", "false", "true"), (nil, "false", "true"), ("eve", "false", "false"),
         ] as [(String?, String, String)])
-    func `A flag goes by the roles that storage knows, whatever the app says; unknown roles are no reason`(
+    func `A flag follows storage's roles, whatever the app says, and unknown roles match nothing`(
         user: String?, editor: String, outsider: String
     ) async throws {
         try await Self.run { app, roles in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `Storage is asked only where a rule that is live looks at roles`() async throws {
+    @Test func `Storage is asked only if a live rule depends on roles`() async throws {
         try await Self.run { app, roles in
             let plain =
                 #"{"flags":{"own":{"type":"boolean","default":false,"rules":[{"when":{"user.id":"ada"},"value":true}]}}}"#
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `Who has the answers for one role has not those for another`() async throws {
+    @Test func `Cached answers for one role are not valid for another`() async throws {
         try await Self.run { app, _ in
             try await app.publish(.flags, "default", Self.flags)
             let tag = try #require(try await Self.evaluate(app, "ada").header("etag"))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `A server with a key of its own says itself which roles it asks for`() async throws {
+    @Test func `A server with its own key states the roles it asks for`() async throws {
         try await Self.run { app, roles in
             try await app.publish(.flags, "default", Self.flags)
             for kind in [Principal.Kind.evaluation, .master] {
@@ -106,14 +106,14 @@ import Testing
                     "/ofrep/v1/evaluate/flags/editor", #"{"context":\#(Self.claim)}"#)
                 #expect(answer["value"] == "true", "\(answer)")
             }
-            // For whom the gateway says it is, storage's word counts.
+            // If the gateway names a user, storage's roles count.
             let named = try await app.gateway.asking(as: app.principal(.master, user: "ben")).post(
                 "/flags/evaluate", #"{"context":\#(Self.claim)}"#)
             #expect(named["flags.editor.value"] == "false" && roles.asked == ["app1 live ben"], "\(named)")
         }
     }
 
-    @Test func `A configuration's overrides go by roles, and gateways do not repeat such an answer`() async throws {
+    @Test func `A configuration's overrides follow roles, and gateways do not cache such answers`() async throws {
         try await Self.run { app, roles in
             let overrides =
                 #"{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.roles":{"$in":["editors"]}},"patch":{"mainSettings":{"menu":"editor"}}}]}"#
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `An experiment is for who has a role`() async throws {
+    @Test func `An experiment can be restricted to a role`() async throws {
         try await Self.run { app, _ in
             try await app.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#)
             let experiment =
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `A definition goes to who has a role first`() async throws {
+    @Test func `A definition can be rolled out to a role first`() async throws {
         try await Self.run { app, _ in
             try await app.publish(.flags, "default", Self.flags)
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)

@@ -5,7 +5,7 @@ import NIOSSL
 import Synchronization
 import Testing
 
-/// A TCP connection that sends and shows bytes exactly as they are.
+/// A TCP connection that sends and shows the exact bytes.
 final class RawClient: Sendable {
     private final class Handler: ChannelDuplexHandler, Sendable {
         typealias InboundIn = ByteBuffer
@@ -33,7 +33,7 @@ final class RawClient: Sendable {
     private let channel: any Channel
     private let handler: Handler
 
-    /// - Parameter source: the address to come from, such as `127.0.0.2`.
+    /// - Parameter source: The local address, such as `127.0.0.2`.
     static func connect(_ port: Int, reading: Bool = true, tls: NIOSSLContext? = nil, from source: String? = nil)
         async throws -> RawClient
     {
@@ -69,7 +69,7 @@ final class RawClient: Sendable {
     var status: Int { Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0 }
     var underlying: any Channel { channel }
 
-    /// The body of the only answer.
+    /// The body of a single response.
     var body: String { text.split(separator: "\r\n\r\n", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)).get() }
@@ -82,7 +82,7 @@ final class RawClient: Sendable {
         channel.read()
     }
 
-    /// Waits until all of `part` has come, or the connection is closed.
+    /// Waits until `part` has arrived, or the connection is closed.
     func wait(for part: String, within time: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation)
         async
     {
@@ -94,7 +94,7 @@ final class RawClient: Sendable {
     }
 }
 
-/// Whether `condition` came to hold in time; if it did not, the test has failed.
+/// Waits for a condition; records a failure if it does not hold in time.
 @discardableResult
 func eventually(
     within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,

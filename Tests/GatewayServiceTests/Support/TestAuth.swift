@@ -6,7 +6,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// The part of `auth` that gateways talk to: the feed of key rings and the report of used credentials.
+/// The part of `auth` that gateways use: the feed of key rings and the report of used credentials.
 final class TestAuth: Sendable {
     private struct State {
         var ring: KeyRing
@@ -67,7 +67,7 @@ final class TestAuth: Sendable {
         change { $0.sessions[session] = Int64(Date().timeIntervalSince1970) + 960 }
     }
 
-    /// Tells that more sessions ended than can be told.
+    /// Reports that more sessions have ended than can be listed.
     func cutOff(at time: Int64) {
         change { $0.cutOff = time }
     }

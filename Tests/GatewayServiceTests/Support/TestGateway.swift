@@ -6,7 +6,7 @@ import MartletCore
 import ServiceLifecycle
 import Testing
 
-/// A running gateway with what surrounds it, for one test.
+/// A running gateway with its surroundings, for one test.
 struct TestGateway {
     let gateway: Gateway
     let upstreams: [TestUpstream]
@@ -22,7 +22,7 @@ struct TestGateway {
         try await RawClient.connect(port, reading: reading, from: source)
     }
 
-    /// One request on a connection of its own; returns when the gateway has closed it.
+    /// Sends one request on its own connection; returns when the gateway has closed it.
     func exchange(_ request: String, within time: Duration = .seconds(8)) async throws -> RawClient {
         let client = try await connect()
         try await client.send(request)
@@ -31,7 +31,7 @@ struct TestGateway {
         return client
     }
 
-    /// GET (or another method) with a good key and secret, `Connection: close`.
+    /// Sends GET (or another method) with a valid key and secret, and `Connection: close`.
     func ask(_ path: String, _ headers: [String] = [], method: String = "GET", body: String = "") async throws
         -> RawClient
     {

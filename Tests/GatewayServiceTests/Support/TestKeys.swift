@@ -2,7 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// Two apps with a credential of each kind; the text of a credential is known here only.
+/// Two apps with a credential of each kind. Only this type knows the text of a credential.
 enum TestKeys {
     /// Of the first app.
     static let appID = "alpha"

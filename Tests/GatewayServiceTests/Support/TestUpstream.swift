@@ -29,8 +29,8 @@ final class TestUpstream: Sendable {
     private let connections: Connections
 
     /// - Parameters:
-    ///   - port: nil: one that nobody else gets while nothing listens there.
-    ///   - socket: listens there instead of at a port.
+    ///   - port: nil for one that nobody else gets while nothing listens there.
+    ///   - socket: Listens there instead of at a port.
     static func start(_ name: String = "one", port: Int? = nil, socket: String? = nil) async throws -> TestUpstream {
         let box = Box()
         let connections = Connections()
@@ -67,12 +67,12 @@ final class TestUpstream: Sendable {
         set { state.withLock { $0.isHealthy = newValue } }
     }
 
-    /// How often it was asked for its health.
+    /// Number of health checks so far.
     var checks: Int { state.withLock { $0.checks } }
 
     fileprivate func noteCheck() { state.withLock { $0.checks += 1 } }
 
-    /// What the feed at `/generations` tells of the environment live of the app `alpha`; nil: 503.
+    /// What the feed at `/generations` reports for the live environment of the app `alpha`; nil for 503.
     var generation: Int64? {
         get { state.withLock { $0.generation } }
         set { state.withLock { $0.generation = newValue } }
@@ -84,7 +84,7 @@ final class TestUpstream: Sendable {
         connections.closeAll()
     }
 
-    /// Cuts every connection; new ones are welcome.
+    /// Closes every connection; new ones are accepted.
     func closeConnections() { connections.closeAll() }
 
     fileprivate func arrived(_ head: HTTPRequestHead) -> Int {
@@ -210,7 +210,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
         end(context)
     }
 
-    /// Waits for another number, as a feed does, for a while.
+    /// Waits for another number for a while, like a feed.
     private func tellGeneration(_ context: ChannelHandlerContext, turns: Int = 100) {
         let after = head?.uri.split(separator: "after=").last?.split(separator: "&").first.flatMap { Int64($0) } ?? -1
         guard let generation = upstream.generation else { return respond(context, .serviceUnavailable, "") }

@@ -12,7 +12,7 @@ struct Client: Sendable {
     var appKey: String
     var headers: [String: String]
 
-    /// - Parameter path: behind `/api/{appKey}/`.
+    /// - Parameter path: The part after `/api/{appKey}/`.
     func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Reply {
         try await Self.send(method, "\(url)/api/\(appKey)/\(path)", headers: headers, body)
     }
@@ -20,7 +20,7 @@ struct Client: Sendable {
     func get(_ path: String) async throws -> Reply { try await send("GET", path) }
     func post(_ path: String, _ body: String) async throws -> Reply { try await send("POST", path, body) }
 
-    /// The same with another header.
+    /// The same client with another header.
     func adding(_ name: String, _ value: String) -> Client {
         Client(url: url, appKey: appKey, headers: headers.merging([name: value]) { $1 })
     }
@@ -38,7 +38,7 @@ struct Client: Sendable {
         return Reply(status: Int(response.status.code), headers: response.headers, text: text)
     }
 
-    /// Tells every failure at once, and has a connection for every writer.
+    /// Reports every failure at once, and has a connection for every writer.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -49,7 +49,7 @@ struct Client: Sendable {
 }
 
 extension Client {
-    /// The first app's, with key and secret.
+    /// A client of the first app, with key and secret.
     init(_ connection: Connection) {
         self.init(url: connection.url, appKey: connection.appKey, headers: [HeaderName.secret: connection.secret])
     }
@@ -60,7 +60,7 @@ extension Client {
     }
 }
 
-/// What came back.
+/// A response.
 struct Reply: Sendable, CustomStringConvertible {
     let status: Int
     private let headers: HTTPHeaders
@@ -77,7 +77,7 @@ struct Reply: Sendable, CustomStringConvertible {
 
     func header(_ name: String) -> String? { headers.first(name: name) }
 
-    /// The JSON text of the value at a dotted path, such as `data.0.name`; nil where there is none.
+    /// The JSON text of the value at a dotted path, such as `data.0.name`, if any.
     subscript(path: String) -> String? {
         path.split(separator: ".").reduce(json) { $0?[$1] }?.text
     }
@@ -94,7 +94,8 @@ struct Reply: Sendable, CustomStringConvertible {
         return objects.compactMap { if case .string(let id) = $0["_id"] { id } else { nil } }
     }
 
-    /// Whether this is a whole RFC 9457 answer: its status is the response's, its `requestId` the `X-Request-Id`.
+    /// Whether this is a complete RFC 9457 problem: its status is the response's, and its `requestId` is the
+    /// `X-Request-Id`.
     var isProblem: Bool {
         guard let problem = try? JSONDecoder().decode(Problem.self, from: Data(text.utf8)),
             let code = ErrorCode.all.first(where: { $0.rawValue == problem.code })
@@ -104,7 +105,7 @@ struct Reply: Sendable, CustomStringConvertible {
             && problem.requestId != nil && problem.requestId == header(HeaderName.requestID)
     }
 
-    /// Whether a service says `code` to one who asks it directly: requests get their name from the gateway.
+    /// Whether a service called directly refuses with `code`. Only the gateway gives requests an id.
     func isRefusal(_ code: ErrorCode) -> Bool {
         status == code.status && header("content-type") == Problem.contentType && string("code") == code.rawValue
     }

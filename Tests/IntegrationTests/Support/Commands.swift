@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension LocalServer {
-    /// Runs a command of the operator's against this server's database.
+    /// Runs an operator command against this server's database.
     func martlet(_ arguments: String...) async throws -> Programs.Result {
         try await Programs.run("martlet", arguments, environment: ["MARTLET_DATABASE_URL": connection.databaseURL])
     }
@@ -19,7 +19,7 @@ extension LocalServer {
         var evaluationKey: String
     }
 
-    /// `martlet app create`
+    /// Runs `martlet app create`.
     func makeApp(_ name: String) async throws -> MadeApp {
         let result = try await martlet("app", "create", "--name", name, "--json")
         try #require(result.status == 0, "\(result.errors)")
@@ -47,7 +47,7 @@ extension LocalServer {
         var record: KeyRecord
     }
 
-    /// `martlet key create` for the first app.
+    /// Runs `martlet key create` for the first app.
     func makeKey(_ kind: String, _ arguments: String...) async throws -> MadeKey {
         let result = try await Programs.run(
             "martlet", ["key", "create", "--app", connection.appId, "--kind", kind, "--json"] + arguments,
@@ -58,7 +58,7 @@ extension LocalServer {
         return made
     }
 
-    /// `martlet key list` of the first app.
+    /// Runs `martlet key list` for the first app.
     func keys() async throws -> [KeyRecord] {
         let result = try await martlet("key", "list", "--app", connection.appId, "--json")
         try #require(result.status == 0, "\(result.errors)")
@@ -66,7 +66,7 @@ extension LocalServer {
     }
 }
 
-/// Two seconds is the promise; the limit is generous because the machine may be busy.
+/// Two seconds are guaranteed; the limit is generous because the machine may be busy.
 func waitUntilOpen(_ client: Client) async throws {
     try await eventually("the new credential opens", within: .seconds(15)) {
         try await client.get("storage/Any").status == 200

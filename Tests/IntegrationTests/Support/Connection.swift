@@ -1,6 +1,6 @@
 import Foundation
 
-/// `connection.json`, as issue 2 promises it to people and programs.
+/// The documented content of `connection.json`.
 struct Connection: Codable, Sendable {
     var url: String
     var appId: String

@@ -3,9 +3,10 @@ import Foundation
 import MartletAPI
 import Synchronization
 
-/// Clients that go on asking, through whatever happens meanwhile.
+/// Clients that keep sending requests, whatever happens meanwhile.
 enum Load {
-    /// Repeats `act` in `count` tasks while `body` runs; each gets its number and the round, and ends its round.
+    /// Repeats `act` in `count` tasks while `body` runs, passing each its number and the round. Every task finishes its
+    /// last round.
     static func run(
         _ count: Int, _ act: @escaping @Sendable (_ client: Int, _ round: Int) async -> Void,
         during body: () async throws -> Void
@@ -31,17 +32,17 @@ enum Load {
     }
 }
 
-/// What clients were told under load.
+/// Records what clients were told under load.
 final class Book: Sendable {
     struct Entries: Sendable {
         /// Ids of objects whose write was answered with 2xx.
         var acknowledged: Set<String> = []
         var successes = 0
-        /// Problem answers that say "try again": 502, 503, 504, by code.
+        /// Problems that ask for a retry (502, 503, 504), by code.
         var problems: [String: Int] = [:]
         /// Connections refused or broken.
         var broken: [String: Int] = [:]
-        /// Everything that must not happen: other statuses, other shapes, no answer in time.
+        /// Everything that must not happen: other statuses, other forms, no response in time.
         var unclean: [String] = []
     }
 
@@ -49,7 +50,7 @@ final class Book: Sendable {
 
     var entries: Entries { state.withLock { $0 } }
 
-    /// Notes what came of a request; whether it succeeded.
+    /// Records the result of a request; returns whether it succeeded.
     func note(_ id: String? = nil, _ ask: () async throws -> Reply) async -> Bool {
         do {
             let reply = try await ask()
@@ -63,7 +64,7 @@ final class Book: Sendable {
         return false
     }
 
-    /// Creates objects `<client>-<round>`, each until it is acknowledged.
+    /// Creates objects `<client>-<round>`, repeating each until it is acknowledged.
     func write(to collection: String, as client: Client, number: Int, round: Int) async {
         let id = "\(number)-\(round)"
         for _ in 0..<Self.maximumAttempts {

@@ -7,7 +7,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// A whole server as `martlet up` runs it: PostgreSQL and the six processes, in a folder of its own under `/tmp`.
+/// A whole server as run by `martlet up`: PostgreSQL and the six processes, in a folder of its own under `/tmp`.
 final class LocalServer: Sendable {
     static let processNames = ["auth", "storage", "config", "analytics", "notifications", "gateway"]
 
@@ -17,10 +17,10 @@ final class LocalServer: Sendable {
     let routes: URL
     let port: Int
     private let run: Mutex<(supervisor: RunningProgram, connection: Connection)>
-    /// Credentials that tests made: none may stand in a log.
+    /// Credentials created by tests, none of which may appear in a log.
     private let madeSecrets = Mutex<[String]>([])
 
-    /// Runs `body` against a fresh server, stops it, and looks whether its logs keep its secrets.
+    /// Runs `body` against a new server, stops it, and checks that its logs contain no secrets.
     static func with(
         environment: [String: String] = [:], _ body: (LocalServer) async throws -> Void
     ) async throws {
@@ -37,7 +37,7 @@ final class LocalServer: Sendable {
         server.remove()
     }
 
-    /// Starts a server over an empty state and returns when it is ready.
+    /// Starts a server with an empty state; returns when it is ready.
     static func start(environment: [String: String] = [:]) async throws -> LocalServer {
         let folder = try TemporaryFolder.make()
         let state = folder.appending(path: "state")
@@ -70,14 +70,14 @@ final class LocalServer: Sendable {
     var connection: Connection { run.withLock { $0.connection } }
     var supervisor: RunningProgram { run.withLock { $0.supervisor } }
 
-    /// Starts it again over what it has stored.
+    /// Starts it again with its stored state.
     func startAgain() async throws {
         let supervisor = try Self.launch(folder, port: port, environment: [:])
         let connection = try await Self.waitUntilReady(supervisor, state)
         run.withLock { $0 = (supervisor, connection) }
     }
 
-    /// Stops it as `deploy/down` does.
+    /// Stops it like `deploy/down`.
     func stop(limit: Duration = .seconds(70)) async throws {
         supervisor.signal(SIGTERM)
         let status = try await supervisor.exitStatus(limit: limit)
@@ -90,7 +90,7 @@ final class LocalServer: Sendable {
 
     private static func launch(_ folder: URL, port: Int, environment: [String: String]) throws -> RunningProgram {
         let state = folder.appending(path: "state").path
-        // What a killed supervisor left.
+        // Processes left by a killed supervisor.
         try? FileManager.default.removeItem(atPath: state + "/run/ready")
         let command = [
             try Programs.path("martlet"), "up", "--state", state, "--programs", Programs.folder.path, "--routes",
@@ -128,7 +128,7 @@ extension LocalServer {
         kill(try pid(of: name), number)
     }
 
-    /// Ends a process by `number` and waits until the supervisor has another one in its place that is ready.
+    /// Sends a signal to a process and waits until the supervisor has replaced it with one that is ready.
     func restart(_ name: String, by number: Int32 = SIGKILL) async throws {
         let old = try pid(of: name)
         kill(old, number)
@@ -138,7 +138,7 @@ extension LocalServer {
         }
     }
 
-    /// Runs `body` while the supervisor does nothing, so that what is killed stays dead.
+    /// Runs `body` while the supervisor is stopped, so that killed processes stay dead.
     func withoutSupervisor(_ body: () async throws -> Void) async throws {
         supervisor.signal(SIGSTOP)
         defer { supervisor.signal(SIGCONT) }
@@ -159,7 +159,7 @@ extension LocalServer {
         (try? await withDatabase { try await $0.execute("SELECT 1", timeout: .seconds(2)) }) != nil
     }
 
-    /// A client of the superuser.
+    /// Lends a client of the superuser.
     func withDatabase<T: Sendable>(_ body: (PostgresClient) async throws -> T) async throws -> T {
         var configuration = PostgresConfiguration(connectionString: connection.databaseURL)
         configuration.maximumConnections = 1
@@ -174,7 +174,7 @@ extension LocalServer {
         }
     }
 
-    /// What a process was started with.
+    /// The environment a process was started with.
     func environment(of name: String) throws -> [String: String] {
         let data = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(try pid(of: name))/environ"))
         let lines = data.split(separator: 0).map {
@@ -187,7 +187,7 @@ extension LocalServer {
 // MARK: - Logs
 
 extension LocalServer {
-    /// Files of the log folder that hold a credential, a password or the internal secret: `file: which`.
+    /// Files in the log folder that contain a credential, a password or the internal secret, as `file: which`.
     func secretsInLogs() throws -> [String] {
         let secrets = try allSecrets()
         var found: [String] = []
@@ -221,7 +221,7 @@ extension LocalServer {
         var servicePasswords: [String: String]
     }
 
-    /// Lines of a process's log that hold `text`.
+    /// Lines of a process's log that contain `text`.
     func lines(of name: String, containing text: String) throws -> [String] {
         let log = try String(contentsOf: state.appending(path: "log/\(name).log"), encoding: .utf8)
         return log.split(separator: "\n").filter { $0.contains(text) }.map(String.init)
@@ -286,7 +286,7 @@ extension Trait where Self == LocalServerTrait {
 extension LocalServer {
     @TaskLocal fileprivate static var held: LocalServer?
 
-    /// The suite's, by its trait `.localServer`.
+    /// The suite's server, provided by its trait `.localServer`.
     static var current: LocalServer {
         get throws {
             guard let held else { throw Trouble("the suite lacks the trait .localServer") }

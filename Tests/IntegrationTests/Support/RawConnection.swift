@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// One TCP connection that is kept: a client would quietly open another.
+/// A single TCP connection that stays open; an HTTP client would silently open another one.
 final class RawConnection {
     private let descriptor: Int32
 
@@ -23,7 +23,7 @@ final class RawConnection {
 
     deinit { close(descriptor) }
 
-    /// Sends bytes and waits for nothing.
+    /// Sends bytes without waiting.
     func write(_ text: String) throws {
         let bytes = Array(text.utf8)
         guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
@@ -31,7 +31,7 @@ final class RawConnection {
         }
     }
 
-    /// Sends a head on this connection and reads the whole answer, which must have a Content-Length.
+    /// Sends a head on this connection and reads the whole response, which must have a Content-Length.
     func status(of path: String, _ headers: [String: String], method: String = "GET") throws -> Int {
         let lines = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
         let request = Array("\(method) \(path) HTTP/1.1\r\nhost: localhost\r\n\(lines)\r\n".utf8)

@@ -2,13 +2,14 @@ import Foundation
 import Glibc
 import MartletTesting
 
-/// A program that a test started, in a session of its own.
+/// A program started by a test in its own session.
 ///
-/// Not Foundation's `Process`: that waits for every descendant, and a killed supervisor leaves its processes behind.
+/// Not Foundation's `Process`, which waits for every descendant, although a killed supervisor leaves its processes
+/// behind.
 struct RunningProgram: Sendable {
     let pid: pid_t
 
-    /// - Parameter output: files for what it writes, which are made or continued.
+    /// - Parameter output: Files for its output, created or appended to.
     static func start(
         _ command: [String], environment: [String: String], output: URL, errors: URL
     ) throws -> RunningProgram {
@@ -36,7 +37,7 @@ struct RunningProgram: Sendable {
     /// `POSIX_SPAWN_SETSID`, which the module map hides behind `_GNU_SOURCE`.
     private static let newSession: Int16 = 0x80
 
-    /// What the test's runner has open is none of the program's business.
+    /// Keeps the test runner's open descriptors from the program.
     private static func keepDescriptors() {
         for descriptor in Int32(3)..<256 where fcntl(descriptor, F_GETFD) >= 0 {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -47,7 +48,7 @@ struct RunningProgram: Sendable {
         kill(pid, number)
     }
 
-    /// Waits for its end; the exit status, or 128 and the signal's number. To be asked once.
+    /// Waits until it ends; returns the exit status, or 128 plus the signal's number. Call it once.
     func exitStatus(limit: Duration = .seconds(60)) async throws -> Int {
         var status: Int32 = 0
         try await eventually("process \(pid) has ended", within: limit) { waitpid(pid, &status, WNOHANG) != 0 }
@@ -55,7 +56,7 @@ struct RunningProgram: Sendable {
         return signal == 0 ? Int((status >> 8) & 0xff) : 128 + Int(signal)
     }
 
-    /// False also for a zombie: in a container without an init nobody buries the orphans.
+    /// False for zombies as well, because no one reaps orphans in a container without an init.
     static func isRunning(_ pid: pid_t) -> Bool {
         guard kill(pid, 0) == 0, let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else {
             return false
@@ -66,7 +67,7 @@ struct RunningProgram: Sendable {
 
 /// Martlet's programs, as built for these tests.
 enum Programs {
-    /// `MARTLET_PROGRAMS`, or where the tests themselves are: a build puts both into one folder.
+    /// `MARTLET_PROGRAMS`, or the folder of the tests themselves, because a build puts both into one folder.
     static let folder: URL = {
         if let path = ProcessInfo.processInfo.environment["MARTLET_PROGRAMS"], !path.isEmpty {
             return URL(fileURLWithPath: path).standardizedFileURL
@@ -112,7 +113,7 @@ enum Programs {
             errors: try String(contentsOf: errors, encoding: .utf8))
     }
 
-    /// This process's environment without what is Martlet's in it.
+    /// This process's environment without Martlet's variables.
     static func environment(adding own: [String: String]) -> [String: String] {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MARTLET_") }.merging(own) { $1 }
     }
@@ -120,7 +121,7 @@ enum Programs {
 
 enum TemporaryFolder {
     static func make() throws -> URL {
-        // Short, for the path of a UNIX socket; open to the user `postgres`, who has to pass through.
+        // Short because of the path of the UNIX socket; accessible to the user `postgres`, who must pass through.
         let folder = URL(fileURLWithPath: "/tmp/mit-\(getpid())-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
@@ -132,7 +133,7 @@ enum TemporaryFolder {
     }
 }
 
-/// Why a test cannot go on.
+/// Why a test cannot continue.
 struct Trouble: Error, CustomStringConvertible {
     let description: String
 

@@ -1,10 +1,10 @@
 import Testing
 
-/// What staff use, on the other side of the gateway.
+/// The console of staff, which calls the gateway.
 struct StaffConsole: Sendable {
     let server: LocalServer
 
-    /// - Parameter path: behind `/admin/`.
+    /// - Parameter path: The part after `/admin/`.
     func send(_ method: String, _ path: String, _ body: String? = nil, as token: String? = nil) async throws -> Reply {
         let headers = token.map { ["authorization": "Bearer \($0)"] } ?? [:]
         return try await Client.send(method, server.connection.url + "/admin/" + path, headers: headers, body)

@@ -5,8 +5,8 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// Reads a collection's live events through the gateway, and comes back with the last id after each break, as a browser
-/// does.
+/// Reads a collection's live events through the gateway, and reconnects with the last id after each break, like a
+/// browser.
 final class Subscriber: Sendable {
     private struct State {
         var cursor: String?
@@ -26,10 +26,10 @@ final class Subscriber: Sendable {
     }
 
     var isOpen: Bool { state.withLock { $0.cursor != nil } }
-    /// The change log's numbers of what came, in the order in which it came.
+    /// The change log's numbers of the received events, in order of receipt.
     var events: [Int] { state.withLock { $0.events } }
     var breaks: Int { state.withLock { $0.breaks } }
-    /// An answer or event after which nobody may come back.
+    /// A response or event after which a client must not reconnect.
     var refusal: String? { state.withLock { $0.refusal } }
 
     func stop() { state.withLock { $0.isStopped = true } }
@@ -61,7 +61,7 @@ final class Subscriber: Sendable {
         }
     }
 
-    /// One event, whole: of one that was cut off nothing counts.
+    /// Handles a complete event; a truncated one is ignored.
     private func take(_ block: Substring) {
         var (name, id, data) = ("", nil as String?, "")
         for line in block.split(separator: "\n") {

@@ -9,7 +9,7 @@ enum TestTools {
     static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
 }
 
-/// A folder that is gone after the test.
+/// Lends a folder that is removed after the test.
 func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let folder = NSTemporaryDirectory() + "martlet-files-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -45,7 +45,7 @@ struct Portions: AsyncSequence, Sendable {
     }
 }
 
-/// The back ends that a table of tests runs against.
+/// The back ends that tests run against.
 enum Backend: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case local, s3
 
@@ -71,7 +71,7 @@ extension FileBackend {
     }
 }
 
-/// One S3 server for all tests of this process; it ends when its standard input does.
+/// One S3 server for all tests of this process; it exits when its standard input ends.
 actor MotoServer {
     static let shared = MotoServer()
 

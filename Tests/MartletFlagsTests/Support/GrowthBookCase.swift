@@ -16,7 +16,7 @@ struct GrowthBookCase: Sendable, CustomStringConvertible {
     }
 }
 
-/// The context of a case: what is known of who asks, and the features there are.
+/// The context of a case: the user's attributes, and the features.
 struct GrowthBookContext {
     var set: FeatureSet
     var subject: Subject
@@ -39,7 +39,7 @@ struct GrowthBookContext {
         }
     }
 
-    /// What only a page's address decides is asked of it here: on a server, whoever knows the address passes the
+    /// Forces variations by the page's address here, because on a server the caller that knows the address passes the
     /// variation on.
     mutating func force(_ experiment: String, by address: JSONValue?, count: Int) {
         guard let address = address?.string, let forced = Subject.variation(of: experiment, in: address, count: count)
@@ -55,14 +55,14 @@ extension FlagAttributes {
 }
 
 extension FlagValue {
-    /// Without the members that are null: what is left out and what is null is one here.
+    /// Removes members that are null, because missing and null are the same here.
     static func members(_ members: [String: FlagValue?]) -> FlagValue { .object(members.compactMapValues { $0 }) }
     static func number(_ number: Int) -> FlagValue { .number(Double(number)) }
     static func numbers(_ numbers: [Double]?) -> FlagValue? { numbers.map { .array($0.map(FlagValue.number)) } }
 }
 
 extension FeatureResult {
-    /// As GrowthBook's SDK writes it.
+    /// The result in the form of GrowthBook's SDK.
     var published: FlagValue {
         .members([
             "value": value.value, "on": .bool(value.isOn), "off": .bool(!value.isOn),

@@ -1,8 +1,8 @@
 import Foundation
 import MartletCore
 
-/// Published cases, outside of the repository: `MARTLET_VECTORS`, or `../shared/vectors`. Tests that need one that is
-/// not there are skipped.
+/// Published cases outside the repository: in `MARTLET_VECTORS`, or `../shared/vectors`. Tests that need a missing one
+/// are skipped.
 enum Vectors {
     static func url(_ name: String) -> URL {
         let folder = ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors"
@@ -11,7 +11,7 @@ enum Vectors {
 
     static func exist(_ name: String) -> Bool { FileManager.default.fileExists(atPath: url(name).path) }
 
-    /// Null where there is no such file.
+    /// Null if there is no such file.
     static func json(_ name: String) throws -> JSONValue {
         guard exist(name) else { return .null }
         return try JSONValue(parsing: Data(contentsOf: url(name)))

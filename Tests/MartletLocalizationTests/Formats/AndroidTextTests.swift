@@ -29,7 +29,7 @@ struct AndroidTextTests {
         #expect(again == catalogue)
     }
 
-    @Test("arrays, inline markup, comments and flags come back")
+    @Test("arrays, inline markup, comments and flags survive a round trip")
     func elements() throws {
         let body = """
             <!-- Days -->
@@ -52,7 +52,7 @@ struct AndroidTextTests {
         #expect(try CatalogueFormat.android.read(Array(xml.utf8), try RoundTripTests.options()) == catalogue)
     }
 
-    @Test("keys that are no resource names, and two that would get the same")
+    @Test("keys that are not resource names, and two that would become the same")
     func names() throws {
         var catalogue = Catalogue(sourceLanguage: try #require(LanguageTag("en")))
         let german = try #require(LanguageTag("de"))

@@ -9,7 +9,7 @@ struct OtherReaderTests {
         $0.isEmpty ? nil : $0
     }
 
-    /// Keys of the file, and what is to be read there: a text, or its forms in the order of the language.
+    /// The keys of the file with the expected content: a text, or its forms in the order of the language.
     private static let cases: [(CatalogueFormat, [String: [String]])] = [
         (.strings, ["plain": [" Grüße, %1$@ 😀 "]]),
         (.stringsdict, ["dogs:plural": ["Kein Hund", "%lld Hund", "%lld Hunde"]]),
@@ -24,7 +24,7 @@ struct OtherReaderTests {
         (.json, [".plain": [" Grüße, %1$@ 😀 "], ".dogs|==|plural.other": ["%lld Hunde"]]),
     ]
 
-    @Test("each format says there what it says here", .enabled(if: python != nil), arguments: cases)
+    @Test("each format has the same meaning there", .enabled(if: python != nil), arguments: cases)
     func read(format: CatalogueFormat, expected: [String: [String]]) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(
             "martlet-\(UUID()).\(format.fileExtension)")

@@ -5,7 +5,7 @@ import Testing
 @Suite("Translation files that are refused")
 struct RefusedFileTests {
     @Test(
-        "say where and why",
+        "report place and reason",
         arguments: [
             (CatalogueFormat.strings, "\"a\" = \"b\"", "line 1: A ; is missing."),
             (.strings, "\"a\" = \"b\";\n\"a\" = \"c\";", "line 2: The key \"a\" occurs twice."),
@@ -102,7 +102,7 @@ struct RefusedFileTests {
             try CatalogueFormat.csv.read(
                 [UInt8](repeating: 0x61, count: LocalizationLimits.fileSizeInBytes + 1), options)
         }
-        // Reading ends at the limit, not behind the file.
+        // Reading stops at the limit, not at the end of the file.
         let lines = "key,en\n" + (0...LocalizationLimits.keys).map { "k\($0),v\n" }.joined() + "no,more,please\n"
         #expect(throws: LocalizationFault("line 20002", "There may be at most 20000 keys.")) {
             try CatalogueFormat.csv.read(Array(lines.utf8), options)

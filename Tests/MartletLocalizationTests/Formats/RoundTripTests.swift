@@ -2,7 +2,7 @@ import MartletCore
 import MartletLocalization
 import Testing
 
-@Suite("Translation files come back as they went")
+@Suite("Translation files survive a round trip")
 struct RoundTripTests {
     private static let all = """
         {"sourceLanguage": "en", "strings": {
@@ -37,7 +37,7 @@ struct RoundTripTests {
         CatalogueFormat.Options(language: LanguageTag(language), sourceLanguage: try #require(english))
     }
 
-    /// What one language's files can hold: its usable texts, with the states that the format has.
+    /// The part of a catalogue that a file of one language can hold: its usable texts, with the states of the format.
     private func part(
         _ format: CatalogueFormat, of catalogue: Catalogue, _ language: LanguageTag,
         keeps: (Entry, Localization) -> Bool
@@ -54,7 +54,7 @@ struct RoundTripTests {
         return part
     }
 
-    @Test("all of a catalogue in .xcstrings and CSV", arguments: [CatalogueFormat.xcstrings, .csv])
+    @Test("a whole catalogue in .xcstrings and CSV", arguments: [CatalogueFormat.xcstrings, .csv])
     func whole(format: CatalogueFormat) throws {
         let catalogue = try Self.catalogue()
         var options = try Self.options()
@@ -103,7 +103,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("one language in flat JSON, forms and arguments included")
+    @Test("one language in flat JSON, with forms and arguments")
     func json() throws {
         let (catalogue, german) = (try Self.catalogue(), try #require(Self.german))
         let export = try CatalogueFormat.json.write(catalogue, try Self.options())
@@ -111,7 +111,7 @@ struct RoundTripTests {
         #expect(part(.json, of: back, german) { _, _ in true } == part(.json, of: catalogue, german) { _, _ in true })
     }
 
-    @Test("one language of what Android knows in strings.xml; the rest is told")
+    @Test("one language in strings.xml as far as Android supports it; the rest is reported")
     func android() throws {
         let (catalogue, german) = (try Self.catalogue(), try #require(Self.german))
         let export = try CatalogueFormat.android.write(catalogue, try Self.options())
@@ -150,7 +150,7 @@ struct RoundTripTests {
         return .object(members.map { .init($0.name, sorted($0.value)) }.sorted { $0.name < $1.name })
     }
 
-    @Test("what the fixtures say", .enabled(if: Vectors.areThere))
+    @Test("the content of the fixtures", .enabled(if: Vectors.areThere))
     func contents() throws {
         let english = try #require(Self.english)
         let strings = try CatalogueFormat.strings.read(try Vectors.bytes("Localizable.strings"), try Self.options("en"))

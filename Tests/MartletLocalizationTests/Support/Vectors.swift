@@ -1,7 +1,7 @@
 import Foundation
 import MartletCore
 
-/// The published data that tests read (see ../shared/vectors/README.md).
+/// Published data read by tests (see ../shared/vectors/README.md).
 enum Vectors {
     private static let folder = ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors"
 

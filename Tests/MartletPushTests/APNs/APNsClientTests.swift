@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletPush
 
-/// Sending, against the simulator.
+/// Sends messages to the simulator.
 @Suite struct APNsClientTests {
     @Test func `A message arrives with its headers and its payload`() async throws {
         try await withAPNs { test in
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: APNsReasonTests.reasons.map { ($0.0, $0.1) })
-    func `Each reason comes through`(status: Int, reason: String) async throws {
+    func `Each reason is reported`(status: Int, reason: String) async throws {
         try await withAPNs { test in
             test.simulator.set("bb", .answers(status: status, reason: reason))
             try await test.withClient { client in
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `A device that has gone says when`() async throws {
+    @Test func `A gone device is reported with the time`() async throws {
         try await withAPNs { test in
             let time = Date(timeIntervalSince1970: 1_795_100_000.125)
             test.simulator.set("aa", .unregistered(since: time))
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `What cannot be sent takes no request`() async throws {
+    @Test func `An invalid message sends no request`() async throws {
         try await withAPNs { test in
             try await test.withClient { client in
                 let outcome = await client.send(TestAPNs.message(to: "aa", String(repeating: "x", count: 5_000)))
@@ -85,8 +85,7 @@ import Testing
         }
     }
 
-    @Test func `Many messages go over one connection, as many at a time as the server allows, each once`() async throws
-    {
+    @Test func `Many messages share a connection, as many at a time as the server allows, each once`() async throws {
         try await withAPNs({
             $0.maximumStreams = 40
             $0.answerDelay = .milliseconds(2)
@@ -101,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `Until a token is believed one request is under way`() async throws {
+    @Test func `Until a token is accepted, one request is under way`() async throws {
         try await withAPNs({
             $0.firstStreams = 1
             $0.answerDelay = .milliseconds(20)
@@ -121,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `When much waits a second connection is opened, and shares the token`() async throws {
+    @Test func `A second connection is opened under load, and shares the token`() async throws {
         try await withAPNs({
             $0.maximumStreams = 10
             $0.answerDelay = .milliseconds(5)
@@ -135,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `The provider token is renewed in time, on the connection that there is`() async throws {
+    @Test func `The provider token is renewed in time on the existing connection`() async throws {
         try await withAPNs { test in
             try await test.withClient { client in
                 for minutes in 0..<20 {
@@ -149,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `A clock that is wrong shows as a broken credential`() async throws {
+    @Test func `A wrong clock appears as a broken credential`() async throws {
         try await withAPNs { test in
             let slow = MovedClock()
             slow.move(by: -4_000)
@@ -160,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `A topic that the key may not send for is refused`() async throws {
+    @Test func `A topic that the key may not use is refused`() async throws {
         try await withAPNs { test in
             let key = SimulatedKey(topics: ["com.example.other"])
             test.simulator.trust(key)
@@ -172,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `Keys have clients of their own, one token in both environments`() async throws {
+    @Test func `Keys have separate clients, with one token in both environments`() async throws {
         try await withAPNs { test in
             let other = SimulatedKey()
             test.simulator.trust(other)
@@ -190,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `Of too many keys the one that was not used for longest gives way`() async throws {
+    @Test func `Beyond the limit of keys, the least recently used one is dropped`() async throws {
         try await withAPNs { test in
             let keys = (0..<3).map { _ in SimulatedKey() }
             for key in keys { test.simulator.trust(key) }

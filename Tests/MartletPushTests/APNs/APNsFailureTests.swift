@@ -7,9 +7,9 @@ import Testing
 
 @testable import MartletPush
 
-/// What happens to messages when connections fail: none comes twice, and none is lost without a word.
+/// Messages when connections fail: none is delivered twice, and none is lost silently.
 @Suite struct APNsFailureTests {
-    @Test func `GOAWAY: what was not worked on is sent again, and everything arrives once`() async throws {
+    @Test func `GOAWAY: unprocessed requests are resent, and everything arrives once`() async throws {
         try await withAPNs({ $0.firstStreams = nil }) { test in
             test.simulator.plan(
                 .goAway(after: 100, processing: 60, reason: "Shutdown"), .goAway(after: 30, processing: 0))
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `A connection that is lost: what may have arrived is unknown and is not sent again`() async throws {
+    @Test func `A lost connection: requests that may have arrived are unknown and not resent`() async throws {
         try await withAPNs({ $0.firstStreams = nil }) { test in
             test.simulator.plan(.disconnect(after: 100, processing: 60))
             try await test.withClient({
@@ -37,13 +37,13 @@ import Testing
                 let unknown = outcomes.filter { $0.value.meaning == .unknown }
                 #expect(unknown.count == 100 && outcomes.values.count(where: \.isAccepted) == 200)
                 #expect(unknown.values.allSatisfy { $0.reason == "connection-lost" })
-                // 60 of the unknown ones did arrive: sent again, they would have come twice.
+                // 60 of the unknown ones did arrive; resending them would have delivered them twice.
                 #expect(test.simulator.deliveriesByCount == [1: 260])
             }
         }
     }
 
-    @Test func `Refused streams are sent again, but not for ever`() async throws {
+    @Test func `Refused streams are resent, but not for ever`() async throws {
         try await withAPNs({ $0.firstStreams = nil }) { test in
             try await test.withClient({ $0.maximumConnections = 1 }) { client in
                 test.simulator.plan(.refuse(2))
@@ -60,10 +60,10 @@ import Testing
     }
 
     @Test(arguments: [(1_800.0, true), (5_400.0, false)])
-    func `A token that APNs calls expired is renewed once, and what was sent with it is sent again`(
+    func `A token that APNs calls expired is renewed once, and its requests are resent`(
         ahead: TimeInterval, isAccepted: Bool
     ) async throws {
-        // The client's clock is behind; 35 minutes into a token's 40.
+        // The client's clock is behind; 35 minutes of the token's 40 have passed.
         try await withAPNs(ahead: ahead) { test in
             test.clock.move(by: 1_790)
             try await test.withClient { client in
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `A stream that is reset may have been worked on`() async throws {
+    @Test func `A stream that is reset may have been processed`() async throws {
         try await withAPNs { test in
             test.simulator.plan(.reset(1))
             try await test.withClient { client in
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `An answer that does not come is unknown, and its neighbours are not harmed`() async throws {
+    @Test func `A missing response is unknown, and other requests are unaffected`() async throws {
         try await withAPNs({ $0.firstStreams = nil }) { test in
             test.simulator.set("bb", .silent)
             try await test.withClient({ $0.answerLimit = .seconds(2) }) { client in
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `Slow answers are waited for`() async throws {
+    @Test func `Slow responses are waited for`() async throws {
         try await withAPNs({ $0.answerDelay = .milliseconds(1_500) }) { test in
             try await test.withClient { client in
                 let outcome = await client.send(TestAPNs.message(to: "aa"))
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `A network that has gone is noticed by a ping`() async throws {
+    @Test func `A lost network is detected by a ping`() async throws {
         try await withAPNs { test in
             try await test.withClient({
                 $0.pingInterval = .milliseconds(200)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `A living connection answers pings and stays`() async throws {
+    @Test func `A live connection answers pings and stays open`() async throws {
         try await withAPNs { test in
             try await test.withClient({
                 $0.pingInterval = .milliseconds(100)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `A connection that nobody needs is closed, and opened again when somebody does`() async throws {
+    @Test func `An idle connection is closed, and opened again when needed`() async throws {
         try await withAPNs { test in
             try await test.withClient({ $0.idleLimit = .milliseconds(100) }) { client in
                 for round in 1...2 {
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody there: it tries again, and sends when somebody is`() async throws {
+    @Test func `Without a server it keeps trying, and sends once there is one`() async throws {
         try await withAPNs({ $0.refusesConnections = true }) { test in
             try await test.withClient { client in
                 let send = Task { await client.sendAll(["aa", "bb"]) }
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `What waits too long was not sent`() async throws {
+    @Test func `A request that waits too long is reported as not sent`() async throws {
         try await withAPNs { test in
             let port = try FreePort.find()
             try await test.withClient({
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing is sent to a server that cannot prove who it is`() async throws {
+    @Test func `Nothing is sent to a server that cannot authenticate`() async throws {
         try await withAPNs { test in
             try await test.withClient({ $0.trustedCertificates = nil }) { client in
                 let send = Task { await client.send(TestAPNs.message(to: "aa")) }
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `A full queue refuses`() async throws {
+    @Test func `A full queue refuses requests`() async throws {
         try await withAPNs({ $0.answerDelay = .milliseconds(300) }) { test in
             try await test.withClient({
                 $0.maximumWaiting = 10
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `Cancelled while it waits, a message is not sent; cancelled later, its answer is waited for`()
+    @Test func `A message cancelled while waiting is not sent; cancelled later, its response is awaited`()
         async throws
     {
         try await withAPNs({ $0.answerDelay = .seconds(2) }) { test in
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test func `Shutting down waits for answers, refuses what waits, and closes`() async throws {
+    @Test func `Shutting down waits for responses, refuses waiting requests, and closes`() async throws {
         try await withAPNs({ $0.answerDelay = .seconds(2) }) { test in
             let client = try APNsClient(
                 test.configuration {

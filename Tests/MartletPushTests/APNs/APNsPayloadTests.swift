@@ -5,7 +5,7 @@ import Testing
 @testable import MartletPush
 
 @Suite struct APNsPayloadTests {
-    @Test func `A payload has what was set, and nothing else`() {
+    @Test func `A payload has exactly what was set`() {
         #expect(APNsPayload().json.text == #"{"aps":{}}"#)
         var alert = APNsAlert(title: "Grüße", subtitle: "from \"home\"", body: "a\nb")
         #expect(
@@ -22,7 +22,7 @@ import Testing
         )
     }
 
-    @Test func `All that Apple knows can be said`() {
+    @Test func `All of Apple's keys can be set`() {
         var payload = APNsPayload()
         payload.badge = 0
         payload.sound = .critical(name: "alarm.caf", volume: 0.5)
@@ -48,7 +48,7 @@ import Testing
         #expect(payload.json.text == #"{"aps":{"sound":{"critical":1,"name":"a","volume":1.0}}}"#)
     }
 
-    @Test func `A live activity starts, goes on and ends`() {
+    @Test func `A Live Activity starts, is updated and ends`() {
         let time = Date(timeIntervalSince1970: 1_795_200_000.7)
         func text(_ event: APNsLiveActivity.Event, _ state: JSONValue?, stale: Date? = nil) -> String {
             var payload = APNsPayload()
@@ -86,7 +86,7 @@ import Testing
         )
     }
 
-    @Test func `What APNs would refuse is found before it is sent`() {
+    @Test func `Payloads that APNs would refuse are refused before sending`() {
         #expect(message(sizeInBytes: 4_096).fault == nil)
         #expect(message(sizeInBytes: 4_097).fault == .payloadTooLarge(sizeInBytes: 4_097, limit: 4_096))
         #expect(message(sizeInBytes: 5_120, .voip).fault == nil)
@@ -125,7 +125,7 @@ import Testing
         (.liveActivity, "a.b.push-type.liveactivity"), (.widgets, "a.b.push-type.widgets"),
         (.controls, "a.b.push-type.controls"),
     ])
-    func `A push type has its topic`(type: APNsPushType, topic: String) {
+    func `Each push type has its topic`(type: APNsPushType, topic: String) {
         #expect(type.topic(bundleID: "a.b") == topic)
     }
 }

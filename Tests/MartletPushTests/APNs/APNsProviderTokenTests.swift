@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    @Test func `A token is used for 20 to 60 minutes, and no older one is sent`() throws {
+    @Test func `A token is used for 20 to 60 minutes, and an older one is never sent`() throws {
         let token = APNsProviderToken(try credential())
         let start = Date(timeIntervalSince1970: 1_795_200_123)
         var seen: [String] = []
@@ -44,34 +44,35 @@ import Testing
         #expect(gaps.allSatisfy { (1_200...3_600).contains($0) }, "\(gaps)")
     }
 
-    @Test func `A token that APNs calls expired is followed by one of now, and that is used for as long as any`() throws
+    @Test func `A token that APNs calls expired is replaced by a current one, which is used as long as any other`()
+        throws
     {
         let token = APNsProviderToken(try credential())
-        // 30 minutes into its time.
+        // After 30 minutes of its lifetime.
         let now = Date(timeIntervalSince1970: 1_795_200_000 + 1_800)
         let first = try token.text(at: now)
         #expect(try claims(first).issued == 1_795_200_000)
         #expect(token.renew(first, at: now))
         let second = try token.text(at: now)
         #expect(try claims(second).issued == 1_795_201_800)
-        // Answers to what had left before; and one that comes too soon to have another.
+        // Answers to earlier requests, and one that comes too soon for another token.
         #expect(token.renew(first, at: now + 1))
         #expect(try token.text(at: now + 1) == second)
         #expect(!token.renew(second, at: now + 1_199))
         #expect(try token.text(at: now + 2_399) == second)
         #expect(try claims(token.text(at: now + 2_400)).issued == 1_795_204_200)
-        // The clock is put right, backwards.
+        // The clock is corrected, backwards.
         #expect(try claims(token.text(at: now - 60)).issued == 1_795_200_000)
     }
 
-    @Test func `Copies and restarts make tokens of the same time`() throws {
+    @Test func `Instances and restarts create the same token at the same time`() throws {
         let now = Date(timeIntervalSince1970: 1_795_200_123)
         let first = try claims(APNsProviderToken(try credential()).text(at: now))
         let second = try claims(APNsProviderToken(try credential()).text(at: now + 600))
         #expect(first.issued == second.issued && first.header == #"{"alg":"ES256","kid":"ABC123DEFG"}"#)
     }
 
-    @Test func `What is no key is refused, and not shown`() {
+    @Test func `An invalid key is refused and not shown`() {
         func error(_ keyID: String, _ teamID: String, _ text: String) -> PushCredentialError? {
             do {
                 _ = try APNsKey(keyID: keyID, teamID: teamID, privateKey: Secret(text))

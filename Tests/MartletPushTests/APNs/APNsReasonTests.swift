@@ -15,7 +15,7 @@ import Testing
         return answer.outcome(sent: sent, now: sent)
     }
 
-    /// The table of Apple's page, and what it means here.
+    /// The table on Apple's page, and the meaning of each reason here.
     static let reasons: [(Int, String, PushFailure.Meaning)] = {
         let sent = Date(timeIntervalSince1970: 1_795_200_000)
         let rejected = [
@@ -42,7 +42,7 @@ import Testing
     }()
 
     @Test(arguments: reasons)
-    func `Each documented reason says what is to be done`(status: Int, reason: String, meaning: PushFailure.Meaning)
+    func `Each documented reason determines the next step`(status: Int, reason: String, meaning: PushFailure.Meaning)
         throws
     {
         #expect(
@@ -50,11 +50,11 @@ import Testing
                 == .failed(PushFailure(meaning, reason: reason, status: status)))
     }
 
-    @Test func `No reason is left out`() {
+    @Test func `Every documented reason is covered`() {
         #expect(Set(Self.reasons.map(\.1)) == Set(APNsReason.allCases.map(\.rawValue)))
     }
 
-    @Test func `A device that has gone says since when, in milliseconds`() throws {
+    @Test func `A gone device says since when, in milliseconds`() throws {
         let gone = try outcome(410, #"{"reason":"Unregistered","timestamp":1454948015990}"#)
         #expect(gone.meaning == .deviceGone(unlessRegisteredSince: Date(timeIntervalSince1970: 1_454_948_015.990)))
     }
@@ -67,13 +67,15 @@ import Testing
         (502, #"{"reason":7}"#, "status-502", .backOff(.service, atLeast: .seconds(900))),
         (301, "[]", "status-301", .messageRejected),
     ])
-    func `What is not known goes by its status`(status: Int, body: String, reason: String, meaning: PushFailure.Meaning)
+    func `An unknown reason is judged by its status`(
+        status: Int, body: String, reason: String, meaning: PushFailure.Meaning
+    )
         throws
     {
         #expect(try outcome(status, body) == .failed(PushFailure(meaning, reason: reason, status: status)))
     }
 
-    @Test func `A server that says how long to wait is believed`() throws {
+    @Test func `A server's requested pause is respected`() throws {
         #expect(
             try outcome(503, #"{"reason":"ServiceUnavailable"}"#, retryAfter: "7").meaning
                 == .backOff(.service, atLeast: .seconds(7)))

@@ -21,14 +21,14 @@ import Testing
         #expect(plan.next(waiting: 500, open: 1, now: start) == .nothing)
     }
 
-    @Test func `Another one is opened when much waits, up to the maximum`() {
+    @Test func `Another one is opened under load, up to the maximum`() {
         var plan = plan()
         #expect(plan.next(waiting: 501, open: 1, now: start) == .connect)
         plan.opened()
         #expect(plan.next(waiting: 10_000, open: 2, now: start) == .nothing)
     }
 
-    @Test func `Failures double the wait, and an answer ends it`() {
+    @Test func `Failures double the pause, and a response ends it`() {
         var plan = plan()
         var now = start
         var waits: [Int64] = []
@@ -49,7 +49,7 @@ import Testing
         #expect(plan.next(waiting: 1, open: 0, now: now) == .look(at: now + .milliseconds(500)))
     }
 
-    @Test func `A connection that ends unproved is a failure, one that has answered is none`() {
+    @Test func `A connection that ends without a response is a failure, one that has answered is not`() {
         var plan = plan()
         _ = plan.next(waiting: 1, open: 0, now: start)
         plan.opened()

@@ -13,7 +13,7 @@ import Testing
         APNsRequest(notification: TestAPNs.message(to: "00", text), ticket: APNsTicket(), expires: .distantFuture)
     }
 
-    @Test func `An answer ends its stream, once`() {
+    @Test func `A response ends its stream once`() {
         var table = StreamTable()
         #expect(table.begin(request("a"), deadline: start) == 1)
         #expect(table.begin(request("b"), deadline: start) == 3)
@@ -28,7 +28,7 @@ import Testing
         #expect(table.receive(ok, isLast: true, on: 99) == nil)
     }
 
-    @Test func `Informational heads and trailers are no answers`() throws {
+    @Test func `Informational heads and trailers are not responses`() throws {
         var table = StreamTable()
         _ = table.begin(request(), deadline: start)
         #expect(table.receive(HPACKHeaders([(":status", "103")]), isLast: false, on: 1) == nil)
@@ -38,19 +38,19 @@ import Testing
         #expect(ended?.end == .answered(answer))
     }
 
-    @Test func `A refused stream can be sent again, one that broke may have been worked on`() throws {
+    @Test func `A refused stream can be resent, a broken one may have been processed`() throws {
         var table = StreamTable()
         for _ in 0..<3 { _ = table.begin(request(), deadline: start) }
         #expect(table.close(1, isRefused: true)?.end == .refused)
         #expect(table.close(3, isRefused: false)?.end == .unknown)
         _ = table.receive(ok, isLast: false, on: 5)
-        // The head says that it was taken.
+        // The head shows that the message was accepted.
         let answer = try #require(APNsAnswer(ok))
         #expect(table.close(5, isRefused: false)?.end == .answered(answer))
         #expect(table.isEmpty)
     }
 
-    @Test func `GOAWAY refuses what is above the last stream, and nothing else`() {
+    @Test func `GOAWAY refuses only streams above the last one`() {
         var table = StreamTable()
         for _ in 0..<4 { _ = table.begin(request(), deadline: start) }
         _ = table.receive(ok, isLast: false, on: 7)
@@ -59,7 +59,7 @@ import Testing
         #expect(table.refuse(above: 0x7fff_ffff).isEmpty && table.refuse(above: 0).count == 2 && table.isEmpty)
     }
 
-    @Test func `What is not answered in time ends in the order sent`() {
+    @Test func `Streams without a timely response end in the order sent`() {
         var table = StreamTable()
         for index in 0..<5 { _ = table.begin(request(), deadline: start + .seconds(Int64(index))) }
         _ = table.receive(ok, isLast: true, on: 3)
@@ -70,7 +70,7 @@ import Testing
         #expect(table.expire(at: start + .seconds(99)).isEmpty && table.isEmpty)
     }
 
-    @Test func `A body beyond the limit is not kept`() {
+    @Test func `A body beyond the limit is discarded`() {
         var table = StreamTable()
         _ = table.begin(request(), deadline: start)
         _ = table.receive(HPACKHeaders([(":status", "500")]), isLast: false, on: 1)

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [(404, "UNREGISTERED"), (403, "SENDER_ID_MISMATCH"), (400, "INVALID_TOKEN")])
-    func `A device that has gone is to be forgotten`(status: Int, code: String) async throws {
+    func `A gone device is to be forgotten`(status: Int, code: String) async throws {
         try await withFCM { test in
             test.simulator.answer("t1", status: status, code: code)
             let outcome = await test.client.send(message("t1"))
@@ -62,7 +62,7 @@ import Testing
             (500, "INTERNAL", nil, .backOff(.service, atLeast: .seconds(10))),
             (500, "UNSPECIFIED_ERROR", nil, .backOff(.service, atLeast: .seconds(10))),
         ] as [(Int, String, String?, PushFailure.Meaning)])
-    func `Each error says what is to be done`(
+    func `Each error determines the next step`(
         status: Int, code: String, retryAfter: String?, meaning: PushFailure.Meaning
     ) async throws {
         try await withFCM { test in
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Many messages take one access token, and the next when it runs out`() async throws {
+    @Test func `Many messages share an access token, and fetch the next one when it expires`() async throws {
         try await withFCM(delay: .milliseconds(30)) { test in
             await withTaskGroup(of: Bool.self) { group in
                 for index in 0..<100 { group.addTask { await test.client.send(message("t\(index)")).isAccepted } }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `An access token that was withdrawn is fetched again, once`() async throws {
+    @Test func `A revoked access token is fetched again, once`() async throws {
         try await withFCM { test in
             _ = await test.client.send(message("t1"))
             test.simulator.withdrawTokens()
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody there: nothing was sent; an address inside: nothing either`() async throws {
+    @Test func `Nothing is sent without a server, nor to an internal address`() async throws {
         let simulator = try await FCMSimulator.start()
         defer { simulator.stop() }
         let account = try FCMServiceAccount(json: simulator.serviceAccount())
@@ -132,7 +132,7 @@ import Testing
         #expect(outcome.failure == PushFailure(.notSent, reason: "unreachable"))
     }
 
-    @Test func `A message has what was set, and what FCM would refuse is found before`() {
+    @Test func `A message has what was set, and one that FCM would refuse is refused before sending`() {
         var message = FCMMessage(to: .condition("'a' in topics"))
         message.body = "b"
         message.imageURL = "https://example.com/i.png"
@@ -159,7 +159,7 @@ import Testing
         #expect(FCMMessage(to: .token("")).fault == .invalidTarget)
     }
 
-    @Test func `What is no service account is refused, by the member's name`() async throws {
+    @Test func `An invalid service account is refused by member`() async throws {
         let simulator = try await FCMSimulator.start()
         defer { simulator.stop() }
         let good = try simulator.serviceAccount().withValue { try JSONValue(parsing: $0.utf8) }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import MartletPush
 
-/// A simulator with a key that it knows, and clients for it.
+/// A simulator that knows a key, and clients for it.
 struct TestAPNs: Sendable {
     let simulator: APNsSimulator
     let key = SimulatedKey()
@@ -56,7 +56,7 @@ struct TestAPNs: Sendable {
 
 /// Lends a simulator.
 ///
-/// - Parameter ahead: how far its clock is before that of its clients, in seconds.
+/// - Parameter ahead: How far its clock is ahead of the clients', in seconds.
 func withAPNs(
     _ change: (inout APNsSimulator.Behaviour) -> Void = { _ in }, ahead: TimeInterval = 0,
     _ body: (TestAPNs) async throws -> Void
@@ -76,9 +76,9 @@ func withAPNs(
     }
 }
 
-/// A clock that goes on when it is moved.
+/// A clock that runs on from the time it is set to.
 final class MovedClock: Sendable {
-    /// In the middle of a provider token's time.
+    /// In the middle of a provider token's lifetime.
     private let time = Mutex(Date(timeIntervalSince1970: 1_795_200_000 + 600))
 
     var now: @Sendable () -> Date { { self.time.withLock { $0 } } }
@@ -86,7 +86,7 @@ final class MovedClock: Sendable {
 }
 
 extension APNsClient {
-    /// Sends to many at once; the outcomes by device.
+    /// Sends to many devices at once; returns the outcomes by device.
     func sendAll(_ devices: some Sequence<String>) async -> [String: PushOutcome] {
         await withTaskGroup(of: (String, PushOutcome).self) { group in
             for device in devices { group.addTask { (device, await self.send(TestAPNs.message(to: device))) } }
@@ -111,7 +111,7 @@ enum TestTools {
     static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
 }
 
-/// Whether `condition` came to hold in time; if it did not, the test has failed.
+/// Waits for a condition; records a failure if it does not hold in time.
 @discardableResult
 func eventually(
     within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,

@@ -27,7 +27,7 @@ import Testing
         try await body(simulator)
     }
 
-    @Test func `A message arrives and is read`() async throws {
+    @Test func `A message arrives and can be read`() async throws {
         try await withPush { simulator in
             let browser = simulator.subscribe()
             var message = message("Grüße")
@@ -57,7 +57,8 @@ import Testing
     }
 
     @Test(arguments: [(404, true), (410, true), (400, false), (401, false), (403, false), (413, false), (301, false)])
-    func `An answer says whether the browser has gone or the message is wrong`(status: Int, isGone: Bool) async throws {
+    func `A response says whether the browser is gone or the message is invalid`(status: Int, isGone: Bool) async throws
+    {
         try await withPush { simulator in
             let browser = simulator.subscribe()
             simulator.answer(browser, status: status)
@@ -72,7 +73,7 @@ import Testing
     @Test(
         arguments: [(429, "17", 17), (429, nil, 60), (500, nil, 60), (503, "5", 5), (507, nil, 60)]
             as [(Int, String?, Int)])
-    func `A push service that is busy holds up its own browser only`(status: Int, retryAfter: String?, seconds: Int)
+    func `A busy push service delays only its own browsers`(status: Int, retryAfter: String?, seconds: Int)
         async throws
     {
         try await withPush { simulator in
@@ -83,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `Endpoints inside are not reached`() async throws {
+    @Test func `Internal endpoints are not contacted`() async throws {
         try await withPush { simulator in
             let browser = simulator.subscribe()
             let outcome = await WebPushClient().send(message("x"), to: try subscription(browser), as: try key())
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `What is too large or has a topic that is none is not sent`() async throws {
+    @Test func `A message that is too large or has an invalid topic is not sent`() async throws {
         try await withPush { simulator in
             let browser = simulator.subscribe()
             let largest = message(String(repeating: "x", count: 3_991))
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `A token is for one origin, used again, and never runs out on the way`() throws {
+    @Test func `A token is for one origin, is reused, and never expires on the way`() throws {
         let key = try key()
         let now = Date(timeIntervalSince1970: 1_795_200_000)
         let first = try key.authorization(for: "https://a.example", at: now)
@@ -123,7 +124,7 @@ import Testing
         #expect(first.hasSuffix(", k=" + key.publicKey))
     }
 
-    @Test func `A key comes as bytes or PEM; what is none is refused`() throws {
+    @Test func `A key may be bytes or PEM, and an invalid one is refused`() throws {
         let text = VAPIDKey.makePrivateKey()
         #expect(try VAPIDKey(privateKey: text, subject: "https://example.com/about").publicKey.count == 87)
         let pem = Secret(SimulatedKey().pem)

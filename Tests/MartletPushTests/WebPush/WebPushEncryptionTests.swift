@@ -6,12 +6,12 @@ import Testing
 
 @testable import MartletPush
 
-/// RFC 8291 and RFC 8188, with the RFCs' own examples and another program's eyes.
+/// RFC 8291 and RFC 8188, checked with the RFCs' own examples and another program.
 @Suite struct WebPushEncryptionTests {
     private func bytes(_ text: String) throws -> Data { try #require(Base64URL.decode(text)) }
 
     @Test(.enabled(if: Vectors.areThere, "MARTLET_VECTORS is not set"))
-    func `The example of RFC 8291 comes out byte for byte`() throws {
+    func `The example of RFC 8291 is reproduced byte for byte`() throws {
         let vector = try Vectors.read().rfc8291
         let subscription = try WebPushSubscription(
             endpoint: "https://push.example.net/push/1", publicKey: vector.ua_public,
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.enabled(if: Vectors.areThere, "MARTLET_VECTORS is not set"))
-    func `The examples of RFC 8188 are read, and the one of one record is written`() throws {
+    func `The examples of RFC 8188 are read, and the one with a single record is written`() throws {
         let vectors = try Vectors.read().rfc8188
         for vector in vectors {
             let text = try WebPushReceiver.open(bytes(vector.message), key: SymmetricKey(data: bytes(vector.key)))
@@ -39,7 +39,7 @@ import Testing
         #expect(Base64URL.encode(sealed) == first.message)
     }
 
-    @Test func `What is sent is read by its browser alone, and never twice the same`() throws {
+    @Test func `A message can be read only by its browser, and is never encrypted the same way twice`() throws {
         let (receiver, other) = (WebPushReceiver(), WebPushReceiver())
         let subscription = try subscription(receiver)
         var seen: Set<Data> = []
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestTools.python != nil, "MARTLET_TEST_PYTHON is not set"))
-    func `Another program decrypts what we send (http_ece)`() throws {
+    func `Another program decrypts our messages (http_ece)`() throws {
         let texts = ["", "a", "Grüße 😀", String(repeating: "0123456789", count: 399)]
         var input = ""
         for text in texts {
@@ -93,7 +93,7 @@ import Testing
             authenticationSecret: Base64URL.encode(receiver.authenticationSecret))
     }
 
-    @Test func `A subscription that makes no sense is refused`() throws {
+    @Test func `An invalid subscription is refused`() throws {
         let receiver = WebPushReceiver()
         let (key, auth) = (receiver.publicKey, Base64URL.encode(receiver.authenticationSecret))
         func error(_ endpoint: String, _ key: String, _ auth: String) -> WebPushSubscriptionError? {
@@ -132,7 +132,7 @@ import Testing
     }
 }
 
-/// What the RFCs print.
+/// The values printed in the RFCs.
 private struct Vectors: Decodable {
     struct WebPush: Decodable {
         var plaintext, as_private, ua_public, ua_private, salt, auth_secret, message: String

@@ -2,12 +2,12 @@ import Foundation
 import MartletCore
 import MartletSentry
 
-/// Crashes of iOS apps as getsentry/sentry-cocoa has them, outside of the repository: `MARTLET_VECTORS`, or
+/// Crashes of iOS apps from getsentry/sentry-cocoa, outside the repository: in `MARTLET_VECTORS`, or
 /// `../shared/vectors`.
 enum Fixtures {
-    /// As an event of Sentry's.
+    /// In the form of a Sentry event.
     static let event = "converted-event.json"
-    /// As KSCrash wrote them.
+    /// In the form of KSCrash.
     static let abort = "Abort.json"
     static let exception = "NSException.json"
     static let badAccess = "crash-bad-access.json"
@@ -35,7 +35,7 @@ enum Fixtures {
 extension JSONValue {
     static func parse(_ text: String) throws -> JSONValue { try LooseJSON.value(Array(text.utf8)) }
 
-    /// With each member's value as `change` says; nil: as it was, with the same done inside.
+    /// Replaces each member by the result of `change`; nil keeps it and descends into it.
     func mapped(_ change: (String, JSONValue) -> JSONValue?) -> JSONValue {
         switch self {
         case .object(let members):
@@ -45,7 +45,7 @@ extension JSONValue {
         }
     }
 
-    /// As it is after the same crash in another process, container and, where functions have names, build.
+    /// The same crash in another process, container and, if functions have names, build.
     func inAnotherProcess(slide: UInt64, moved: UInt64 = 0) -> JSONValue {
         mapped { name, value in
             switch name {

@@ -36,7 +36,7 @@ struct ReferenceCase: Decodable {
 
     var probability, degreesOfFreedom, x, normalQuantile, normalCDF, tQuantile, tCDF: Double?
 
-    /// What the script prints, with the interpreter `python`.
+    /// Runs the script with the interpreter `python`, and reads its output.
     static func all(seed: Int, count: Int, python: String) throws -> [ReferenceCase] {
         let process = Process(), output = Pipe()
         process.executableURL = URL(fileURLWithPath: python)

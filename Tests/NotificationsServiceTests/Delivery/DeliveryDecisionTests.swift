@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// What is decided without a table or a network.
+/// Decisions that need neither a table nor a network.
 struct DeliveryDecisionTests {
     private static let start = Date(timeIntervalSinceReferenceDate: 800_000_000)
     private static let pushID = UUID()
@@ -38,7 +38,7 @@ struct DeliveryDecisionTests {
             .again(after: .seconds(5), reason: "InvalidProviderToken", counts: false)
         ),
     ])
-    func `a failure decides whether a delivery is sent again`(
+    func `a failure determines whether a delivery is retried`(
         _ failure: PushFailure, attempt: Int, isAtMostOnce: Bool, hold: Duration?, verdict: Verdict
     ) {
         #expect(
@@ -46,7 +46,7 @@ struct DeliveryDecisionTests {
                 == verdict)
     }
 
-    @Test func `a receipt is kept where it says more than the delivery's own id`() {
+    @Test func `a receipt is stored if it contains more than the delivery's own id`() {
         for (id, receipt) in [
             (Self.pushID.uuidString.lowercased(), nil), ("projects/p/messages/1", "projects/p/messages/1"),
         ] as [(String, String?)] {
@@ -56,14 +56,14 @@ struct DeliveryDecisionTests {
         }
     }
 
-    @Test func `holds grow while nothing is taken, up to what was asked for, and end when something is`() {
+    @Test func `a hold doubles while nothing succeeds, up to the requested pause, and ends with a success`() {
         var holds = Holds()
         let place = Holds.Place(space: 1, service: .apns, isSandbox: false)
         var time = Self.start
         var lengths: [TimeInterval] = []
         for _ in 0..<5 {
             let length = holds.backOff(place, atLeast: 6, at: time)
-            // Answers to what had left before change nothing.
+            // Answers to earlier requests change nothing.
             let rest = holds.backOff(place, atLeast: 6, at: time + length / 2)
             #expect(rest == length / 2)
             lengths.append(length)
@@ -83,11 +83,12 @@ struct DeliveryDecisionTests {
     }
 
     @Test(arguments: [(50, 11, true), (50, 10, false), (49, 49, false), (200, 40, false), (200, 60, true)])
-    func `the breaker trips when more than a fifth of at least 50 answers are bad`(answers: Int, bad: Int, trips: Bool)
-    {
+    func `the breaker trips when more than a fifth of at least 50 answers are bad tokens`(
+        answers: Int, bad: Int, trips: Bool
+    ) {
         var breaker = TokenRateBreaker()
         var tripped = false
-        // The first opens the count; the other bad ones come last.
+        // The first one starts the count; the other bad ones come last.
         for number in 0..<answers {
             let isBad = number == 0 || number > answers - bad
             let token = GoneToken(
@@ -102,7 +103,7 @@ struct DeliveryDecisionTests {
         #expect(taken == [trips || answers < 50 ? 0 : bad, !trips && answers < 50 ? bad : 0, 0])
     }
 
-    @Test func `bad tokens of more than a minute ago do not count`() {
+    @Test func `bad tokens older than a minute do not count`() {
         var breaker = TokenRateBreaker()
         for number in 0..<120 {
             let token = GoneToken(
@@ -112,7 +113,7 @@ struct DeliveryDecisionTests {
         }
     }
 
-    @Test func `room is shared between apps, then between an app's messages and their services`() {
+    @Test func `capacity is shared between apps, then between an app's messages and their services`() {
         func work(_ space: Int32, _ count: Int, _ service: PushService? = .apns) -> [DeliveryQueue.Work] {
             (0..<count).map { _ in
                 .init(message: UUID(), lane: DeliveryLane(space: space, service: service), services: [.apns])
@@ -137,17 +138,17 @@ struct DeliveryDecisionTests {
         #expect(shares(work(1, 1) + work(2, 1), limits: [first: 0]) == [2: [1_000]])
         #expect(shares(work(1, 1) + work(2, 1), limits: [first: 20]) == [1: [20], 2: [500]])
         #expect(shares(work(1, 1), limits: [first: 0]) == [:])
-        // A service that is held takes nothing of the room, and what is tried of it is shared by all messages.
+        // A held service takes no capacity, and its probes are shared by all messages.
         #expect(shares(work(1, 2) + work(1, 2, .fcm), limits: [held: 0]) == [1: [500, 500]])
         #expect(shares(work(1, 3), limits: [first: 20])[1]?.reduce(0, +) == 20)
         #expect(shares(work(1, 3), room: 2).values.flatMap(\.self).reduce(0, +) == 2)
         #expect(shares((1...200).flatMap { work($0, 1) }, room: 100).values.flatMap(\.self).reduce(0, +) == 100)
-        // What is to arrive at most once has a window of its own, for all apps together.
+        // At-most-once deliveries have a window of their own for all apps together.
         #expect(shares(work(1, 2) + work(2, 1), once: 30).values.flatMap(\.self).reduce(0, +) == 30)
         #expect(shares(work(1, 2), once: 0) == [:])
     }
 
-    @Test func `few that are to arrive at most once are in hand, and very few while nothing gets through`() {
+    @Test func `few at-most-once deliveries are in flight, and very few while nothing succeeds`() {
         var window = OnceWindow()
         #expect(window.size == OnceWindow.first)
         for _ in 0..<1_000 { window.note(.ended(.accepted)) }
@@ -159,8 +160,7 @@ struct DeliveryDecisionTests {
         #expect(window.size == OnceWindow.first)
     }
 
-    @Test func `a credential is broken when it was refused three times in half a minute and never believed in between`()
-    {
+    @Test func `a credential is broken after three refusals over at least half a minute without a success`() {
         var doubts = CredentialDoubts()
         let (lane, patience) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
         func notes(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
@@ -169,11 +169,11 @@ struct DeliveryDecisionTests {
         #expect(notes([0, 1, 3, 29, 30]) == [false, false, false, false, true])
         doubts.clear(lane)
         #expect(notes([100, 200, 201]) == [false, false, true])
-        // Another key starts anew.
+        // Another key starts from zero.
         #expect(notes([202, 260], Self.start) == [false, false])
     }
 
-    @Test func `behind a hold a few go to a host that browsers named, until one of them is answered`() {
+    @Test func `behind a hold, a few deliveries probe a browser's host until one is answered`() {
         var holds = Holds()
         let (slow, other) = (
             Holds.Place(space: 1, service: .webpush, host: "slow"),
@@ -183,21 +183,21 @@ struct DeliveryDecisionTests {
         _ = holds.backOff(slow, atLeast: 60, at: Self.start)
         #expect(holds.admit(slow, at: Self.start) == Self.start + 1)
         #expect(holds.admit(other, at: Self.start) == nil)
-        // Claims know nothing of hosts.
+        // Claims are independent of hosts.
         #expect(holds.limit(1, [.webpush], at: Self.start) == nil)
         #expect(holds.end(1, .webpush, isSandbox: false, at: Self.start) == nil)
         let admitted = (0..<50).filter { _ in holds.admit(slow, at: Self.start + 2) == nil }.count
         #expect(admitted == Holds.trialCount)
         holds.clear([slow])
         #expect(holds.admit(slow, at: Self.start + 2) == nil)
-        // Trials of which nobody hears any more do not close it for good.
+        // Probes without a result do not close it for good.
         _ = holds.backOff(other, atLeast: 60, at: Self.start)
         for _ in 0..<50 { _ = holds.admit(other, at: Self.start + 2) }
         #expect(holds.admit(other, at: Self.start + 3) != nil)
         #expect(holds.admit(other, at: Self.start + 200) == nil)
     }
 
-    @Test func `what lasts is told every few minutes, with how often it was`() {
+    @Test func `a lasting problem is logged every few minutes, with its count`() {
         var warnings = RareWarnings()
         #expect(warnings.note("a", at: Self.start) == 1)
         #expect((0..<5).allSatisfy { warnings.note("a", at: Self.start + Double($0)) == nil })

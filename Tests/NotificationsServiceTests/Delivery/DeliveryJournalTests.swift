@@ -16,7 +16,7 @@ struct DeliveryJournalTests {
             attempt: number, claim: 2 * number, verdict: verdict)
     }
 
-    @Test func `what was answered is read again by the next one, and what never left is not noted`() throws {
+    @Test func `answers are read by the next process, and deliveries that never left are not recorded`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let verdicts: [Verdict] = [
             .ended(.accepted), .ended(.accepted, receipt: "projects/a/messages/1"),
@@ -25,12 +25,12 @@ struct DeliveryJournalTests {
             .again(after: .milliseconds(1_500), reason: "TooManyRequests", counts: true),
         ]
         let journal = DeliveryJournal(in: directory)
-        // Before it has begun, nothing happens.
+        // Nothing happens before it has begun.
         journal.note(Self.result(9, .ended(.accepted)))
         try journal.begin()
         for (number, verdict) in verdicts.enumerated() { journal.note(Self.result(number + 1, verdict)) }
         journal.note(Self.result(7, .again(after: .zero, reason: "cancelled", counts: false)))
-        // What a service says may be anything.
+        // A service's message may contain anything.
         journal.note(Self.result(8, .ended(.failed, reason: "a\tb\nc", receipt: "\r\n")))
         let other = DeliveryJournal(in: directory)
         try other.begin()
@@ -52,7 +52,7 @@ struct DeliveryJournalTests {
         #expect(mode == 0o700)
     }
 
-    @Test func `many that live hide none that is left`() throws {
+    @Test func `unfinished deliveries are found among many finished ones`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let living = (0..<40).map { _ in DeliveryJournal(in: directory) }
         for journal in living { try journal.begin() }
@@ -62,7 +62,7 @@ struct DeliveryJournalTests {
     }
 
     @Test(arguments: ["", "torn", "\n\n", "a\tb\tc\td\te\tf\tg\th\n", "\0\0\0\0\n"])
-    func `a torn or broken line is left out, the others are read`(_ tail: String) throws {
+    func `a torn or damaged line is skipped, and the others are read`(_ tail: String) throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let journal = DeliveryJournal(in: directory)
         try journal.begin()
@@ -75,8 +75,7 @@ struct DeliveryJournalTests {
         #expect(counts == [0, 0, tail.hasSuffix("\n") ? 2 : 1])
     }
 
-    @Test func `it is cleared of what is known: when nothing else is in it, and else when it has become large`() throws
-    {
+    @Test func `the journal is compacted when nothing unfinished is left, or when it has become large`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         func size() throws -> Int {
             let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
@@ -96,13 +95,13 @@ struct DeliveryJournalTests {
         for _ in 0...DeliveryJournal.usualSizeInBytes / one { journal.note(waiting) }
         clear(but: [waiting, waiting])
         #expect(try size() == 2 * one)
-        // However much waits, the disk is not filled.
+        // The disk is not filled, however much waits.
         for _ in 0...DeliveryJournal.maximumSizeInBytes / one + 10 { journal.note(waiting) }
         #expect(try size() <= DeliveryJournal.maximumSizeInBytes)
         journal.end(isKnown: true)
     }
 
-    @Test func `a directory that cannot be made hinders nothing`() async throws {
+    @Test func `a directory that cannot be created stops nothing`() async throws {
         try await DeliveryWorld.run(setUp: { $0.delivery.journalDirectory = "/dev/null/journal" }) { world in
             try await world.install(3)
             let message = try await world.order(to: 1...3)
@@ -111,7 +110,7 @@ struct DeliveryJournalTests {
         }
     }
 
-    @Test func `what PostgreSQL did not take until the end of the process is written down by the next one`()
+    @Test func `answers that PostgreSQL did not accept before the process died are stored by the next one`()
         async throws
     {
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -141,7 +140,7 @@ struct DeliveryJournalTests {
         }
     }
 
-    @Test func `behind a death what was answered is not sent again, only what was under way is`() async throws {
+    @Test func `after a death, only deliveries in flight are sent again, answered ones are not`() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let directory = directory
         try await DeliveryWorld.run(
@@ -149,7 +148,7 @@ struct DeliveryJournalTests {
         ) { world in
             try await world.install(300)
             let message = try await world.order(to: 1...300)
-            // A copy that has sent 200 of them, of which 180 were taken and 10 refused, when it is killed.
+            // An instance is killed that has sent 200 of them, of which 180 were accepted and 10 refused.
             let claims = try await DeliveryQueue(postgres: world.postgres).claim(
                 [ClaimShare(message: message, service: .apns, limit: 200)], lease: .seconds(3))
             #expect(claims.count == 200)
@@ -157,7 +156,7 @@ struct DeliveryJournalTests {
             try journal.begin()
             for claim in claims[..<180] { journal.note(DeliveryResult(claim, .ended(.accepted))) }
             for claim in claims[180..<190] { journal.note(DeliveryResult(claim, .failed("Unregistered"))) }
-            // Of an attempt that somebody else has made since.
+            // From an attempt that another instance has repeated since.
             var stale = DeliveryResult(claims[195], .failed("BadTopic"))
             stale.claim -= 1
             journal.note(stale)

@@ -6,7 +6,7 @@ import Testing
 @testable import NotificationsService
 
 struct DeliveryOrderTests {
-    @Test func `a paused message waits, and goes on when it may`() async throws {
+    @Test func `a paused message waits, and continues when resumed`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(20)
             let (paused, other) = (try await world.order(to: 1...10, paused: true), try await world.order(to: 11...20))
@@ -22,7 +22,7 @@ struct DeliveryOrderTests {
     @Test(arguments: [
         "UPDATE notifications.messages SET is_paused = TRUE", "UPDATE notifications.messages SET state = 'cancelled'",
     ])
-    func `what has not left is held back when the message is stopped under way`(_ stop: String) async throws {
+    func `deliveries not yet sent are held back when their message is stopped`(_ stop: String) async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
         try await DeliveryWorld.run(behaviour) { world in
@@ -38,7 +38,7 @@ struct DeliveryOrderTests {
         }
     }
 
-    @Test func `what has expired is not sent, and what was cancelled before is closed`() async throws {
+    @Test func `expired deliveries are not sent, and cancelled ones are closed`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(4)
             let expired = try await world.order(to: 1...2, expires: .seconds(-1))
@@ -56,7 +56,7 @@ struct DeliveryOrderTests {
         }
     }
 
-    @Test func `a message is not over while more of it is planned`() async throws {
+    @Test func `a message is not finished while more of it is planned`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(4)
             let message = try await world.order(to: 1...2)
@@ -74,7 +74,7 @@ struct DeliveryOrderTests {
         }
     }
 
-    @Test func `a message that sets the badge is where the next ones count on from`() async throws {
+    @Test func `a message that sets the badge sets the count for later ones`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(2)
             try await world.withCopy { _ async throws in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// The statements by which copies share deliveries, without anything that sends.
+/// The statements by which instances share deliveries, without sending anything.
 struct DeliveryQueueTests {
     private static let lease = Duration.seconds(60)
 
@@ -18,7 +18,7 @@ struct DeliveryQueueTests {
 
     @Test
     func
-        `a result that is written once more, as nobody knew whether it was, takes nothing from whoever has the delivery now`()
+        `writing a result again after an unknown outcome does not take the delivery from its new owner`()
         async throws
     {
         try await DeliveryWorld.run { world in
@@ -29,7 +29,7 @@ struct DeliveryQueueTests {
             let back = DeliveryResult(first, .again(after: .zero, reason: "held", counts: false))
             try await queue.write([back], within: .seconds(10))
             let second = try #require(try await claim(queue, message).first)
-            // It was no attempt; but it is another claim.
+            // It was not an attempt, but it is another claim.
             #expect(second.attempt == first.attempt && second.claim == first.claim + 1 && second.pushID == first.pushID)
             for verdict in [back.verdict, .failed("late")] {
                 var late = back
@@ -44,7 +44,7 @@ struct DeliveryQueueTests {
         }
     }
 
-    @Test func `leases are renewed without waiting for what is being written`() async throws {
+    @Test func `leases are renewed without waiting for pending writes`() async throws {
         try await DeliveryWorld.run { world in
             let queue = DeliveryQueue(postgres: world.postgres)
             try await world.install(3)
@@ -66,7 +66,7 @@ struct DeliveryQueueTests {
         }
     }
 
-    @Test func `what is claimed is of the service that was asked for`() async throws {
+    @Test func `a claim returns only deliveries of the requested service`() async throws {
         try await DeliveryWorld.run { world in
             let queue = DeliveryQueue(postgres: world.postgres)
             try await world.install(5)

@@ -6,16 +6,15 @@ import Testing
 
 @testable import NotificationsService
 
-/// Quiet hours at the moment of sending: when a delivery was planned, nobody knew how long an outage or a back-off
-/// would hold it up.
+/// Quiet hours at the time of sending: planning cannot know how long an outage or a back-off will delay a delivery.
 struct DeliveryQuietTests {
     @Test(arguments: [false, true])
-    func `what comes to its turn in quiet hours waits for their end, by the device's own clock, and is not an attempt`(
+    func `a delivery due in quiet hours waits for their end by the device's clock, and this is not an attempt`(
         isOnce: Bool
     ) async throws {
         try await DeliveryWorld.run { world in
             try await world.install(2)
-            // Where it is noon when it is midnight in UTC: never quiet at the same time.
+            // A zone where it is noon when it is midnight in UTC: never quiet at the same time.
             try await world.postgres.execute(
                 "UPDATE notifications.installations SET time_zone = 'Etc/GMT-12' WHERE id = \(DeliveryWorld.installation(2))"
             )
@@ -36,7 +35,7 @@ struct DeliveryQuietTests {
             let due: Date = try await world.postgres.query(
                 "SELECT due FROM notifications.deliveries WHERE message = \(message) AND state = 'queued'")[0].decode(0)
             #expect(due > Date().addingTimeInterval(1_800) && due < Date().addingTimeInterval(3_700), "\(due)")
-            // The morning comes.
+            // Morning comes.
             try await world.postgres.execute("UPDATE notifications.messages SET timing = '{}' WHERE id = \(message)")
             try await world.postgres.execute(
                 "UPDATE notifications.deliveries SET due = now() WHERE message = \(message)")
@@ -57,7 +56,7 @@ struct DeliveryQuietTests {
             ("22:00", "02:30", "2026-03-29T00:30:00Z", "Europe/Berlin", "2026-03-29T01:30:00Z"),
             ("22:00", "07:00", "2026-10-24T23:30:00Z", "Europe/Berlin", "2026-10-25T06:00:00Z"),
         ] as [(String, String, String, String, String?)])
-    func `quiet hours end when the wall's clock says so`(
+    func `quiet hours end by local time`(
         _ from: String, _ to: String, _ now: String, _ zone: String, _ end: String?
     ) throws {
         let timing = try MessageTiming(JSONValue(parsing: #"{"quietHours":{"from":"\#(from)","to":"\#(to)"}}"#.utf8))

@@ -8,7 +8,7 @@ import Testing
 @testable import NotificationsService
 
 struct DeliveryRecordsTests {
-    /// A message with four deliveries, none of them to be sent any more.
+    /// A message with four deliveries, none of which will be sent any more.
     private func prepare(_ app: NotificationsApp) async throws -> UUID {
         let (space, id) = (try await app.space, UUID())
         try await app.postgres.execute(
@@ -26,7 +26,7 @@ struct DeliveryRecordsTests {
         return id
     }
 
-    @Test func `deliveries come in pages, filtered and as CSV`() async throws {
+    @Test func `deliveries are listed in pages, filtered, and as CSV`() async throws {
         try await NotificationsApp.run { app in
             let message = try await prepare(app)
             let path = "/notifications/messages/\(message)/deliveries"
@@ -52,7 +52,7 @@ struct DeliveryRecordsTests {
         }
     }
 
-    @Test func `deliveries are for who may read notifications of the app`() async throws {
+    @Test func `deliveries can be read with the right to read the app's notifications`() async throws {
         try await NotificationsApp.run { app in
             let message = try await prepare(app)
             let path = "/notifications/messages/\(message)/deliveries"
@@ -75,7 +75,7 @@ struct DeliveryRecordsTests {
         }
     }
 
-    @Test func `an app reports that it was opened by a message, which counts once`() async throws {
+    @Test func `an app reports that a message opened it, which counts once`() async throws {
         try await NotificationsApp.run { app in
             let (message, secret) = (try await prepare(app), Base64URL.encode([UInt8](repeating: 7, count: 32)))
             let (id, header) = (DeliveryWorld.installation(2), ["Installation-Secret": secret])

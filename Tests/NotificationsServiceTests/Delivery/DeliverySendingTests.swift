@@ -11,7 +11,7 @@ import Testing
 @testable import NotificationsService
 
 struct DeliverySendingTests {
-    @Test func `each device gets a message once, with the delivery's id and a collapse id, and the message ends`()
+    @Test func `each device gets a message once, with the delivery's id and a collapse id, and the message finishes`()
         async throws
     {
         try await DeliveryWorld.run { world in
@@ -55,7 +55,9 @@ struct DeliverySendingTests {
         (.answersOnce(status: 503, reason: "Shutdown"), #"{"body":"a"}"#, "accepted:1", true),
         (.silent, #"{"body":"a","atMostOnce":true}"#, "unknown:answer-timeout:1", true),
     ])
-    func `what APNs answers decides`(_ device: SimulatedDevice, content: String, end: String, keepsToken: Bool)
+    func `the answer of APNs determines the outcome`(
+        _ device: SimulatedDevice, content: String, end: String, keepsToken: Bool
+    )
         async throws
     {
         try await DeliveryWorld.run(answerLimit: end.hasPrefix("unknown") ? .seconds(2) : .seconds(30)) { world in
@@ -73,14 +75,14 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `what left without an answer is sent again with the same ids`() async throws {
+    @Test func `a delivery that was sent but not answered is resent with the same ids`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(1)
             world.apns.plan(.reset(1))
             let message = try await world.order(to: 1...1)
             try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:2": 1])
             }
-            // The simulator worked on both: the device got two, which are one for it.
+            // The simulator processed both: the device got two messages, which it shows as one.
             #expect(world.apns.deliveries(to: DeliveryWorld.token(1)).values.map(\.self) == [2])
             #expect(
                 Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
@@ -88,7 +90,7 @@ struct DeliverySendingTests {
     }
 
     @Test
-    func `a credential that APNs does not believe is held, said to be broken, and used again when it is stored anew`()
+    func `a credential that APNs refuses is held, reported as broken, and used again once it is replaced`()
         async throws
     {
         try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
@@ -129,7 +131,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `a broken credential is tried with one message now and then, and comes back by itself`() async throws {
+    @Test func `a broken credential is probed with single messages, and recovers by itself`() async throws {
         try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
             let stranger = SimulatedKey()
             try await world.put(try DeliveryWorld.apnsFile(stranger))
@@ -141,16 +143,16 @@ struct DeliverySendingTests {
                 try await world.wait { try await world.postgres.query(due).count == 1 }
                 try await world.wait { copy.service.delivery.sender.inFlight.count == 0 }
                 let before = world.apns.requestCount
-                // Its time comes: still refused, by one request, and later by none.
+                // The hold ends: it is still refused, by one request, and later by none.
                 try await world.postgres.execute("UPDATE notifications.credentials SET next_try = now()")
                 try await world.wait { world.apns.requestCount > before }
                 try await world.wait { try await world.postgres.query(due).count == 1 }
                 try await Task.sleep(for: .milliseconds(500))
                 #expect(world.apns.requestCount == before + 1)
-                // Somebody has put it right at Apple.
+                // The problem is fixed at Apple.
                 world.apns.trust(stranger)
                 try await world.wait {
-                    // What was tried waits for its hold to end, and the clock goes on by itself.
+                    // Probed deliveries wait for their hold to end, while the clock runs on by itself.
                     try await world.postgres.execute(
                         "UPDATE notifications.credentials SET next_try = now() WHERE broken IS NOT NULL")
                     return try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NULL")
@@ -162,7 +164,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `what is for a service whose credential is broken is left alone beside one that is good`() async throws {
+    @Test func `deliveries with a broken credential wait, while those with a good one continue`() async throws {
         let fcm = try await FCMSimulator.start()
         defer { fcm.stop() }
         try await DeliveryWorld.run { world in
@@ -176,7 +178,7 @@ struct DeliverySendingTests {
             let (message, old) = (try await world.order(to: 1...40), try await world.order(to: 1...40, isOld: true))
             try await world.withCopy { _ async throws in
                 try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 20 }
-                // Of which the service is not known, that shows when it is their turn.
+                // Deliveries with an unknown service, which is found when their turn comes.
                 try await world.wait {
                     try await world.deliveries(of: old) == ["accepted:1": 20, "queued:credential-broken:0": 20]
                 }
@@ -190,7 +192,7 @@ struct DeliverySendingTests {
     }
 
     @Test(arguments: [true, false])
-    func `an installation that this version does not understand spoils no other`(isOld: Bool) async throws {
+    func `an installation that this version cannot read affects no other`(isOld: Bool) async throws {
         try await DeliveryWorld.run { world in
             try await world.install(10)
             try await world.database.withSuperuser { client in
@@ -203,7 +205,7 @@ struct DeliverySendingTests {
                 try await world.wait {
                     try await world.deliveries(of: message) == ["accepted:1": 9, "queued:not-readable:1": 1]
                 }
-                // Nobody ever does.
+                // No other version ever sends it.
                 try await world.postgres.execute(
                     "UPDATE notifications.deliveries SET due = now(), attempts = 11 WHERE state = 'queued'")
                 #expect(try await world.end(of: message) == ["accepted:1": 9, "failed:not-readable:12": 1])
@@ -213,20 +215,20 @@ struct DeliverySendingTests {
 
     @Test(arguments: [false, true])
     func
-        `a message that this version cannot read stands in nobody's way, and fails when no other version has sent of it for long`(
+        `a message that this version cannot read does not block others, and fails if no other version sends it for long`(
             isOver: Bool
         ) async throws
     {
         try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.patienceWithUnreadable = .milliseconds(200) } }) {
             world in
             try await world.install(4)
-            // More than are looked at in one go.
+            // More than one page.
             var strange: [UUID] = []
             for _ in 0...DeliveryQueue.maximumWork {
                 strange.append(try await world.order(#"{"hologram":1}"#, to: 1...2))
             }
             let other = try await world.order(#"{"body":"b"}"#, to: 1...4)
-            // Another version has just sent one of it.
+            // Another version has just sent one of its deliveries.
             let begun = strange[0]
             try await world.postgres.execute(
                 """
@@ -248,7 +250,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `a host of browsers that does not answer holds up no other`() async throws {
+    @Test func `a browser's host that does not answer does not delay others`() async throws {
         let (browsers, silence) = (try await WebPushSimulator.start(), try Silence())
         defer {
             browsers.stop()
@@ -267,7 +269,7 @@ struct DeliverySendingTests {
             }
             let message = try await world.order(to: 1...210)
             let copy = DeliveryWorld.Copy(world)
-            // On a slow machine some of either may have been tried again by now.
+            // On a slow machine some of either may have been retried by now.
             func accepted() async throws -> Int {
                 try await world.deliveries(of: message).filter { $0.key.hasPrefix("accepted") }.values.reduce(0, +)
             }
@@ -277,7 +279,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `many bad tokens hold the credential and are not forgotten`() async throws {
+    @Test func `many bad tokens hold the credential, and are not forgotten`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(80)
             for number in 1...80 {
@@ -310,7 +312,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `FCM and browsers get theirs, and tokens that have gone are forgotten`() async throws {
+    @Test func `FCM and browsers get their messages, and gone tokens are forgotten`() async throws {
         let (fcm, browsers) = (try await FCMSimulator.start(), try await WebPushSimulator.start())
         defer {
             fcm.stop()

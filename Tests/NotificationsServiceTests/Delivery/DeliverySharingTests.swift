@@ -8,7 +8,7 @@ import Testing
 @testable import NotificationsService
 
 struct DeliverySharingTests {
-    @Test func `two copies share the deliveries, each is sent once`() async throws {
+    @Test func `two instances share the deliveries, and each is sent once`() async throws {
         try await DeliveryWorld.run(setUp: { $0.delivery.concurrency = 400 }) { world in
             try await world.install(5_000)
             let message = try await world.order(to: 1...5_000)
@@ -22,12 +22,12 @@ struct DeliverySharingTests {
             }
             #expect(world.apns.deliveriesByCount == [1: 5_000])
             #expect(world.apns.deviceCount == 5_000)
-            // Both took part: each has its own connections.
+            // Both took part, because each has its own connections.
             #expect(world.apns.connectionCount >= 2)
         }
     }
 
-    @Test func `when a copy dies others take over, and each device shows the message once`() async throws {
+    @Test func `when an instance dies others take over, and each device shows the message once`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 100
@@ -45,14 +45,14 @@ struct DeliverySharingTests {
                 #expect(ends.keys.contains { $0.hasSuffix(":2") })
             }
             #expect(world.apns.deviceCount == 1_000)
-            // What came twice came with the same ids: one message for the device.
+            // Duplicates have the same ids, so the device shows one message.
             for number in 1...1_000 { #expect(world.apns.deliveries(to: DeliveryWorld.token(number)).count == 1) }
             #expect(
                 Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
         }
     }
 
-    @Test func `what is to arrive at most once is not sent again behind a death`() async throws {
+    @Test func `an at-most-once delivery is not resent after a death`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 50
@@ -76,7 +76,7 @@ struct DeliverySharingTests {
     }
 
     @Test(arguments: [true, false])
-    func `a copy that dies with its hands full costs few of those that are to arrive at most once`(isOnce: Bool)
+    func `an instance that dies under load loses few at-most-once deliveries`(isOnce: Bool)
         async throws
     {
         var behaviour = APNsSimulator.Behaviour()
@@ -85,7 +85,7 @@ struct DeliverySharingTests {
             try await world.install(2_000)
             let message = try await world.order(#"{"body":"once","atMostOnce":\#(isOnce)}"#, to: 1...2_000)
             let victim = DeliveryWorld.Copy(world)
-            // As much as it takes: nothing leaves.
+            // As many as it claims; none is sent.
             let full = isOnce ? OnceWindow.first : 2_000
             try await world.wait { try await world.deliveries(of: message)["sending:1"] == full }
             try await Task.sleep(for: .milliseconds(300))
@@ -102,7 +102,7 @@ struct DeliverySharingTests {
         }
     }
 
-    @Test func `a copy that is shut down gives back what has not left`() async throws {
+    @Test func `an instance that is shut down returns what it has not sent`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
         try await DeliveryWorld.run(behaviour) { world in
@@ -116,7 +116,7 @@ struct DeliverySharingTests {
         }
     }
 
-    @Test func `a copy that is shut down waits for the answers to what has left`() async throws {
+    @Test func `an instance that is shut down waits for the answers to what it has sent`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(400)
         behaviour.firstStreams = nil
@@ -133,7 +133,7 @@ struct DeliverySharingTests {
         }
     }
 
-    @Test func `a lease is kept for as long as an answer takes`() async throws {
+    @Test func `a lease lasts as long as an answer takes`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .seconds(300)
         try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(20) }) { world in

@@ -15,7 +15,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// A database, simulated push services, and copies of what sends by them.
+/// A database, simulated push services, and instances that send.
 struct DeliveryWorld: Sendable {
     let database: MigratedDatabase
     let postgres: PostgresClient
@@ -26,10 +26,10 @@ struct DeliveryWorld: Sendable {
     var options: NotificationsOptions
 
     /// - Parameters:
-    ///   - answerLimit: how long APNs may be silent. Long, like the other limits: a starved machine is no reason for
-    ///     second sends, or to wait before a connection is tried again.
-    ///   - drainLimit: for answers when a copy is shut down.
-    ///   - setUp: changes settings before anything runs.
+    ///   - answerLimit: How long APNs may be silent. Long, like the other limits, because a slow machine must not cause
+    ///     second sends or delayed connections.
+    ///   - drainLimit: How long an instance that shuts down waits for answers.
+    ///   - setUp: Changes settings before anything runs.
     static func run(
         _ behaviour: APNsSimulator.Behaviour = .init(), answerLimit: TimeAmount = .seconds(300),
         drainLimit: TimeAmount = .seconds(2),
@@ -53,14 +53,14 @@ struct DeliveryWorld: Sendable {
                 host: apns.host, port: apns.port, trustedCertificates: apns.trustedCertificates)
             configuration.answerLimit = answerLimit
             configuration.drainLimit = drainLimit
-            // What waits for a connection that does not come up is held back once it has failed.
+            // Deliveries that wait for a failing connection are held back once it has failed.
             configuration.connectLimit = behaviour.withholdsSettings ? .seconds(5) : .seconds(120)
             configuration.waitLimit = .seconds(600)
             configuration.pingLimit = .seconds(300)
             return configuration
         }
         options.devices.hosts.outgoing = OutgoingClient(.anywhere)
-        // A starved machine is no reason for second sends; tests of deaths end them themselves (`expireLeases`).
+        // A slow machine must not cause second sends; tests of deaths expire leases themselves (`expireLeases`).
         options.delivery.lease = .seconds(3_600)
         options.delivery.pollInterval = .milliseconds(100)
         setUp(&options)
@@ -88,7 +88,7 @@ struct DeliveryWorld: Sendable {
 
     // MARK: What is to be sent
 
-    /// So many installations, numbered from `first`; their APNs tokens are their numbers.
+    /// Creates installations numbered from `first`; their APNs tokens are their numbers.
     func install(_ count: Int, from first: Int = 1) async throws {
         try await postgres.execute(
             """
@@ -124,9 +124,9 @@ struct DeliveryWorld: Sendable {
         return String(repeating: "0", count: 64 - hexadecimal.count) + hexadecimal
     }
 
-    /// A message for the installations with these numbers.
+    /// Sends a message to the installations with these numbers.
     ///
-    /// - Parameter isOld: planned by a version that did not note the push service.
+    /// - Parameter isOld: Whether it was planned by a version that did not record the push service.
     @discardableResult
     func order(
         _ content: String = #"{"body":"Hello"}"#, to numbers: ClosedRange<Int>, paused: Bool = false,
@@ -150,7 +150,7 @@ struct DeliveryWorld: Sendable {
 
     // MARK: What came of it
 
-    /// `state:reason:attempts` of the deliveries, each with how many there are of it.
+    /// The number of deliveries by `state:reason:attempts`.
     func deliveries(of message: UUID) async throws -> [String: Int] {
         let rows = try await postgres.query(
             """
@@ -160,7 +160,7 @@ struct DeliveryWorld: Sendable {
             uniqueKeysWithValues: try rows.map { (try $0.decode(0, as: String.self), try $0.decode(1, as: Int.self)) })
     }
 
-    /// As when a copy has been dead for the time of its leases.
+    /// Simulates an instance that has been dead for the duration of its leases.
     func expireLeases(of message: UUID) async throws {
         try await postgres.execute(
             "UPDATE notifications.deliveries SET leased_until = now() - interval '1 second' WHERE message = \(message) AND state = 'sending'"
@@ -171,7 +171,7 @@ struct DeliveryWorld: Sendable {
         try await postgres.query("SELECT state FROM notifications.messages WHERE id = \(message)").first?.decode(0)
     }
 
-    /// Waits until the message is finished, and says how its deliveries ended.
+    /// Waits until the message is finished; returns how its deliveries ended.
     func end(of message: UUID) async throws -> [String: Int] {
         try await wait {
             try await postgres.query("SELECT FROM notifications.messages WHERE id = \(message) AND is_settled").count
@@ -190,7 +190,7 @@ struct DeliveryWorld: Sendable {
         }
     }
 
-    /// For people who want to know what a test waited for in vain.
+    /// The current state, to show what a test waited for in vain.
     private func whatIsThere() async throws -> [String] {
         try await postgres.query(
             """
@@ -208,7 +208,7 @@ struct DeliveryWorld: Sendable {
 
     // MARK: Copies
 
-    /// What sends, as one process of several.
+    /// Runs a sender like one process among several.
     func withCopy(_ body: (Copy) async throws -> Void) async throws {
         let copy = Copy(self)
         do {
@@ -239,7 +239,7 @@ struct DeliveryWorld: Sendable {
             await task.value
         }
 
-        /// As when the process is gone: nothing is given back.
+        /// Simulates the death of the process: nothing is returned.
         func die() async {
             task.cancel()
             await task.value
@@ -247,7 +247,7 @@ struct DeliveryWorld: Sendable {
     }
 }
 
-/// A port that connections can be made to, and where nobody says anything.
+/// A port that accepts connections and never answers.
 struct Silence: Sendable {
     private let socket: Int32
     let address: String

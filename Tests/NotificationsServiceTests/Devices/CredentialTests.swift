@@ -14,7 +14,7 @@ import Testing
 @Suite struct CredentialTests {
     private static let rights = StaffRights(["app1": [.notifications: [.read]]])
 
-    @Test func `a key of Apple is checked, sealed and never shown again`() async throws {
+    @Test func `an Apple key is checked, sealed and never shown again`() async throws {
         try await NotificationsApp.run { app in
             let (key, sandbox) = (SimulatedKey(), SimulatedKey())
             let more = #","sandbox":{"key":\#(JSONValue.quote(sandbox.pem)),"keyId":"\#(sandbox.keyID)"}"#
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a service account and a VAPID key are the same, and browsers get the public one`() async throws {
+    @Test func `the same holds for a service account and a VAPID key, and browsers get the public key`() async throws {
         let fcm = try await FCMSimulator.start()
         defer { fcm.stop() }
         try await NotificationsApp.run { app in
@@ -112,7 +112,7 @@ import Testing
         ]
     }()
 
-    @Test func `what cannot be used is refused and leaves what there was`() async throws {
+    @Test func `invalid credentials are refused, and the existing one stays`() async throws {
         try await NotificationsApp.run { app in
             let key = SimulatedKey()
             #expect(
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `only the app's server and staff with the right come in`() async throws {
+    @Test func `only the app's server and staff with the right are admitted`() async throws {
         try await NotificationsApp.run { app in
             let upload = NotificationsApp.json(SimulatedKey())
             for (method, path) in [
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `what was sealed under another internal secret opens nothing and says so`() async throws {
+    @Test func `a credential sealed under another internal secret does not work and is reported`() async throws {
         try await NotificationsApp.run { app in
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(SimulatedKey()))
             let other = CredentialStore(
@@ -163,7 +163,7 @@ import Testing
             #expect(try await other.current(space, known: nil).apns == nil)
             #expect(try await other.read(.apns, in: space)?.broken != nil)
             #expect(try await other.content(APNsKeyFile.self, in: space) == nil)
-            // What is sealed for one space opens in no other.
+            // Data sealed for one space cannot be opened in another.
             try await app.postgres.execute(
                 "INSERT INTO notifications.spaces (app_id, environment) VALUES ('app2', 'live')")
             try await app.postgres.execute(

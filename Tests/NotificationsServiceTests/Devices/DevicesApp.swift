@@ -9,7 +9,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// What an app on a device has: an id and a secret of its own.
+/// An app on a device, with an id and a secret of its own.
 struct TestDevice: Sendable {
     var id = UUID().uuidString.lowercased()
     var secret = Secret.random().withValue { $0 }
@@ -17,7 +17,7 @@ struct TestDevice: Sendable {
     var headers: [String: String] { ["Installation-Secret": secret] }
     var path: String { "/installations/\(id)" }
 
-    /// The token of one of Apple's devices.
+    /// A token of an Apple device.
     static func token() -> String { Hexadecimal.text((0..<32).map { _ in UInt8.random(in: .min ... .max) }) }
 
     static func ios(_ token: String = token(), sandbox: Bool = false, more: String = "") -> String {
@@ -33,7 +33,7 @@ extension NotificationsApp {
         try await client(method, device.path + path, body, user: user, headers: device.headers)
     }
 
-    /// Of the table, where a condition holds.
+    /// Number of rows that satisfy a condition.
     func countInstallations() async throws -> Int {
         try await postgres.query("SELECT count(*) FROM notifications.installations")[0].decode(0)
     }
@@ -43,7 +43,7 @@ extension NotificationsApp {
     }
 }
 
-/// The push services of a test: both of Apple's worlds, Google's, and a browser maker's.
+/// The push services of a test: both of Apple's environments, Google's, and a browser maker's.
 struct PushServices: Sendable {
     let production, sandbox: APNsSimulator
     let fcm: FCMSimulator

@@ -16,7 +16,7 @@ import Testing
         "channels":["sport","news","news"],"attributes":{"plan":"free","age":1.10}
         """
 
-    @Test func `an app registers its device, says what is new, and goes`() async throws {
+    @Test func `an app registers its device, updates it, and removes it`() async throws {
         try await NotificationsApp.run { app in
             let (device, token) = (TestDevice(), TestDevice.token())
             let made = try await app.ask(
@@ -39,7 +39,7 @@ import Testing
                 stored.token == token && stored.isSandbox && stored.environment == .sandbox
                     && stored.userID == Self.user && stored.locale == "de-DE")
 
-            // Each time it is opened: what it says then, without the token's user nobody is signed in. Channels and
+            // The app sends its state each time it is opened; without a user's token no one is signed in. Channels and
             // attributes stay.
             let again = try await app.ask(
                 "PUT", device, TestDevice.ios(token, sandbox: true, more: #","appVersion":"1.5.0""#))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `channels are joined and left, as often as one likes`() async throws {
+    @Test func `channels can be joined and left any number of times`() async throws {
         try await NotificationsApp.run { app in
             let device = TestDevice()
             try await app.ask("PUT", device, TestDevice.ios())
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `without its secret nobody reads or changes an installation`() async throws {
+    @Test func `an installation can be read and changed only with its secret`() async throws {
         try await NotificationsApp.run { app in
             let device = TestDevice()
             let made = try await app.ask("PUT", device, TestDevice.ios(), user: Self.user)
@@ -128,14 +128,14 @@ import Testing
                 .decode(0, as: Data.self)
             #expect(digest == Data(Credential.digest(of: device.secret)))
 
-            // In the test environment, and in another app, it is another one.
+            // In the test environment, and in another app, it is a different installation.
             var test = app
             test.environment = .test
             #expect(try await test.ask("GET", device).isProblem(.installationNotFound))
         }
     }
 
-    @Test func `of two that register the same id at once one wins`() async throws {
+    @Test func `only one of two concurrent registrations of an id wins`() async throws {
         try await NotificationsApp.run { app in
             var devices = [TestDevice(), TestDevice(), TestDevice(), TestDevice()]
             for index in devices.indices { devices[index].id = devices[0].id }
@@ -148,15 +148,15 @@ import Testing
         }
     }
 
-    @Test func `an app that was installed anew takes its device along`() async throws {
+    @Test func `a reinstalled app takes over its device`() async throws {
         try await NotificationsApp.run { app in
             let (old, new, token) = (TestDevice(), TestDevice(), TestDevice.token())
             try await app.ask("PUT", old, TestDevice.ios(token), user: Self.user)
             try await app.ask("PUT", new, TestDevice.ios(token, sandbox: true))
             #expect(try await app.ask("GET", old).isProblem(.installationNotFound))
             #expect(try await app.ask("GET", new)["user"] == "null")
-            // Two that swap their tokens at the same time for a while: in the end each token has one installation, and
-            // nothing hangs.
+            // Two installations repeatedly swap their tokens at the same time: in the end each token has one
+            // installation, and nothing hangs.
             let tokens = [token, TestDevice.token()]
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for round in 0..<40 {
@@ -169,7 +169,7 @@ import Testing
                 try $0.decode(0, as: String.self)
             }
             #expect((1...2).contains(rows.count) && Set(rows).count == rows.count && Set(rows).isSubset(of: tokens))
-            // The same token in the test environment is another app's.
+            // The same token in the test environment belongs to a different installation.
             var test = app
             test.environment = .test
             #expect(try await test.ask("PUT", TestDevice(), TestDevice.ios(rows[0])).status == 201)
@@ -177,7 +177,9 @@ import Testing
         }
     }
 
-    @Test func `a user has so many installations and the one unseen for longest is signed out`() async throws {
+    @Test func `the number of installations per user is limited, and the one unseen for longest is signed out`()
+        async throws
+    {
         try await NotificationsApp.run { app in
             let space = try await app.space.id
             try await app.postgres.execute(
@@ -256,7 +258,7 @@ import Testing
         ]
     }()
 
-    @Test func `what is not possible is refused and nothing is written`() async throws {
+    @Test func `invalid requests are refused, and nothing is written`() async throws {
         try await NotificationsApp.run { app in
             for refusal in Self.refusals {
                 let answer = try await app.ask("PUT", TestDevice(), refusal.body)
@@ -266,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func `attributes do not grow beyond their limit piece by piece`() async throws {
+    @Test func `attributes cannot grow beyond their limit piece by piece`() async throws {
         try await NotificationsApp.run { app in
             let device = TestDevice()
             try await app.ask("PUT", device, TestDevice.ios())

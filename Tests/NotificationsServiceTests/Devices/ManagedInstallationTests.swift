@@ -13,7 +13,7 @@ import Testing
     private static let user = "0193a000-0000-7000-8000-0000000000aa"
     private static let other = "0193a000-0000-7000-8000-0000000000bb"
 
-    /// Four devices, in the order of their ids.
+    /// Creates four devices, ordered by id.
     private func makeDevices(_ app: NotificationsApp) async throws -> [TestDevice] {
         let devices = (0..<4).map { _ in TestDevice() }.sorted { $0.id < $1.id }
         try await app.ask(
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `the team reads and removes a device and it may come back`() async throws {
+    @Test func `the team reads and removes a device, which may register again`() async throws {
         try await NotificationsApp.run { app in
             let device = try await makeDevices(app)[0]
             let path = "/notifications" + device.path
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a user's devices are handed out and erased, and nobody else's`() async throws {
+    @Test func `a user's devices are exported and erased, and no one else's`() async throws {
         try await NotificationsApp.run { app in
             _ = try await makeDevices(app)
             let holder = app.service.userData
@@ -120,14 +120,14 @@ import Testing
         }
     }
 
-    @Test func `what was sent to the devices of somebody who leaves counts, and tells of no device any more`()
+    @Test func `deliveries to an erased user still count, but no longer name a device`()
         async throws
     {
         try await NotificationsApp.run { app in
             let (theirs, others) = (TestInstallation(1, user: Self.user), TestInstallation(2, user: Self.other))
             try await app.install([theirs, others])
             let space = try await app.space
-            // More than two slices of messages that were opened, and one that waits.
+            // More than two slices of opened messages, and one that waits.
             try await app.postgres.execute(
                 """
                 WITH made AS (
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `tokens that have gone are forgotten unless they came again`() async throws {
+    @Test func `gone tokens are forgotten unless they were registered again`() async throws {
         try await NotificationsApp.run { app in
             let space = try await app.space.id
             let (gone, back, moved) = (TestDevice(), TestDevice(), TestDevice())
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `what has not been seen for a year goes`() async throws {
+    @Test func `devices unseen for a year are removed`() async throws {
         try await NotificationsApp.run { app in
             let space = try await app.space.id
             try await app.postgres.execute(

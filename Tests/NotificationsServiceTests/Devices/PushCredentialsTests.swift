@@ -11,7 +11,7 @@ import Testing
 @testable import NotificationsService
 
 @Suite struct PushCredentialsTests {
-    @Test func `a copy of the service follows what another one stores`() async throws {
+    @Test func `an instance notices what another one stores`() async throws {
         try await NotificationsApp.run { app in
             let space = try await app.space.id
             let credentials = app.service.devices.credentials
@@ -22,11 +22,11 @@ import Testing
             _ = try await app.master(
                 "PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
             try await eventually { try await credentials.current(space).apns?.key(for: .sandbox).keyID == key.keyID }
-            // This one hears nothing: it looks from time to time.
+            // This instance gets no notifications, and checks from time to time.
             try await eventually { try await other.current(space).webPush != nil }
             let before = try await credentials.current(space).webPush
 
-            // Another key, and the one that is the same stays the same object, with the tokens it has made.
+            // A changed key; the unchanged one stays the same object, with its tokens.
             let next = SimulatedKey()
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(next))
             try await eventually {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a credential that is held is held everywhere until it is another one`() async throws {
+    @Test func `a held credential is held on all instances until it is replaced`() async throws {
         try await NotificationsApp.run { app in
             let space = try await app.space.id
             let credentials = app.service.devices.credentials
@@ -56,7 +56,7 @@ import Testing
 
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(SimulatedKey()))
             try await eventually { try await credentials.current(space).canSend(by: .apns) }
-            // What was sent with the one before says nothing of this one.
+            // Answers for the previous credential say nothing about this one.
             try await other.markBroken(.apns, in: space, version: version, reason: "InvalidProviderToken")
             #expect(try await app.master("GET", "/notifications/credentials/apns")["broken"] == "null")
             try await other.markBroken(.apns, in: space, version: nil, reason: String(repeating: "x", count: 1_000))
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `each bundle id has its devices`() throws {
+    @Test func `each bundle id has its own devices`() throws {
         let key = SimulatedKey()
         let signing = try APNsKey(keyID: key.keyID, teamID: key.teamID, privateKey: Secret(key.pem))
         let credential = APNsCredential(production: signing, sandbox: signing, bundleIDs: ["a.b", "a.b.watch"])

@@ -12,7 +12,7 @@ import Testing
     private static let anna = "0193a000-0000-7000-8000-0000000000aa"
     private static let berta = "0193a000-0000-7000-8000-0000000000bb"
 
-    /// A device on which a user is signed in by a session; nil: by one that is not known.
+    /// A device on which a user is signed in by a session; nil for an unknown session.
     private static func device(_ app: NotificationsApp, of user: String = anna, in session: UUID?, id: UUID = UUID())
         async throws -> TestDevice
     {
@@ -44,7 +44,7 @@ import Testing
         try await app.ask("GET", device)["user"]
     }
 
-    @Test func `Who signs out of a session is signed out where it signed them in, and nowhere else`() async throws {
+    @Test func `Ending a session signs the user out only on devices where it signed them in`() async throws {
         try await NotificationsApp.run { app in
             let (first, second, third) = (UUID(), UUID(), UUID())
             let phone = try await Self.device(app, in: first)
@@ -63,7 +63,7 @@ import Testing
             }
             #expect(try await Self.signOut(app, [first]) == "0", "harmless to repeat")
 
-            // The device is there still, with its token; who signs in again is, in a session of their own.
+            // The device still exists, with its token; a user who signs in again does so with a new session.
             #expect(try await app.ask("GET", phone)["push.service"] == "\"apns\"")
             var principal = app.principal(.client, user: Self.anna)
             principal.sessionID = third.uuidString.lowercased()
@@ -74,13 +74,13 @@ import Testing
                 try await Self.signOut(app, [first, second]) == "1",
                 "the pad; the session of the phone is another one now")
             #expect(try await Self.user(app, phone) == "\"\(Self.anna)\"")
-            // What the app changes without signing in or out leaves the session as it is.
+            // Changes other than signing in or out leave the session as it is.
             #expect(try await app.ask("PATCH", phone, #"{"badge":1}"#)["user"] == "\"\(Self.anna)\"")
             #expect(try await Self.signOut(app, [third]) == "1")
         }
     }
 
-    @Test func `Where the session is not known, any that ends signs the user out`() async throws {
+    @Test func `If the session is not known, any ended session signs the user out`() async throws {
         try await NotificationsApp.run { app in
             let (old, phone) = (try await Self.device(app, in: nil), try await Self.device(app, in: UUID()))
             let others = try await Self.device(app, of: Self.berta, in: nil)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `What was queued for the user is not sent to a device that was signed out`() async throws {
+    @Test func `Queued messages for the user are not sent to a device that was signed out`() async throws {
         try await NotificationsApp.run { app in
             let session = UUID()
             try await app.storeCredentials()
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `Only our own processes sign users out, and what cannot be meant changes nothing`() async throws {
+    @Test func `Only internal services sign users out, and an invalid request changes nothing`() async throws {
         try await NotificationsApp.run { app in
             let session = UUID()
             let device = try await Self.device(app, in: session)

@@ -11,10 +11,10 @@ import Testing
 @testable import NotificationsService
 
 @Suite struct TestCredentialTests {
-    @Test func `development and production devices of one app are each reached in their own world`() async throws {
+    @Test func `development and production devices of one app are reached in their own environments`() async throws {
         try await PushServices.with { services, options in
             try await NotificationsApp.run(options) { app in
-                // Keys that Apple issued for one world each.
+                // Keys that Apple issued for one environment each.
                 let team = SimulatedKey.identifier()
                 let (key, sandboxKey) = (
                     SimulatedKey(teamID: team, topics: ["com.example.app"]), SimulatedKey(teamID: team)
@@ -44,7 +44,7 @@ import Testing
                     request.headers["apns-topic"] == "com.example.app" && request.headers["apns-push-type"] == "alert"
                         && request.text.contains("Hello"))
 
-                // The same device, now with the app of the store: another token, of the other world.
+                // The same device with the app from the store: another token, for the other environment.
                 #expect(try await app.ask("PUT", developer, TestDevice.ios(sandbox: false)).status == 200)
                 _ = try await app.master(
                     "POST", "/notifications/credentials/apns/test", #"{"installation":"\#(developer.id)"}"#)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `what the push service says is answered and what it says of the credential is noted`() async throws {
+    @Test func `the push service's answer is returned, and its verdict on the credential is stored`() async throws {
         try await PushServices.with { services, options in
             try await NotificationsApp.run(options) { app in
                 let (key, token) = (SimulatedKey(), TestDevice.token())
@@ -68,7 +68,7 @@ import Testing
                 #expect(unknown["status"] == "403" && unknown["reason"] == "\"InvalidProviderToken\"")
                 #expect(try await app.master("GET", path)["broken.reason"] == "\"InvalidProviderToken\"")
 
-                // Somebody puts it right at Apple, and tries again.
+                // The problem is fixed at Apple, and the test is repeated.
                 services.sandbox.trust(key)
                 #expect(try await app.master("POST", path + "/test", test)["outcome"] == "\"accepted\"")
                 #expect(try await app.master("GET", path)["broken"] == "null")
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `Android devices and browsers get a test, too`() async throws {
+    @Test func `Android devices and browsers can be tested, too`() async throws {
         try await PushServices.with { services, options in
             try await NotificationsApp.run(options) { app in
                 let account = try services.fcm.serviceAccount().withValue { $0 }
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a test needs one device, of this service and of this app`() async throws {
+    @Test func `a test needs a device of this service and this app`() async throws {
         try await NotificationsApp.run { app in
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(SimulatedKey()))
             let (silent, phone) = (TestDevice(), TestDevice())

@@ -9,7 +9,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// What comes back, and who is written to no more.
+/// Bounces, and addresses that get no more mail.
 struct BounceTests {
     private static let path = "/notifications/mail/bounces"
 
@@ -23,7 +23,7 @@ struct BounceTests {
         (#"{"address":"a@example.org","kind":"hard","topic":"news"}"#, "topic"),
     ]
 
-    @Test func `What is no bounce is refused, and nothing is written`() async throws {
+    @Test func `An invalid bounce is refused, and nothing is written`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             for (body, field) in Self.refusals {
                 let answer = try await app.master("POST", Self.path, body)
@@ -32,7 +32,7 @@ struct BounceTests {
             let body = #"{"address":"a@example.org","kind":"hard"}"#
             #expect(try await app.client("POST", Self.path, body, user: MailApp.ada).isProblem(.forbidden))
             #expect(try await app.staff("POST", Self.path, body, rights: .none).isProblem(.forbidden))
-            // A mail of another environment is none, and one that nobody was written yet has not come back.
+            // Mail of another environment is unknown, and mail not yet sent cannot have bounced.
             let order = try await app.master(
                 "POST", "/notifications/mail", #"{"users":["\#(MailApp.bob)"],"subject":"Hi","text":"Hello"}"#)
             let id = try #require(order["data.0"]).filter { $0 != "\"" }
@@ -43,7 +43,7 @@ struct BounceTests {
         }
     }
 
-    @Test func `Our own processes may ask whether mail came back, which a complaint is not`() async throws {
+    @Test func `Internal services may ask whether mail bounced, and a complaint does not count`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             for (name, kind) in [("a", "hard"), ("b", "complaint"), ("c", "soft")] {
                 let noted = try await app.master(
@@ -74,7 +74,7 @@ struct BounceTests {
         }
     }
 
-    @Test func `The list is read a page at a time, and taken from`() async throws {
+    @Test func `The list is read page by page, and entries can be removed`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             for (name, kind) in [("a", "hard"), ("b", "complaint"), ("c", "hard"), ("c", "soft"), ("d", "soft")] {
                 let answer = try await app.master(
@@ -94,7 +94,7 @@ struct BounceTests {
                 second["count"] == "1" && second["data.0.address"] == "\"c@example.org\"" && second["next"] == nil,
                 "\(second)")
             #expect(try await app.master("GET", list + "?address=B@example.org")["count"] == "1")
-            // A complaint stays one, whatever comes back later.
+            // A complaint stays one, whatever bounces later.
             _ = try await app.master("POST", Self.path, #"{"address":"b@example.org","kind":"hard"}"#)
             #expect(try await app.master("GET", list + "?address=b@example.org")["data.0.kind"] == "\"complaint\"")
             var test = app
@@ -110,7 +110,7 @@ struct BounceTests {
     }
 
     @Test(.enabled(if: MailServer.isThere), arguments: ["hard", "complaint"])
-    func `After a hard bounce or a complaint nothing is sent to the address, with a topic or without`(kind: String)
+    func `After a hard bounce or a complaint no more mail is sent to the address, with or without a topic`(kind: String)
         async throws
     {
         try await MailApp.run { app in
@@ -145,7 +145,7 @@ struct BounceTests {
     }
 
     @Test(.enabled(if: MailServer.isThere))
-    func `A server that says there is no such mailbox is believed, one that does not like us is not`() async throws {
+    func `An unknown mailbox counts as a bounce, a refusal of the sender does not`() async throws {
         try await MailApp.run { app in
             let (gone, blocked) = (MailApp.address("refuse"), MailApp.address("blocked"))
             let refused = try await app.sent(#"{"to":["\#(gone)"],"subject":"Hi","text":"Hello"}"#)

@@ -4,10 +4,10 @@ import MartletTesting
 
 @testable import NotificationsService
 
-/// The service with a mail server, and users whom a test makes up.
+/// The service with a mail server, and users invented by the test.
 enum MailApp {
     static let ada = "0193a000-0000-7000-8000-0000000000aa"
-    /// Has no address that is verified.
+    /// A user without a verified address.
     static let bob = "0193a000-0000-7000-8000-0000000000bb"
 
     static func options(ada address: String = "ada@example.org") async throws -> NotificationsOptions {
@@ -36,14 +36,14 @@ enum MailApp {
 }
 
 extension NotificationsApp {
-    /// Orders mail and waits until it is sent or never will be: its record.
+    /// Orders mail, waits until it has ended, and returns its record.
     func sent(_ body: String, headers: [String: String] = [:]) async throws -> Answer {
         let answer = try await master("POST", "/notifications/mail", body, headers: headers)
         guard answer.status == 202, let id = answer["data.0"] else { return answer }
         return try await ended(id)
     }
 
-    /// - Parameter id: as JSON has it.
+    /// - Parameter id: As in JSON.
     func ended(_ id: String) async throws -> Answer {
         let path = "/notifications/mail/" + id.filter { $0 != "\"" }
         return try await eventually("the mail has left the queue") {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import NotificationsService
 
-/// Against PyPI's aiosmtpd.
+/// Tests against PyPI's aiosmtpd.
 @Suite(.enabled(if: MailServer.isThere)) struct MailDeliveryTests {
-    @Test func `Mail to an address arrives with its values, and its record says so`() async throws {
+    @Test func `Mail to an address arrives with its values, and its record shows it`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
             let record = try await app.sent(
@@ -28,14 +28,14 @@ import Testing
             #expect(mail.from == "no-reply@example.org" && mail.headers["reply-to"] == "help@example.org")
             #expect(mail.headers["from"]?.contains("Shöp") == true && mail.headers["list-unsubscribe"] == nil)
             #expect(mail.headers["message-id"] == "<\(record["id"]?.filter { $0 != "\"" } ?? "")@example.org>")
-            // Nothing of what it said is kept.
+            // Nothing of its content is stored.
             #expect(try await app.postgres.query("SELECT FROM notifications.mails WHERE content IS NOT NULL").isEmpty)
             let job: String = try await app.postgres.query("SELECT jobs::text FROM notifications.jobs")[0].decode(0)
             #expect(!job.contains("Ödön") && !job.contains(address))
         }
     }
 
-    @Test func `A user gets the language they read, at the address that is verified`() async throws {
+    @Test func `A user gets mail in their language at their verified address`() async throws {
         let address = MailApp.address()
         try await MailApp.run(try await MailApp.options(ada: address)) { app in
             let english = try await app.master(
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [(MailApp.bob, "no verified address"), ("0193a000-0000-7000-8000-0000000000cc", "no such user")])
-    func `Who cannot be written to is not`(user: String, reason: String) async throws {
+    func `Recipients who cannot get mail are skipped`(user: String, reason: String) async throws {
         try await MailApp.run { app in
             let record = try await app.sent(#"{"users":["\#(user)"],"subject":"Hi","text":"Hello"}"#)
             #expect(
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `What the server refuses for good fails with its status, what it refuses for now is tried again`()
+    @Test func `Permanent refusals fail with their status, temporary ones are retried`()
         async throws
     {
         try await MailApp.run { app in
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `An address gets no more of an app than its hour allows`() async throws {
+    @Test func `An address gets no more mail from an app than its hourly limit`() async throws {
         var options = try await MailApp.options()
         options.mail.mailsPerAddressAndHour = 2
         try await MailApp.run(options) { app in
@@ -129,8 +129,8 @@ import Testing
         }
     }
 
-    /// Drill: an app's server that has us knock at doors of ours.
-    @Test func `An app's mail server at an inner address is not reached where the operator does not allow it`()
+    /// Drill: an app configures an internal address as its mail server.
+    @Test func `An app's mail server at an internal address is contacted only if the operator allows it`()
         async throws
     {
         var options = try await MailApp.options()
@@ -144,8 +144,8 @@ import Testing
         }
     }
 
-    /// Drill: values that would be headers, or recipients.
-    @Test func `Nothing that anybody says becomes a header`() async throws {
+    /// Drill: values that try to become headers or recipients.
+    @Test func `No value can become a header`() async throws {
         try await MailApp.run { app in
             let (address, eve) = (MailApp.address(), MailApp.address())
             let evil = #"x\r\nBcc: \#(eve)\r\n\r\n<p>\u2028Subject: other"#

@@ -9,7 +9,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// What is left of people who are erased, and what holds on.
+/// What is left of erased users, and what stays in effect.
 struct MailErasureTests {
     private static func refusal(
         _ app: NotificationsApp, _ address: String, user: String? = nil, topic: String? = "news"
@@ -18,7 +18,7 @@ struct MailErasureTests {
             of: address, user: user, topic: topic, in: try await app.space.id)?.end
     }
 
-    @Test func `Unsubscribing goes with the user and stays with the address`() async throws {
+    @Test func `An unsubscription is erased with the user but stays with the address`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let (mail, space) = (app.service.mail, try await app.space.id)
             try await mail.unsubscribed.add("old@example.org", "news", user: MailApp.ada, in: space)
@@ -28,7 +28,7 @@ struct MailErasureTests {
             #expect(try await Self.refusal(app, "new@example.org", user: MailApp.bob) == nil)
             #expect(try await Self.refusal(app, "new@example.org", user: MailApp.ada, topic: "offers") == nil)
             #expect(try await Self.refusal(app, "new@example.org", user: MailApp.ada, topic: nil) == nil)
-            // Whoever has the address later says so for themselves.
+            // A later owner of the address decides for themselves.
             try await mail.unsubscribed.add("old@example.org", "news", user: MailApp.bob, in: space)
             #expect(try await Self.refusal(app, "bob@example.org", user: MailApp.bob) == .skipped)
             #expect(try await app.count("unsubscribed") == 2)
@@ -47,7 +47,7 @@ struct MailErasureTests {
         }
     }
 
-    @Test func `Of an erased user nothing is left but digests, and their word still holds`() async throws {
+    @Test func `Only digests are left of an erased user, and they keep the unsubscription`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let (mail, space) = (app.service.mail, try await app.space.id)
             let order =
@@ -57,7 +57,7 @@ struct MailErasureTests {
                 "UPDATE notifications.mails SET address = 'ada@example.org', due = now() + interval '1 hour' WHERE user_id IS NOT NULL"
             )
             try await mail.unsubscribed.add("ada@example.org", "news", user: MailApp.ada, in: space)
-            // Somebody else had the address before, and has unsubscribed, too.
+            // A previous owner of the address has also unsubscribed.
             try await mail.unsubscribed.add("ada@example.org", "offers", user: MailApp.bob, in: space)
             for (address, user) in [
                 ("ada@example.org", nil), ("ada-old@example.org", MailApp.ada), ("other@example.org", nil),
@@ -78,7 +78,7 @@ struct MailErasureTests {
                 )[0].decode(0)
                 #expect(!text.contains(MailApp.ada) && !text.contains("ada-old"), "\(table)")
             }
-            // What was addressed by hand, and what another said, is there still.
+            // Mail addressed directly, and the other user's unsubscription, are still there.
             #expect(try await app.count("mails") == 2)
             #expect(try await app.count("unsubscribed") == 1)
             #expect(try await app.count("mail_suppressed") == 1)
@@ -90,7 +90,7 @@ struct MailErasureTests {
                 try await app.master("DELETE", "/notifications/mail/suppressed?address=ada@example.org").status == 204)
             #expect(try await Self.refusal(app, "ada@example.org") == .skipped)
             #expect(try await Self.refusal(app, "ada@example.org", topic: "other") == nil)
-            // Digests of one space say nothing in another.
+            // Digests of one space mean nothing in another.
             var test = app
             test.environment = .test
             #expect(try await Self.refusal(test, "ada@example.org") == nil)
@@ -101,7 +101,7 @@ struct MailErasureTests {
         }
     }
 
-    @Test func `A user with many mails is erased slice by slice, at another place each time`() async throws {
+    @Test func `A user with many mails is erased in slices, and each call returns a different position`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let rows = 2 * MailUserData.rowsPerSlice + 1
             try await app.postgres.execute(
@@ -121,7 +121,7 @@ struct MailErasureTests {
         }
     }
 
-    @Test func `An address that is nobody's user can be erased, and stays unsubscribed`() async throws {
+    @Test func `An address without a user can be erased, and stays unsubscribed`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let (mail, space) = (app.service.mail, try await app.space.id)
             let order = #"{"users":["\#(MailApp.ada)"],"to":["kim@example.org"],"subject":"Hi","text":"Hello"}"#

@@ -9,9 +9,9 @@ import Testing
 
 @testable import NotificationsService
 
-/// Templates, records, previews, and what becomes of them.
+/// Templates, records and previews, and their removal.
 struct MailRecordTests {
-    @Test func `A template has languages that come and go one by one`() async throws {
+    @Test func `A template's languages are added and removed one by one`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let path = "/notifications/mail/templates/welcome"
             #expect(try await app.master("GET", path).isProblem(.templateNotFound))
@@ -24,7 +24,7 @@ struct MailRecordTests {
                 both["languages.en.html"] == #""<p>{{name}}</p>""# && both["languages.de-at.subject"] == "\"Hallo\"",
                 "\(both)")
             #expect(try await app.master("GET", "/notifications/mail/templates")["count"] == "2")
-            // What is missing in any of them is said when the mail is ordered.
+            // Missing values in any language are reported when the mail is ordered.
             let order = #"{"to":["ada@example.org"],"template":"welcome","variables":{"name":"Ada"}}"#
             #expect(
                 try await app.master("POST", "/notifications/mail", order).isProblem(
@@ -54,7 +54,7 @@ struct MailRecordTests {
         }
     }
 
-    @Test func `Records are read a page at a time, of one's own app and environment`() async throws {
+    @Test func `Records of one app and environment are read page by page`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let order = #"{"to":["a@example.org","b@example.org","c@example.org"],"subject":"Hi","text":"Hello"}"#
             let ids = try await app.master("POST", "/notifications/mail", order)
@@ -87,7 +87,7 @@ struct MailRecordTests {
         }
     }
 
-    @Test func `A user's mail is handed out and erased, what waits is not sent`() async throws {
+    @Test func `A user's mail is exported and erased, and waiting mail is not sent`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let order = #"{"users":["\#(MailApp.ada)","\#(MailApp.bob)"],"subject":"Hi","text":"Hello"}"#
             #expect(try await app.master("POST", "/notifications/mail", order).status == 202)
@@ -109,7 +109,7 @@ struct MailRecordTests {
         }
     }
 
-    @Test func `Old records go, and mail that nobody works on ends`() async throws {
+    @Test func `Old records are deleted, and abandoned mail fails`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let order = #"{"to":["a@example.org"],"subject":"Hi","text":"Hello"}"#
             #expect(try await app.master("POST", "/notifications/mail", order).status == 202)

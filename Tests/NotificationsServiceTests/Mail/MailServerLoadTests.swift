@@ -5,7 +5,7 @@ import Testing
 struct MailServerLoadTests {
     private let start = ContinuousClock.now
 
-    @Test func `One server has half of the places at most`() {
+    @Test func `A single server gets at most half of the places`() {
         var load = MailServerLoad()
         for _ in 0..<MailServerLoad.placesOfOne { #expect(load.enter("a", at: start) == nil) }
         #expect(load.enter("a", at: start) != nil)
@@ -14,7 +14,7 @@ struct MailServerLoadTests {
         #expect(load.enter("a", at: start) == nil)
     }
 
-    @Test func `A server that does not answer rests, twice as long each time, until it does`() {
+    @Test func `An unresponsive server is paused, twice as long each time, until it answers`() {
         var (load, now, rests) = (MailServerLoad(), start, [Duration]())
         for _ in 0..<6 {
             #expect(load.enter("dead", at: now) == nil)
@@ -25,7 +25,7 @@ struct MailServerLoadTests {
         }
         #expect(rests == [.seconds(15), .seconds(30), .seconds(60), .seconds(120), .seconds(120), .seconds(120)])
         #expect(load.enter("dead", at: now) == nil)
-        // One at a time as long as nobody knows.
+        // One at a time until there is an answer.
         #expect(load.enter("dead", at: now) != nil)
         load.leave("dead", didAnswer: nil, took: .zero, at: now)
         #expect(load.enter("dead", at: now) == nil)
@@ -34,7 +34,7 @@ struct MailServerLoadTests {
         for _ in 0..<MailServerLoad.placesOfOne { #expect(load.enter("dead", at: now) == nil) }
     }
 
-    @Test func `Several mails that fail at once are one failure`() {
+    @Test func `Several mails that fail at once count as one failure`() {
         var load = MailServerLoad()
         for _ in 0..<4 { #expect(load.enter("a", at: start) == nil) }
         for _ in 0..<4 { load.leave("a", didAnswer: false, took: .zero, at: start) }
@@ -42,7 +42,7 @@ struct MailServerLoadTests {
     }
 
     @Test(arguments: [true, false])
-    func `Servers in trouble have a quarter of the places together, and others the rest`(isSlow: Bool) {
+    func `Servers in trouble share a quarter of the places, and others get the rest`(isSlow: Bool) {
         var load = MailServerLoad()
         let now = start + .seconds(3_600)
         for number in 0..<20 {
@@ -56,7 +56,7 @@ struct MailServerLoadTests {
         }
     }
 
-    @Test func `Of servers in trouble so many are known and no more`() {
+    @Test func `The number of tracked servers is limited`() {
         var load = MailServerLoad()
         for number in 0...MailServerLoad.maximumTroubled {
             #expect(load.enter("t\(number)", at: start + .seconds(number)) == nil)

@@ -9,9 +9,9 @@ import Testing
 
 @testable import NotificationsService
 
-/// Whose mail waits for whose.
+/// Which mail delays which.
 @Suite(.enabled(if: MailServer.isThere)) struct MailTurnTests {
-    /// Listens, and never says a word.
+    /// A server that accepts connections and never answers.
     private final class SilentServer: Sendable {
         let port: Int
         private let socket: Int32
@@ -35,10 +35,10 @@ import Testing
         deinit { close(socket) }
     }
 
-    @Test func `A server that never answers holds up its own apps' mail and nobody else's`() async throws {
+    @Test func `An unresponsive server delays only the mail of its own apps`() async throws {
         try await MailApp.run { app in
             let silent = try SilentServer()
-            // More apps than one server may have places, each with more mail than one.
+            // More apps than places for one server, each with more than one mail.
             for number in 0..<MailServerLoad.placesOfOne + 4 {
                 var dead = app
                 dead.appID = "dead\(number)"
@@ -49,7 +49,7 @@ import Testing
                     #"{"to":["a@example.org","b@example.org"],"subject":"Hi","text":"Hello"}"#)
                 #expect(order.status == 202, "\(order)")
             }
-            // As many as there may be are at it.
+            // The maximum number is being sent.
             try await eventually("the server has all it may have") {
                 try await attempts(app) >= MailServerLoad.placesOfOne
             }
@@ -60,7 +60,7 @@ import Testing
                     try await good.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"]
                         == "\"sent\"")
             }
-            // They were waiting all the while.
+            // They were waiting the whole time.
             let ended: Int = try await app.postgres.query(
                 "SELECT count(*) FROM notifications.mails WHERE address IN ('a@example.org', 'b@example.org') AND reason IS NOT NULL"
             )[0].decode(0)
@@ -75,7 +75,7 @@ import Testing
         )[0].decode(0)
     }
 
-    @Test func `Fifty thousand mails of one app hold up no other's, and are one job`() async throws {
+    @Test func `Fifty thousand mails of one app do not delay others, and are one job`() async throws {
         var options = try await MailApp.options()
         options.mail.mailsPerHour = 100_000
         options.mail.mailsPerDay = 100_000
@@ -83,7 +83,7 @@ import Testing
             #expect(
                 try await app.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"]
                     == "\"sent\"")
-            // Copies of what cannot be opened end one by one; so they take a while, and mail nobody.
+            // Unreadable copies end one by one, which takes a while without sending mail.
             try await app.postgres.execute(
                 """
                 INSERT INTO notifications.mails (id, space, author, address, content)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `Mail whose job is gone is found`() async throws {
+    @Test func `Mail that has lost its job is found`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
             let order = try await app.master(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// What is refused when mail is ordered. Nothing is written by it.
+/// Refusals when mail is ordered. Nothing is written.
 struct OrderMailTests {
     private static let words = #""subject":"Hi","text":"Hello""#
 
@@ -33,7 +33,7 @@ struct OrderMailTests {
         (#"{"to":["ada@example.org"],"subject":"Hi","text":"Hello","html":"{{ x }}"}"#, "html"),
     ]
 
-    @Test func `What cannot be sent is refused, naming the field`() async throws {
+    @Test func `Invalid orders are refused by field`() async throws {
         try await MailApp.run(Self.options) { app in
             for (body, field) in Self.refusals {
                 let answer = try await app.master("POST", "/notifications/mail", body)
@@ -44,7 +44,7 @@ struct OrderMailTests {
         }
     }
 
-    @Test func `Too many recipients, a template that is not there, keys of the wrong kind`() async throws {
+    @Test func `Too many recipients, a missing template and the wrong kind of keys are refused`() async throws {
         try await MailApp.run(Self.options) { app in
             let many = (0...50).map { #""u\#($0)@example.org""# }.joined(separator: ",")
             #expect(
@@ -68,7 +68,7 @@ struct OrderMailTests {
         }
     }
 
-    @Test func `The app's hour is counted over all its orders, and an order that does not fit is not taken at all`()
+    @Test func `The app's hourly limit covers all its orders, and an order that exceeds it is refused as a whole`()
         async throws
     {
         var options = Self.options
@@ -85,12 +85,12 @@ struct OrderMailTests {
             #expect(try await order(1).status == 202)
             #expect(try await order(1).isProblem(.tooManyRequests))
             #expect(try await app.count("mails") == 3)
-            // As much as it may in a day has been sent, although not in this hour.
+            // The daily limit has been used up, although not in this hour.
             try await app.postgres.execute("UPDATE notifications.mails SET created = created - interval '2 hours'")
             #expect(try await order(1).status == 202)
             #expect(try await order(1).isProblem(.tooManyRequests))
             #expect(try await app.count("mails") == 4)
-            // Test is another space.
+            // Test is a separate space.
             var test = app
             test.environment = .test
             #expect(
@@ -99,7 +99,7 @@ struct OrderMailTests {
         }
     }
 
-    @Test func `Orders at once keep the limit, and the same key orders once`() async throws {
+    @Test func `Concurrent orders respect the limit, and the same key orders once`() async throws {
         var options = Self.options
         options.mail.mailsPerHour = 5
         try await MailApp.run(options) { app in
@@ -132,8 +132,7 @@ struct OrderMailTests {
         }
     }
 
-    @Test func `The same key gives the same mails although nothing of the order would be taken any more`() async throws
-    {
+    @Test func `A repeated key returns the same mails, even if the order would be refused now`() async throws {
         var options = Self.options
         options.mail.mailsPerHour = 1
         try await MailApp.run(options) { app in
@@ -149,7 +148,7 @@ struct OrderMailTests {
             #expect(try await app.master("POST", "/notifications/mail", body).isProblem(.templateNotFound))
             let again = try await order(body)
             #expect(again.status == 202 && again.text == first.text)
-            // What comes with it now is looked at no more than that it is something else.
+            // The new content is only compared with the earlier one.
             #expect(try await order(#"{"to":["nobody"]}"#).isProblem(.idempotencyKeyReused))
             #expect(
                 try await order(#"{"to":["eve@example.org"],"template":"welcome"}"#).isProblem(.idempotencyKeyReused))
@@ -157,7 +156,7 @@ struct OrderMailTests {
         }
     }
 
-    @Test func `What is ordered in a transaction that fails is not sent`() async throws {
+    @Test func `Mail ordered in a transaction that fails is not sent`() async throws {
         try await MailApp.run(Self.options) { app in
             let space = try await app.space
             let order = MailOrder(
@@ -175,7 +174,7 @@ struct OrderMailTests {
         }
     }
 
-    /// A server where nobody listens: nothing leaves.
+    /// A mail server at a port where nothing listens, so that nothing is sent.
     static var options: NotificationsOptions {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.mail.server.server = .init(host: "127.0.0.1", port: 9, security: .off, isPrivateAddressAllowed: true)

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(.enabled(if: MailServer.isThere))
-    func `What is ordered is mailed once for its origin as it is, and what became of it is told`() async throws {
+    func `Ordered mail is sent once per origin, and its outcome is reported`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
             let first = try await Self.order(app, [Self.mail("a:1", to: address)])
@@ -37,7 +37,7 @@ import Testing
                 again["mails.0.state"] == "\"sent\"" && again["mails.1.origin"] == "\"a:2\"" && again["mails.2"] == nil,
                 "\(again)")
             #expect(try await app.count("mails") == 2)
-            // The app learns nothing of whom others write to.
+            // The app does not see mail of other services.
             let id: String = try await app.postgres.query("SELECT id::text FROM notifications.mails")[0].decode(0)
             #expect(try await app.master("GET", "/notifications/mail")["data"] == "[]")
             #expect(try await app.master("GET", "/notifications/mail/\(id)").status == 404)
@@ -58,7 +58,7 @@ import Testing
     ]
 
     @Test(.enabled(if: MailServer.isThere))
-    func `What can be no mail, and who is no service of ours, is refused, and nothing is ordered`() async throws {
+    func `Invalid mail and unknown services are refused, and nothing is ordered`() async throws {
         try await MailApp.run { app in
             for (mails, field) in Self.refused {
                 let answer = try await Self.order(app, mails)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Without a mail server it says so, and orders nothing`() async throws {
+    @Test func `Without a mail server the order is refused with the reason`() async throws {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.mail.server = .init()
         try await NotificationsApp.run(options) { app in

@@ -23,7 +23,7 @@ struct UnsubscribeTests {
             method, path, body, headers: ["Content-Type": "application/x-www-form-urlencoded"])
     }
 
-    @Test func `Looking at the page changes nothing, its button and a mail program's POST do`() async throws {
+    @Test func `Viewing the page changes nothing, its button and a mail program's POST do`() async throws {
         try await MailApp.run { app in
             let path = try await path(app, "ada@example.org")
             let page = try await send(app, "GET", path)
@@ -56,8 +56,8 @@ struct UnsubscribeTests {
         }
     }
 
-    /// Drill: links that somebody makes up, or changes, or takes from another server.
-    @Test func `Only links of this server work, and an address cannot be read from one`() async throws {
+    /// Drill: links that are invented, changed, or from another server.
+    @Test func `Only links from this server work, and an address cannot be read from one`() async throws {
         try await MailApp.run { app in
             let good = try await path(app, "ada@example.org")
             let token = String(good.dropFirst("/mail/unsubscribe/".count))
@@ -85,7 +85,7 @@ struct UnsubscribeTests {
     }
 
     @Test(.enabled(if: MailServer.isThere))
-    func `Mail about a topic has the header, and who answered it gets no more of the topic`() async throws {
+    func `Mail about a topic has the header, and an unsubscription ends mail about the topic`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
             func body(_ topic: String?) -> String {
@@ -115,7 +115,7 @@ struct UnsubscribeTests {
                     app, "POST", String(link.dropFirst("https://backend.example.org/martlet".count)), "scope=all"
                 ).status == 200)
             #expect(try await app.sent(body("offers"))["state"] == "\"skipped\"")
-            // Test knows nothing of live.
+            // Test does not have the data of live.
             var test = app
             test.environment = .test
             #expect(try await test.sent(body("news"))["state"] == "\"sent\"")

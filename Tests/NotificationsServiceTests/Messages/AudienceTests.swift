@@ -31,7 +31,7 @@ struct AudienceTests {
         (#"{"where":{"channels":{"$in":["sport"]}}}"#, [3]),
         (#"{"where":{"userId":{"$exists":false}}}"#, [4]), (#"{"segment":"germans","platforms":["ios"]}"#, [1]),
     ])
-    func `whom an audience means`(_ audience: String, _ numbers: [Int]) async throws {
+    func `the devices that an audience selects`(_ audience: String, _ numbers: [Int]) async throws {
         try await NotificationsApp.run { app in
             try await app.install(Self.installations)
             #expect(
@@ -48,7 +48,7 @@ struct AudienceTests {
         }
     }
 
-    @Test func `a Live Activity goes where it was begun, and nothing else goes there`() async throws {
+    @Test func `a Live Activity is sent only where it was started, and nothing else is sent there`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(Self.installations)
             let id = try await app.order(#"{"content":{"liveActivity":{"event":"end"}},"audience":{"everyone":true}}"#)
@@ -68,7 +68,7 @@ struct AudienceTests {
         (#"{"everyone":true,"only":1}"#, .invalidBody, "only"),
         (#"{"everyone":true,"except":{"channels":["a"]}}"#, .invalidBody, "channels"),
     ])
-    func `what is no audience is refused, and nothing is written`(
+    func `an invalid audience is refused, and nothing is written`(
         _ audience: String, _ code: ErrorCode, _ field: String
     ) async throws {
         try await NotificationsApp.run { app in

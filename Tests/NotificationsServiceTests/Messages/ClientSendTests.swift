@@ -34,7 +34,7 @@ struct ClientSendTests {
         #expect(answer.status == 200, "\(answer)")
     }
 
-    @Test func `a user may send what the app's rules allow, to those whom they allow`() async throws {
+    @Test func `a user may send what the app's rules allow, to the audiences they allow`() async throws {
         try await NotificationsApp.run { app in
             try await prepare(app)
             let message = try await send(app, to: ["u2", "u3"])
@@ -48,7 +48,7 @@ struct ClientSendTests {
         ("invitation", [], .invalidBody),
         ("other", ["u2"], .forbidden),
     ])
-    func `what the rules do not allow is refused, and nothing is sent`(
+    func `messages that the rules do not allow are refused, and nothing is sent`(
         _ template: String, _ users: [String], _ code: ErrorCode
     ) async throws {
         try await NotificationsApp.run { app in
@@ -58,7 +58,7 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `without rules nobody may send anything`() async throws {
+    @Test func `without rules no user may send anything`() async throws {
         try await NotificationsApp.run { app in
             try await prepare(app, nil)
             #expect(try await app.master("GET", "/notifications/client-rules").text == #"{"templates":{}}"#)
@@ -66,7 +66,7 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `a user sends no more than the limit, however many at once, and a repetition counts for nothing`()
+    @Test func `a user's messages are limited, even if sent concurrently, and repetitions do not count`()
         async throws
     {
         try await NotificationsApp.run { app in
@@ -105,7 +105,7 @@ struct ClientSendTests {
             headers: key.map { ["Idempotency-Key": $0] } ?? [:])
     }
 
-    @Test func `A signed-in user invites another, and the answer tells nothing of who gets it`() async throws {
+    @Test func `A signed-in user invites another, and the answer does not reveal the recipients`() async throws {
         try await NotificationsApp.run { app in
             try await prepare(app)
             let answer = try await post(app)
@@ -116,7 +116,7 @@ struct ClientSendTests {
             #expect(try await app.deliveries(id).map(\.number) == [2])
             let message = try await app.message(id)
             #expect(message.author == "user:u1" && message.content.texts.body == "Join Blue")
-            // Whether somebody is there is not told either.
+            // Whether a recipient exists is not revealed either.
             #expect(try await post(app, #"{"users":["nobody"]}"#).status == 201)
         }
     }
@@ -130,7 +130,7 @@ struct ClientSendTests {
         (#"{"where":{}}"#, #"{"team":"B"}"#, .invalidBody, "where"), ("{}", #"{"team":"B"}"#, .invalidBody, "users"),
         (#"{"users":["u2"],"channels":["event-1"]}"#, #"{"team":"B"}"#, .invalidBody, "users"),
     ])
-    func `Only what the template has a place for goes to whom a rule can name, and nothing is sent otherwise`(
+    func `Only placeholders of the template and audiences of a rule are accepted, and nothing is sent otherwise`(
         _ audience: String, _ variables: String, _ code: ErrorCode, _ field: String
     ) async throws {
         try await NotificationsApp.run { app in
@@ -142,7 +142,9 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `Who may not, and what is more than a template, is refused, and nothing is sent`() async throws {
+    @Test func `Callers without permission, and members beyond the template, are refused, and nothing is sent`()
+        async throws
+    {
         try await NotificationsApp.run { app in
             try await prepare(app)
             #expect(try await post(app, by: nil).isProblem(.forbidden))
@@ -167,7 +169,8 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `A user sends to the channels of a rule, does not get it, and {{sender}} is who is signed in`()
+    @Test
+    func `A user sends to the channels of a rule without getting the message, and {{sender}} is the signed-in user`()
         async throws
     {
         let rules = #"{"templates":{"invitation":{"channels":["event-*","all"],"limit":{"count":9,"seconds":60}}}}"#
@@ -197,7 +200,7 @@ struct ClientSendTests {
     }
 
     @Test
-    func `Nobody is sent more than the rule's limit for who gets it, whoever sends, and a refusal counts for nobody`()
+    func `A recipient gets no more than the rule's limit from all senders, and refusals do not count`()
         async throws
     {
         let rules =
@@ -215,7 +218,7 @@ struct ClientSendTests {
                 try await app.postgres.query("SELECT FROM notifications.client_receipts WHERE recipient = 'user:u3'")
                     .isEmpty)
             #expect(try await post(app, #"{"users":["u3"]}"#).status == 201)
-            // The span is over.
+            // The period is over.
             try await app.postgres.execute(
                 "UPDATE notifications.client_receipts SET since = since - interval '2 hours'")
             #expect(try await post(app).status == 201)
@@ -223,7 +226,7 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `The same Idempotency-Key sends once, is refused with another message, and is each user's own`()
+    @Test func `An Idempotency-Key sends once, is refused with another message, and belongs to one user`()
         async throws
     {
         try await NotificationsApp.run { app in
@@ -240,7 +243,7 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `What a user got goes with the account`() async throws {
+    @Test func `The record of received messages is erased with the account`() async throws {
         let user = "0193a000-0000-7000-8000-0000000000aa"
         try await NotificationsApp.run { app in
             try await prepare(app)
@@ -266,7 +269,7 @@ struct ClientSendTests {
         (#"{"templates":{"t":{"channels":["*"],"limit":{"count":1,"seconds":1}}}}"#, "channels"),
         (#"{"templates":{"t":{"limit":{"count":1,"seconds":1},"recipientLimit":{"count":1}}}}"#, "recipientLimit"),
     ])
-    func `rules that say nothing are refused`(_ rules: String, _ field: String) async throws {
+    func `invalid client rules are refused`(_ rules: String, _ field: String) async throws {
         try await NotificationsApp.run { app in
             let answer = try await app.master("PUT", "/notifications/client-rules", rules)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")

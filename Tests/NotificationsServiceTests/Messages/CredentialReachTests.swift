@@ -7,11 +7,11 @@ import Testing
 
 @testable import NotificationsService
 
-/// What is said of devices that no push service can be asked for, as the app has no credential for it.
+/// Warnings about devices that cannot be reached because the app has no credential for their push service.
 @Suite struct CredentialReachTests {
     private static let everybody = #"{"content":{"body":"b"},"audience":{"everyone":true}}"#
 
-    /// One device of each kind of push service, and one more of Apple's; credentials of `kinds`.
+    /// One device for each push service, and a second Apple device; credentials of `kinds`.
     private static func run(with kinds: [String], _ body: @Sendable (NotificationsApp) async throws -> Void)
         async throws
     {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `Without any credential the preview names who is not reached, and nothing is sent`() async throws {
+    @Test func `Without a credential the preview names the services not reached, and nothing is sent`() async throws {
         try await Self.run(with: []) { app in
             let preview = try await app.master("POST", "/notifications/preview", Self.everybody)
             #expect(
@@ -49,7 +49,7 @@ import Testing
         (#"{"users":["u1"]}"#, ["fcm", "webpush"]), (#"{"platforms":["android"]}"#, ["apns"]),
         (#"{"where":{"platform":"web"}}"#, ["apns", "fcm"]), (#"{"segment":"web"}"#, ["apns"]),
     ])
-    func `A message that only devices without a credential would get is refused, and nothing is written`(
+    func `A message only for devices without a credential is refused, and nothing is written`(
         _ audience: String, _ kinds: [String]
     ) async throws {
         try await Self.run(with: kinds) { app in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `Where some are reached the message is sent, and the answer names the others`() async throws {
+    @Test func `If some devices are reached the message is sent, and the answer names the others`() async throws {
         try await Self.run(with: ["fcm"]) { app in
             let answer = try await app.master("POST", "/notifications/messages", Self.everybody)
             #expect(
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `With all credentials that are needed, or nobody to send to, nothing is said`() async throws {
+    @Test func `With all necessary credentials, or without recipients, there is no warning`() async throws {
         try await Self.run(with: ["apns"]) { app in
             for audience in [#"{"users":["u1"]}"#, #"{"users":["nobody"]}"#, #"{"platforms":["ios"]}"#] {
                 let answer = try await app.master(

@@ -14,7 +14,7 @@ struct MessageContentTests {
         "priority":"normal","interruptionLevel":"time-sensitive","relevance":0.5,"ttl":60,"atMostOnce":true}
         """
 
-    @Test func `what is stored is what was written, and is read again`() throws {
+    @Test func `content is stored as written, and read again`() throws {
         let json = try JSONValue(parsing: Self.full.utf8)
         let content = try MessageContent(json)
         #expect(try MessageContent(content.json) == content)
@@ -37,7 +37,7 @@ struct MessageContentTests {
         (#"{"body":"b","pushType":"liveactivity"}"#, "liveActivity"),
         (#"{"liveActivity":{"event":"update"}}"#, "liveActivity.contentState"),
     ])
-    func `what is wrong is refused by its name`(_ json: String, _ field: String) throws {
+    func `invalid content is refused by name`(_ json: String, _ field: String) throws {
         do {
             _ = try MessageContent(try JSONValue(parsing: json.utf8))
             Issue.record("accepted: \(json)")
@@ -50,13 +50,13 @@ struct MessageContentTests {
         ("de-AT", "Hi", "Servus"), ("de-DE", "Hallo", "B"), ("de", "Hallo", "B"), ("zh-Hant-TW", "你好", "B"),
         ("zh-TW", "Hi", "B"), ("fr", "Hi", "B"),
     ])
-    func `readers get the closest language`(_ locale: String, _ title: String, _ body: String) throws {
+    func `recipients get the closest language`(_ locale: String, _ title: String, _ body: String) throws {
         let renderer = MessageRenderer(try MessageContent(try JSONValue(parsing: Self.full.utf8)), message: UUID())
         let texts = renderer.content.texts(variant: 0, in: renderer.language(of: locale))
         #expect(texts.title == title && texts.body == body)
     }
 
-    @Test func `a payload that only one language is too long for is refused, and says in which`() throws {
+    @Test func `a payload that is too long in a single language is refused, naming the language`() throws {
         var content = MessageContent(MessageTexts(body: "short"))
         try content.check()
         content.localized[LanguageTag("th")!] = MessageTexts(body: String(repeating: "ก", count: 1_360))
@@ -64,7 +64,7 @@ struct MessageContentTests {
         #expect(content.sizes(variant: 0, language: LanguageTag("th")).apns! > 4_096)
     }
 
-    @Test func `each push service gets it in its own form`() throws {
+    @Test func `each push service gets its own form`() throws {
         let id = UUID()
         let renderer = MessageRenderer(try MessageContent(try JSONValue(parsing: Self.full.utf8)), message: id)
         let identity = PushIdentity(message: id, pushID: UUID(), expires: Date().addingTimeInterval(600))
@@ -95,7 +95,7 @@ struct MessageContentTests {
         }
     }
 
-    @Test func `without a collapse id, the message's own keeps what is sent twice from being shown twice`() throws {
+    @Test func `without a collapse id, the message's own id keeps a resent message from being shown twice`() throws {
         let id = UUID()
         let renderer = MessageRenderer(MessageContent(MessageTexts(body: "b")), message: id)
         let device = Device(id: id, space: 1, platform: .ios, service: .apns, token: "00", bundleID: nil)
@@ -107,7 +107,7 @@ struct MessageContentTests {
         #expect(push.collapseID == id.uuidString.lowercased() && push.priority == .immediate)
     }
 
-    @Test func `a badge that is counted up is the delivery's`() throws {
+    @Test func `an incremented badge is stored with the delivery`() throws {
         let id = UUID()
         let renderer = MessageRenderer(
             try MessageContent(try JSONValue(parsing: #"{"badge":"increment","body":"b"}"#.utf8)), message: id)
@@ -121,7 +121,7 @@ struct MessageContentTests {
         }
     }
 
-    @Test func `a Live Activity goes to Apple's devices by its own topic`() throws {
+    @Test func `a Live Activity is sent to Apple devices with its own topic`() throws {
         let id = UUID()
         let content = try MessageContent(
             try JSONValue(

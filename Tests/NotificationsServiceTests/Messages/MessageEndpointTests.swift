@@ -50,7 +50,7 @@ struct MessageEndpointTests {
         ),
         (#"{"content":{"body":"b"},"audience":{"everyone":true},"when":1}"#, .invalidBody, "when"),
     ])
-    func `what cannot be sent is refused, and nothing is written`(_ body: String, _ code: ErrorCode, _ field: String)
+    func `an invalid message is refused, and nothing is written`(_ body: String, _ code: ErrorCode, _ field: String)
         async throws
     {
         try await NotificationsApp.run { app in
@@ -61,10 +61,10 @@ struct MessageEndpointTests {
         }
     }
 
-    @Test func `what no push service would take is refused before anything is queued`() async throws {
+    @Test func `a message that no push service would accept is refused before anything is queued`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
-            // More than a browser's push has room for, and less than Apple's.
+            // More than fits into a browser's push, and less than Apple's limit.
             let text = String(repeating: "x", count: 4_000)
             let everywhere = #"{"content":{"body":"\#(text)"},"audience":{"users":["u1"]}}"#
             let apple = #"{"content":{"body":"\#(text)"},"audience":{"users":["u1"],"platforms":["ios"]}}"#
@@ -79,7 +79,7 @@ struct MessageEndpointTests {
         }
     }
 
-    @Test func `the same Idempotency-Key gives the same message, and is refused with another one`() async throws {
+    @Test func `the same Idempotency-Key returns the same message, and is refused with another one`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
             let body = #"{"content":{"body":"b"},"audience":{"users":["u1"]}}"#
@@ -106,7 +106,7 @@ struct MessageEndpointTests {
     }
 
     @Test
-    func `a repeated request gets the first answer, whatever has become of its template, its segment and its time`()
+    func `a repeated request gets the first answer, even after its template, segment or time has changed`()
         async throws
     {
         try await NotificationsApp.run { app in
@@ -138,7 +138,7 @@ struct MessageEndpointTests {
                     "\(again)")
                 #expect(try await post(body.replacing("Ada", with: "Bob")).isProblem(.idempotencyKeyReused))
             }
-            // Under another key it is another request, for which there is no template.
+            // With another key it is a new request, for which there is no template.
             let other = try await app.master(
                 "POST", "/notifications/messages", body, headers: ["Idempotency-Key": "order-2"])
             #expect(other.isProblem(.templateNotFound), "\(other)")
@@ -146,7 +146,7 @@ struct MessageEndpointTests {
         }
     }
 
-    @Test func `a template is stored, filled and removed`() async throws {
+    @Test func `a template is stored, filled in and removed`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1", locale: "de")])
             let template = #"""
@@ -207,7 +207,9 @@ struct MessageEndpointTests {
         ("PUT", "segments/s", .update), ("PUT", "client-rules", .update), ("GET", "client-rules", .read),
         ("DELETE", "segments/s", .delete),
     ])
-    func `only the app's server and staff with the right may`(_ method: String, _ path: String, _ action: StaffAction)
+    func `only the app's server and staff with the right are admitted`(
+        _ method: String, _ path: String, _ action: StaffAction
+    )
         async throws
     {
         let bodies = [
@@ -223,7 +225,7 @@ struct MessageEndpointTests {
             let others = Set(StaffAction.allCases).subtracting([action])
             let without = StaffRights(["app1": [.notifications: others], "app2": [.notifications: [action]]])
             let with = StaffRights(["app1": [.notifications: [action]]])
-            // Users send by templates, whose call has another shape.
+            // Users send by templates, with a call of a different form.
             let refusal = try await app.client(method, path, body, user: "u1")
             #expect(
                 refusal.isProblem(path.hasSuffix("/messages") && method == "POST" ? .invalidBody : .forbidden),

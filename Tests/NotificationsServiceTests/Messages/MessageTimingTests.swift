@@ -11,7 +11,7 @@ struct MessageTimingTests {
         ("Asia/Kolkata", "2026-12-24T12:30:00Z"),
         ("Pacific/Kiritimati", "2026-12-24T04:00:00Z"), ("Nowhere/Land", "2026-12-24T18:00:00Z"),
     ])
-    func `a local time is another moment in each time zone`(_ zone: String, _ moment: String) throws {
+    func `a local time is a different instant in each time zone`(_ zone: String, _ moment: String) throws {
         let timing = try MessageTiming(try JSONValue(parsing: #"{"localTime":"2026-12-24T18:00"}"#.utf8))
         var clock = DeviceClock(due: Date(timeIntervalSince1970: 0), timing: timing)
         #expect(clock.due(in: zone) == Date(rfc3339: moment))
@@ -24,14 +24,14 @@ struct MessageTimingTests {
         ("2026-03-28T12:00", "2026-03-28T11:00:00Z"),
         ("2026-07-01T12:00", "2026-07-01T10:00:00Z"),
     ])
-    func `summer time is known`(_ local: String, _ moment: String) throws {
+    func `summer time is respected`(_ local: String, _ moment: String) throws {
         #expect(LocalTime(local)?.date(in: TimeZone(identifier: "Europe/Berlin")!) == Date(rfc3339: moment))
     }
 
     @Test(arguments: [
         "2026-02-30T10:00", "2026-02-10", "2026-02-10T10:00Z", "10:00", "2026-13-01T10:00", "2026-02-10T25:00",
     ])
-    func `what is no local time is none`(_ text: String) {
+    func `invalid local times are refused`(_ text: String) {
         #expect(LocalTime(text) == nil)
     }
 
@@ -40,7 +40,7 @@ struct MessageTimingTests {
         ("2026-11-22T06:00:00Z", "2026-11-22T06:00:00Z"),
         ("2026-11-22T20:59:59Z", "2026-11-22T20:59:59Z"),
     ])
-    func `what falls into quiet hours waits for their end`(_ due: String, _ moment: String) throws {
+    func `times within quiet hours are moved to their end`(_ due: String, _ moment: String) throws {
         let timing = try MessageTiming(try JSONValue(parsing: #"{"quietHours":{"from":"22:00","to":"07:00"}}"#.utf8))
         var clock = DeviceClock(due: Date(rfc3339: due)!, timing: timing)
         #expect(clock.due(in: "Europe/Berlin") == Date(rfc3339: moment))
@@ -52,7 +52,7 @@ struct MessageTimingTests {
         (#"{"quietHours":{"from":"22:00","to":"22:00"}}"#, "quietHours"), (#"{"timeZone":"Moon"}"#, "timeZone"),
         (#"{"zone":"UTC"}"#, "zone"),
     ])
-    func `what is no timing is refused by its name`(_ json: String, _ field: String) throws {
+    func `invalid timings are refused by name`(_ json: String, _ field: String) throws {
         do {
             _ = try MessageTiming(try JSONValue(parsing: json.utf8))
             Issue.record("accepted: \(json)")
@@ -61,7 +61,7 @@ struct MessageTimingTests {
         }
     }
 
-    @Test func `what is stored is read again`() throws {
+    @Test func `a stored timing is read again`() throws {
         let text =
             #"{"localTime":"2026-12-24T18:00","timeZone":"Europe/Berlin","quietHours":{"from":"22:05","to":"07:00"},"cap":{"count":3,"seconds":86400}}"#
         #expect(try MessageTiming(try JSONValue(parsing: text.utf8)).json.text == text)

@@ -10,7 +10,7 @@ import Testing
 @testable import NotificationsService
 
 struct MessageUserDataTests {
-    @Test func `who goes takes their messages along, and is named in no other`() async throws {
+    @Test func `an erased user's messages are deleted, and no other message names the user`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([
                 TestInstallation(1, user: "00000000-0000-4000-8000-000000000001"),

@@ -5,7 +5,7 @@ import MartletTesting
 
 @testable import NotificationsService
 
-/// An installation as the table has it; ids follow their number.
+/// A row of the table of installations; ids follow their number.
 struct TestInstallation: Sendable {
     var number: Int
     var user: String?
@@ -59,8 +59,7 @@ extension NotificationsApp {
         }
     }
 
-    /// Credentials for all push services that nothing can be sent with: messages are ordered, and their deliveries
-    /// wait.
+    /// Stores credentials for all push services that cannot be used: messages are ordered, and their deliveries wait.
     func storeCredentials() async throws {
         try await postgres.execute(
             """
@@ -69,7 +68,7 @@ extension NotificationsApp {
             """)
     }
 
-    /// Numbered installations with tokens, from 1.
+    /// Creates installations with tokens, numbered from 1.
     func install(_ count: Int) async throws {
         let space = try await space
         try await storeCredentials()
@@ -81,7 +80,7 @@ extension NotificationsApp {
             """, timeout: .seconds(120))
     }
 
-    /// A message's timing by which nothing leaves for an hour: quiet hours of devices without a time zone, now.
+    /// A timing that sends nothing for an hour: it is now quiet for devices without a time zone.
     static var quiet: String {
         func clock(_ offset: Double) -> String {
             String(Date().addingTimeInterval(offset).rfc3339.dropFirst(11).prefix(5))
@@ -123,7 +122,7 @@ extension NotificationsApp {
         var state: String
     }
 
-    /// Deliveries of a message, by the numbers of their installations.
+    /// Deliveries of a message by the number of their installation.
     func deliveries(_ id: UUID) async throws -> [Planned] {
         try await postgres.query(
             """

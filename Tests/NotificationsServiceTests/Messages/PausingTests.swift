@@ -8,14 +8,15 @@ import Testing
 
 @testable import NotificationsService
 
-/// What a pause makes wrong of a plan, and what a version cannot read. There is no credential: what leaves has failed.
+/// Plans that a pause has made outdated, and messages that a version cannot read. There is no credential, so whatever
+/// is sent fails.
 struct PausingTests {
     private static func change(_ app: NotificationsApp, _ id: UUID, _ act: String) async throws {
         let answer = try await app.master("POST", "/notifications/messages/\(id)/\(act)")
         try #require(answer.status == 200 && answer["isPaused"] == (act == "pause" ? "true" : "false"), "\(answer)")
     }
 
-    /// As if the pause had lasted until all was overdue.
+    /// Simulates a pause after which all deliveries are overdue.
     private static func makeOverdue(_ app: NotificationsApp, _ id: UUID) async throws {
         try await app.postgres.execute(
             "UPDATE notifications.deliveries SET due = now() - interval '1 hour', updated = now() - interval '1 day' WHERE message = \(id)",
@@ -26,9 +27,9 @@ struct PausingTests {
         try await app.postgres.query("SELECT is_paused FROM notifications.messages WHERE id = \(id)")[0].decode(0)
     }
 
-    @Test func `quiet hours hold for what a pause has made overdue, each device by its own clock`() async throws {
+    @Test func `overdue deliveries of a resumed message respect quiet hours by each device's clock`() async throws {
         try await NotificationsApp.run { app in
-            // Where it is noon when it is midnight in UTC, or the other way round: never quiet at the same time.
+            // Zones where it is noon when it is midnight in UTC, or the reverse: never quiet at the same time.
             try await app.install([
                 TestInstallation(1, user: "u"), TestInstallation(2, user: "u", timeZone: "Etc/GMT-12"),
             ])
@@ -38,12 +39,12 @@ struct PausingTests {
             try await Self.change(app, id, "pause")
             try await Self.change(app, id, "resume")
             try await Self.change(app, id, "pause")
-            // It is planned by hand: a message that is paused is not.
+            // Planned by hand, because a paused message is not planned.
             try await app.postgres.withTransaction {
                 _ = try await MessagePlanner().planPage(of: try await app.message(id), $0)
             }
             try await Self.makeOverdue(app, id)
-            // Without a credential a delivery whose time has come fails at once.
+            // Without a credential, a delivery fails as soon as it is due.
             try await app.postgres.execute("DELETE FROM notifications.credentials")
             try await Self.change(app, id, "resume")
             #expect(try await Self.isPaused(app, id) == false)
@@ -55,8 +56,7 @@ struct PausingTests {
         }
     }
 
-    @Test func `what was not overdue keeps its time, and a message without such a timing goes on at once`() async throws
-    {
+    @Test func `deliveries that are not overdue keep their time, and others continue at once`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u")])
             let later = try await app.order(
@@ -75,7 +75,7 @@ struct PausingTests {
         }
     }
 
-    @Test func `a device that has had its share during the pause gets nothing of it any more`() async throws {
+    @Test func `a device that reached its limit during the pause gets no more`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u"), TestInstallation(2, user: "v")])
             let timing = NotificationsApp.quiet.dropLast() + #","cap":{"count":1,"seconds":3600}}"#
@@ -98,7 +98,7 @@ struct PausingTests {
         }
     }
 
-    @Test func `many are looked at page by page, and nothing leaves before all have been`() async throws {
+    @Test func `many deliveries are rescheduled page by page, and none is sent before all are done`() async throws {
         try await NotificationsApp.run { app in
             let count = MessagePlanner.pageSize * 2 + 3
             try await app.install(count)
@@ -108,7 +108,7 @@ struct PausingTests {
             try await Self.change(app, id, "pause")
             try await Self.makeOverdue(app, id)
             try await Self.change(app, id, "resume")
-            // Paused again in between, it stays so.
+            // If it is paused again in between, it stays paused.
             try await Self.change(app, id, "pause")
             try await Self.makeOverdue(app, id)
             try await Self.change(app, id, "resume")
@@ -124,7 +124,7 @@ struct PausingTests {
         ("content", #"{"hologram":1}"#), ("content", #"{"body":"b","priority":"urgent"}"#),
         ("audience", #"{"planet":"Mars"}"#), ("timing", #"{"moon":"full"}"#),
     ])
-    func `a message that this version cannot read fails with a reason, and others go on`(
+    func `a message that this version cannot read fails with a reason, and others continue`(
         _ column: String, _ json: String
     ) async throws {
         try await NotificationsApp.run { app in
@@ -138,7 +138,7 @@ struct PausingTests {
             let name = PostgresIdentifier(column)!
             try await app.postgres.execute(
                 "UPDATE notifications.messages SET \(name) = \(json)::json WHERE id = \(bad)")
-            // Their time comes.
+            // They become due.
             try await app.postgres.execute("UPDATE notifications.messages SET due = now()")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
             try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")

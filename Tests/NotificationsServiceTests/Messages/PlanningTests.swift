@@ -20,7 +20,7 @@ struct PlanningTests {
             let message = try await app.planned(id)
             #expect(message.planned == count && message.state == .sending)
             #expect(try await app.count("deliveries") == count)
-            // So that claims leave alone what is for a credential that is held.
+            // So that claims skip deliveries for a held credential.
             let services = try await app.postgres.query("SELECT DISTINCT service FROM notifications.deliveries").map {
                 try $0.decode(0, as: String.self)
             }
@@ -28,13 +28,13 @@ struct PlanningTests {
         }
     }
 
-    @Test func `a plan that is broken off goes on where it stopped, whoever goes on`() async throws {
+    @Test func `interrupted planning continues where it stopped, on any instance`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(MessagePlanner.pageSize + 5)
             let id = try await app.order(
                 #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             let planner = MessagePlanner()
-            // A page that is rolled back has not been.
+            // A page that is rolled back does not count.
             await #expect(throws: OrderFailed.self) {
                 try await app.postgres.withTransaction { transaction in
                     _ = try await planner.planPage(of: try await app.message(id), transaction)
@@ -56,28 +56,28 @@ struct PlanningTests {
         }
     }
 
-    @Test func `several who plan one message at once give each device one delivery`() async throws {
+    @Test func `concurrent planning gives each device one delivery`() async throws {
         try await NotificationsApp.run { app in
             let count = MessagePlanner.pageSize * 3 + 1
             try await app.install(count)
             let due = Date().addingTimeInterval(2).rfc3339
             let id = try await app.order(
                 #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(due)",\#(NotificationsApp.quiet)}"#)
-            // Each has a job made, due at the same time.
+            // Each creates a job that is due at the same time.
             for _ in 0..<3 { _ = try await app.master("POST", "/notifications/messages/\(id)/resume") }
             #expect(try await app.planned(id).planned == count)
             #expect(try await app.count("deliveries") == count)
         }
     }
 
-    @Test func `a message that is held up is planned no further, and goes on when it is let go`() async throws {
+    @Test func `a paused message is not planned further until it is resumed`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
             let id = try await app.order(
                 #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             #expect(try await app.message(id).state == .scheduled)
             #expect(try await app.master("POST", "/notifications/messages/\(id)/pause")["isPaused"] == "true")
-            // Its time comes.
+            // It becomes due.
             try await app.postgres.execute("UPDATE notifications.messages SET due = now() WHERE id = \(id)")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
             try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")
@@ -90,7 +90,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `what is cancelled does not leave, and says so`() async throws {
+    @Test func `cancelled deliveries are not sent, and are recorded as cancelled`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
             let id = try await app.order(
@@ -114,7 +114,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `each device gets it at its own time`() async throws {
+    @Test func `each device gets the message at its own time`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([
                 TestInstallation(1, user: "u", timeZone: "Europe/Berlin"),
@@ -137,7 +137,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `a device that has had its share gets no more for now`() async throws {
+    @Test func `a device that has reached its limit gets no more for now`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1"), TestInstallation(2, user: "u2")])
             _ = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
@@ -147,13 +147,13 @@ struct PlanningTests {
                 let id = try await app.order(capped)
                 #expect(try await app.deliveries(id).map(\.number) == numbers)
             }
-            // What is long ago counts no more.
+            // Old messages no longer count.
             try await app.postgres.execute("UPDATE notifications.deliveries SET updated = now() - interval '2 hours'")
             #expect(try await app.deliveries(try await app.order(capped)).map(\.number) == [1, 2])
         }
     }
 
-    @Test func `variants are shared out by weight, and the same device always gets the same`() async throws {
+    @Test func `variants are split by weight, and the same device always gets the same one`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(2_000)
             let id = try await app.order(
@@ -182,7 +182,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `messages that were finished long ago go, others stay`() async throws {
+    @Test func `messages finished long ago are deleted, others stay`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
             let old = try await app.order(
@@ -199,7 +199,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `another app's installations are never meant`() async throws {
+    @Test func `another app's installations are never selected`() async throws {
         try await NotificationsApp.run { app in
             var other = app
             other.appID = "app2"

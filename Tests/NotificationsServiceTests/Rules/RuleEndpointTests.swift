@@ -12,7 +12,7 @@ import Testing
 @Suite struct RuleEndpointTests {
     private static let plain = #"{"when":{"every":{"minutes":60}},"to":[{"user":"ann"}],"content":{"title":"x"}}"#
 
-    @Test func `a rule is set, read, listed, changed under its version, and deleted`() async throws {
+    @Test func `a rule is created, read, listed, changed with its version, and deleted`() async throws {
         try await NotificationsApp.run { app in
             let made = try await app.master(
                 "PUT", "/notifications/rules/daily", Self.plain, headers: ["If-None-Match": "*"])
@@ -106,7 +106,7 @@ import Testing
             .invalidBody, nil
         ),
     ])
-    func `what is no rule is refused and not kept`(body: String, code: ErrorCode, field: String?) async throws {
+    func `an invalid rule is refused and not stored`(body: String, code: ErrorCode, field: String?) async throws {
         try await NotificationsApp.run { app in
             let answer = try await app.master("PUT", "/notifications/rules/bad", body)
             #expect(answer.isProblem(code, field: field), "\(answer)")
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a rule on changes needs storage to say where its log ends`() async throws {
+    @Test func `a rule on changes needs the end of storage's log`() async throws {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.rules.storage.url = URL(string: "http://127.0.0.1:1")!
         try await NotificationsApp.run(options) { app in
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a dry run says what would be sent to whom, or why nothing, and sends nothing`() async throws {
+    @Test func `a dry run shows what would be sent to whom, or why nothing, and sends nothing`() async throws {
         try await RulesApp.run { app in
             _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b1","owner":"ann"}"#)
             _ = try await app.storage.write(
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `a crash alert makes the app's rules on alerts act once, however often it is told`() async throws {
+    @Test func `a crash alert triggers the app's rules once, however often it is reported`() async throws {
         try await NotificationsApp.run { app in
             let rule =
                 #"{"when":{"alert":"crash"},"where":{"alert.kind":"newIssue"},"to":[{"user":"ann"}],"content":{"title":"{{alert.name}}","body":"{{issues.0.title}}"}}"#
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `a rule's webhook is told, signed, and told again until it accepts`() async throws {
+    @Test func `a rule's webhook is called, signed, and retried until it accepts`() async throws {
         let calls = Mutex(0)
         let receiver = try await HookReceiver { _ in
             let isFirst = calls.withLock { count in
@@ -199,7 +199,7 @@ import Testing
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1","text":"a"}"#)
             _ = try await app.storage.write("DELETE", "/storage/Notes/n1", by: "eve")
             try await receiver.wait(for: 1)
-            // The pause after a failure is of ten seconds; nobody waits for it here.
+            // The pause after a failure is ten seconds; the test does not wait for it.
             try await eventually("the failure is noted") {
                 try await app.app.postgres.execute(
                     "UPDATE notifications.jobs SET due = now() WHERE state = 'waiting' AND kind = 'rules.webhook'")

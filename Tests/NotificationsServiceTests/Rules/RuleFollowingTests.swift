@@ -15,7 +15,7 @@ import Testing
          "content":{"title":"{{object.place}}","body":"Your bike was seen{{#object.note}}: {{object.note}}{{/object.note}}.","data":{"sighting":"{{id}}"}}}
         """
 
-    @Test func `FindMyBike: a sighting reaches the bike's owner, and nobody when it is the owner's own`() async throws {
+    @Test func `FindMyBike: a sighting reaches the bike's owner, and no one if it is the owner's own`() async throws {
         try await RulesApp.run { app in
             for user in ["ann", "ben", "eve"] { try await app.device(of: user) }
             _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b1","owner":"ann"}"#)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `SportLook: a message goes to all participants but its sender, an invitation to whom it is for`()
+    @Test func `SportLook: a message reaches all participants but its sender, and an invitation the invited`()
         async throws
     {
         try await RulesApp.run { app in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `two copies of the service act on each change once, also after a rule joins`() async throws {
+    @Test func `two instances act on each change once, even after a rule is added`() async throws {
         try await RulesApp.run(copies: 2) { app in
             try await app.device(of: "ann")
             try await app.rule(
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a rule that fails says why and stops no other`() async throws {
+    @Test func `a failing rule shows why and does not stop others`() async throws {
         try await RulesApp.run { app in
             try await app.device(of: "ann")
             try await app.rule(
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test
-    func `what is beyond a rule's limit is dropped and said once in a row, and so is what goes round in a circle`()
+    func `actions beyond a rule's limit are dropped and reported once in a row, and so are loops`()
         async throws
     {
         try await RulesApp.run { app in
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `a collection that is dropped while nobody follows takes its own changes with it, and no others`()
+    @Test func `dropping a collection while no instance follows it removes only its own changes`()
         async throws
     {
         try await RulesApp.run { app in
@@ -188,7 +188,7 @@ import Testing
             try await eventually("it goes on") {
                 try await app.outcomes(of: "notes").count + app.outcomes(of: "bikes").count >= 153
             }
-            // Told once, though the log comes in pages.
+            // Reported once, although the log is read in pages.
             #expect(try await app.outcomes(of: "notes") == ["acted", "expired", "acted"])
             #expect(Set(try await app.outcomes(of: "bikes")) == ["acted"])
             #expect(try await app.sent().count == 152)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `more users than an audience names are left out of a channel, all of them`() async throws {
+    @Test func `a channel leaves out all excluded users, even more than an audience may name`() async throws {
         try await RulesApp.run { app in
             for user in ["ann", "u0", "u1499"] { try await app.device(of: user, channels: ["all"]) }
             try await app.rule(
@@ -213,7 +213,9 @@ import Testing
         }
     }
 
-    @Test func `what cannot be acted on is shown as stuck, with when and why, until it goes again`() async throws {
+    @Test func `a change that cannot be acted on is shown as stuck, with time and cause, until it succeeds`()
+        async throws
+    {
         try await RulesApp.run { app in
             try await app.device(of: "ann")
             try await app.rule(
@@ -246,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func `trouble that lasts is said once and noted now and then`() {
+    @Test func `lasting trouble is logged once, and then now and then`() {
         var trouble = RuleTrouble()
         let said = (0..<100).filter { _ in trouble.happened() }
         #expect(said == [0])
@@ -261,7 +263,7 @@ import Testing
 
     @Test
     func
-        `a rule that is disabled, and one that is deleted, acts no more; enabled again it begins with what comes then`()
+        `a disabled or deleted rule no longer acts, and one that is enabled again starts with new changes`()
         async throws
     {
         try await RulesApp.run { app in

@@ -8,17 +8,17 @@ import Testing
 
 @testable import NotificationsService
 
-/// How often rules act, by when things happened.
+/// How often rules act, judged by the time of the changes.
 @Suite struct RuleLimitTests {
     private static let start = Date(timeIntervalSinceNow: -86_400)
 
     private struct Happened: Sendable {
         var object: String
-        /// After `start`.
+        /// Seconds after `start`.
         var seconds: Double
     }
 
-    /// How many acts had which outcome, as if a follower came to them now, and the number of messages.
+    /// The number of runs by outcome, as if a follower processed the changes now, and the number of messages.
     private func outcomes(_ rest: String = "", _ happened: [Happened]) async throws -> [String: Int] {
         let found = Mutex<[String: Int]>([:])
         try await NotificationsApp.run { app in
@@ -52,7 +52,7 @@ import Testing
         return found.withLock { $0 }
     }
 
-    @Test func `a backlog is no flood: what was written over hours is all sent, however fast it is caught up on`()
+    @Test func `a backlog is not a flood: changes written over hours are all sent, however quickly they are caught up`()
         async throws
     {
         let acts = (0..<700).map { Happened(object: "Notes/n\($0)", seconds: Double($0) * 31) }
@@ -60,7 +60,7 @@ import Testing
         #expect(found == ["acted": 700, "messages": 700], "\(found)")
     }
 
-    @Test func `what was written at once is limited, however late it is looked at`() async throws {
+    @Test func `changes written at once are limited, however late they are processed`() async throws {
         let acts = (0..<50).map { number in
             let seconds = number < 25 ? 0.0 : 61.0
             return Happened(object: "Notes/n\(number)", seconds: seconds + Double(number) / 100)
@@ -69,27 +69,27 @@ import Testing
         #expect(found == ["acted": 20, "messages": 20, "limited": 1], "\(found)")
     }
 
-    @Test func `a loop over many objects ends, and each of them is noted once`() async throws {
-        // Twelve objects, one after the other, ten acts a second.
+    @Test func `a loop over many objects ends, and each object is recorded once`() async throws {
+        // Twelve objects, one after the other, ten runs a second.
         let acts = (0..<480).map { Happened(object: "Notes/n\($0 % 12)", seconds: Double($0) / 10) }
         let found = try await outcomes("", acts)
         #expect(found == ["acted": 360, "messages": 360, "loop": 12], "\(found)")
     }
 
     @Test func `a slow loop ends within the hour`() async throws {
-        // As of forty objects with eight acts a second: twelve a minute on each.
+        // Forty objects with eight runs a second: twelve a minute for each.
         let acts = (0..<625).map { Happened(object: "Notes/n7", seconds: Double($0) * 5) }
         let found = try await outcomes("", acts)
         #expect(found["acted"] == RuleLimits.actsOnObjectInHour && found["loop"] == 1, "\(found)")
     }
 
-    @Test func `objects that are written often, but not without end, are no loop`() async throws {
+    @Test func `objects that are written often, but not endlessly, are not a loop`() async throws {
         let acts = (0..<300).map { Happened(object: "Scores/s1", seconds: Double($0) * 12) }
         let found = try await outcomes("", acts)
         #expect(found == ["acted": 300, "messages": 300], "\(found)")
     }
 
-    @Test func `a webhook that makes its rule act again on ever new objects is pointed out`() throws {
+    @Test func `a webhook that keeps triggering its rule with new objects is reported`() throws {
         #expect(RuleLimits.suspiciousActs(.init()) == 12_000)
         #expect(RuleLimits.suspiciousActs(.init(count: 2, seconds: 3_600)) == 3)
         #expect(RuleLimits.suspiciousActs(.init(count: 100_000, seconds: 1)) == 120_000_000)

@@ -7,12 +7,12 @@ import Testing
 
 @testable import NotificationsService
 
-/// Mail as what a rule sends.
+/// Mail sent by rules.
 @Suite struct RuleMailTests {
     private static var options: NotificationsOptions {
         get async throws {
             var options = try await MailApp.options()
-            // Nothing listens there: what is ordered waits.
+            // Nothing listens there, so orders wait.
             if !MailServer.isThere { options.mail.server = OrderMailTests.options.mail.server }
             return options
         }
@@ -32,7 +32,7 @@ import Testing
         ).map { try $0.decode(0) }
     }
 
-    @Test func `a change gives each user one mail, with the message or without, and the run has it`() async throws {
+    @Test func `a change sends each user one mail, with or without the message, and the run records it`() async throws {
         try await RulesApp.run(try await Self.options) { app in
             try await template(app.app)
             try await app.device(of: MailApp.bob)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `the same act orders its mail once, and beyond the app's hour none, while its message is sent`()
+    @Test func `the same action orders its mail once, and none beyond the hourly limit, while its message is sent`()
         async throws
     {
         var options = try await Self.options
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `mail that nobody could be sent is refused, and the rule is not kept`() async throws {
+    @Test func `a rule whose mail could reach no one is refused`() async throws {
         let to = #""to":[{"user":"a"}],"content":{"title":"x"}"#
         try await NotificationsApp.run(try await Self.options) { app in
             try await template(app)

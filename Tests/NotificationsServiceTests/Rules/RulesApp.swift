@@ -9,7 +9,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// An app with objects in the real storage service and rules that follow them.
+/// An app with objects in the real storage service, and rules that follow them.
 struct RulesApp: Sendable {
     let app: NotificationsApp
     let storage: StorageInProcess
@@ -24,7 +24,7 @@ struct RulesApp: Sendable {
                 var options = given
                 options.rules = RuleSettings(storage: storage.address)
                 options.rules.arePrivateAddressesAllowed = true
-                // A starved machine is no reason to refuse a rule.
+                // A slow machine must not cause a rule to be refused.
                 options.rules.storageTimeout = .seconds(120)
                 try await run(copies, options, database, storage, body)
             }
@@ -44,7 +44,7 @@ struct RulesApp: Sendable {
         }
     }
 
-    /// Sets a rule, which must be one.
+    /// Creates or replaces a valid rule.
     @discardableResult
     func rule(_ name: String, _ body: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer
     {
@@ -53,11 +53,11 @@ struct RulesApp: Sendable {
         return answer
     }
 
-    /// What happens while no copy of the service follows the app's changes.
+    /// Runs `body` while no instance follows the app's changes.
     func whileNobodyFollows(_ body: () async throws -> Void) async throws {
         let space = try await app.space
         let other = UUID()
-        // With another generation nobody can go on from where they were.
+        // With another generation, no follower can continue.
         try await app.postgres.execute(
             "INSERT INTO notifications.rule_copies (copy, until) VALUES (\(other), now() + interval '1 hour')")
         try await app.postgres.execute(
@@ -69,7 +69,7 @@ struct RulesApp: Sendable {
         try await app.postgres.execute("SELECT pg_notify(\(RuleStore.channel), \(String(space.id)))")
     }
 
-    /// A device of a user's.
+    /// Creates a device of a user.
     func device(of user: String, channels: [String] = []) async throws {
         let space = try await app.space
         try await app.postgres.execute(
@@ -79,7 +79,7 @@ struct RulesApp: Sendable {
             """)
     }
 
-    /// `rule title → users with a device`, of all messages in the order they were made.
+    /// `rule title → users with a device` for all messages, in order of creation.
     func sent() async throws -> [String] {
         try await app.postgres.query(
             """
@@ -91,7 +91,7 @@ struct RulesApp: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// `outcome cause-kind`, of a rule, oldest first.
+    /// `outcome cause-kind` for a rule's runs, oldest first.
     func outcomes(of rule: String) async throws -> [String] {
         try await app.postgres.query("SELECT outcome FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id").map
         { try $0.decode(0) }

@@ -22,7 +22,9 @@ import Testing
         ("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-30T00:30:00Z"),
         ("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"),
     ])
-    func `cron's minutes by the clocks of a time zone`(text: String, zone: String, after: String, next: String) throws {
+    func `cron expressions follow the clock of a time zone`(text: String, zone: String, after: String, next: String)
+        throws
+    {
         let expression = try #require(CronExpression(text))
         let found = expression.next(
             after: try #require(Date(rfc3339: after)), in: try #require(TimeZone(identifier: zone)))
@@ -33,11 +35,11 @@ import Testing
         "", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "5-1 * * * *",
         "*/0 * * * *", "a * * * *", "1,,2 * * * *", "-1 * * * *",
     ])
-    func `what is no cron expression`(text: String) {
+    func `invalid cron expressions are refused`(text: String) {
         #expect(CronExpression(text) == nil)
     }
 
-    @Test func `a rule acts once each time, however many copies look`() async throws {
+    @Test func `a rule acts once each time on any number of instances`() async throws {
         try await NotificationsApp.run { app in
             let body =
                 #"{"when":{"every":{"minutes":5}},"to":[{"audience":{"everyone":true}}],"content":{"title":"{{at}}"}}"#
@@ -54,7 +56,7 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(try await count() == 1)
-            // What was missed meanwhile is made up for once.
+            // A missed time is made up for once.
             try await clock.look(at: Date(timeIntervalSinceNow: 4_000))
             try await clock.look(at: Date(timeIntervalSinceNow: 4_000))
             #expect(try await count() == 2)

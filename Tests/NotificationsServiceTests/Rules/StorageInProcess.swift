@@ -9,7 +9,7 @@ import ServiceTesting
 import StorageService
 import Synchronization
 
-/// The real storage service on a port of its own, with the database that a test has.
+/// The real storage service on a port of its own, with the test's database.
 final class StorageInProcess: Sendable {
     let address: ServiceAddress
     private let client: ServiceClient
@@ -58,7 +58,7 @@ final class StorageInProcess: Sendable {
         try await body(process)
     }
 
-    /// As a user of the app who is signed in; nil: as the app's own server.
+    /// Writes as a signed-in user of the app, or as the app's own server if nil.
     func write(_ method: String, _ path: String, _ body: String? = nil, by user: String? = nil) async throws -> Answer {
         let principal = Principal(
             kind: user == nil ? .master : .client, appID: "app1", appNumber: 1, environment: .live, credentialID: "c1",

@@ -9,7 +9,7 @@ import ServiceTesting
 
 @testable import NotificationsService
 
-/// The notifications service with a database of its own, its background running, as the gateway sees it.
+/// The notifications service with its own database and running background tasks, called as by the gateway.
 struct NotificationsApp: ServiceApp {
     static let internalSecret = Secret("an-internal-secret-of-the-tests-0123456789")
 

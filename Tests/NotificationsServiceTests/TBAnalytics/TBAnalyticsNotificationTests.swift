@@ -6,12 +6,14 @@ import Testing
 
 @testable import NotificationsService
 
-/// `POST …/notification` and `GET …/storage/TBNotification` in the form of the thesis.
+/// `POST …/notification` and `GET …/storage/TBNotification` in the thesis's format.
 struct TBAnalyticsNotificationTests {
     private static let ada = "0193a000-0000-7000-8000-0000000000aa"
     private static let bob = "0193a000-0000-7000-8000-0000000000bb"
 
-    @Test func `The app's server sends to a user, to devices by id and by token, and reads it all back`() async throws {
+    @Test func `The app's server sends to a user, and to devices by id and by token, and reads it all back`()
+        async throws
+    {
         try await NotificationsApp.run { app in
             try await app.install([
                 TestInstallation(1, user: Self.bob), TestInstallation(2, user: "11"), TestInstallation(3),
@@ -60,7 +62,9 @@ struct TBAnalyticsNotificationTests {
         }
     }
 
-    @Test func `The same _id is answered when the device has gone and the app's rules are others, too`() async throws {
+    @Test func `The same _id gets the same answer, even after the device is gone and the rules have changed`()
+        async throws
+    {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: Self.bob)])
             let device = #"{"_id":"n1","device":"token-1","message":"hello"}"#
@@ -82,12 +86,12 @@ struct TBAnalyticsNotificationTests {
             let again = try await app.client("POST", "/thesis/notification", body, user: Self.ada)
             #expect(again.status == 201 && again["created"] == first["created"], "\(again)")
             #expect(try await app.count("messages") == 2)
-            // It is another one's who has not sent it.
+            // For a different sender it is a different notification.
             #expect(try await app.client("POST", "/thesis/notification", body, user: Self.bob).isProblem(.forbidden))
         }
     }
 
-    @Test func `A user sends as the app's rules say, with the template's text, and not otherwise`() async throws {
+    @Test func `A user sends only as the app's rules allow, with the template's text`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: Self.bob)])
             let body = #"{"user":"\#(Self.bob)","title":"Hi","message":"hello","badge":1}"#
@@ -129,7 +133,7 @@ struct TBAnalyticsNotificationTests {
         (#"{"userID":11,"message":7}"#, .invalidBody, "message"),
     ]
 
-    @Test func `What cannot be sent is refused, and nothing is written`() async throws {
+    @Test func `Invalid notifications are refused, and nothing is written`() async throws {
         try await NotificationsApp.run { app in
             for (body, code, field) in Self.refusals {
                 let answer = try await app.master("POST", "/thesis/notification", body)

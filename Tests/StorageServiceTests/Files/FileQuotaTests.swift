@@ -10,7 +10,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct FileQuotaTests {
-    @Test func `usage follows every way by which files come, change and go`() async throws {
+    @Test func `usage follows every way to create, change and delete files`() async throws {
         let app = try await StorageApp()
         func usage() async throws -> String? {
             let usage = try await app.master.get("/files/usage")
@@ -30,7 +30,7 @@ import Testing
         #expect(try await usage() == "0 0")
     }
 
-    @Test func `no more files than the limit, also when many come at once`() async throws {
+    @Test func `the number of files is limited, even for concurrent uploads`() async throws {
         let app = try await StorageApp()
         try await app.limit(files: 5)
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -46,7 +46,7 @@ import Testing
             "a new version is no further file")
     }
 
-    @Test func `no more bytes than the limit; what does not grow is taken`() async throws {
+    @Test func `the total size is limited, and an upload that does not increase it is accepted`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.put("/upload/a.txt", "12345678")
         try await app.limit(bytes: 10)
@@ -60,12 +60,12 @@ import Testing
         #expect(try await app.client.put("/upload/c.txt", "123456789").status == 201)
     }
 
-    @Test func `what others have made of a file while an upload waited for them counts`() async throws {
+    @Test func `changes by others while an upload waits for the lock count`() async throws {
         let app = try await StorageApp()
         let (files, usage) = (try app.space().own("_files"), try app.space().own("_file_usage"))
         _ = try await app.client.put("/upload/a.txt", "12345678")
         try await app.limit(bytes: 10)
-        // It becomes small, and others take the room.
+        // It becomes smaller, and others use the room.
         let large = try await app.answer(behind: ["UPDATE \(files) SET size = 1", "UPDATE \(usage) SET bytes = 10"]) {
             try await app.client.put("/upload/a.txt", "87654321")
         }
@@ -77,7 +77,7 @@ import Testing
         #expect(try await app.client.get("/upload/a.txt").status == 404)
     }
 
-    @Test func `a resumable upload needs room for all of it when it begins`() async throws {
+    @Test func `a resumable upload needs room for all of it at the start`() async throws {
         let app = try await StorageApp()
         try await app.limit(bytes: 10)
         func begin(_ size: Int, _ path: String) async throws -> Answer {
@@ -114,12 +114,12 @@ import Testing
             set.status == 200 && set["maximumFiles"] == "3" && set["maximumBytes"] == nil
                 && set["isDefault"] == "false", "\(set)")
         #expect(try await staff.get(path).text == set.text)
-        // Both environments have them.
+        // The limits apply to both environments.
         let test = try await app.asking(as: app.principal(.master, .test)).get("/files/usage")
         #expect(test["maximumFiles"] == "3")
     }
 
-    @Test func `the server's limits hold where an app has none of its own`() async throws {
+    @Test func `the server's limits apply if an app has none of its own`() async throws {
         let app = try await StorageApp()
         var settings = SharedFiles.settings
         settings.quota = FileQuota(maximumFiles: 1, maximumBytes: nil)
@@ -135,7 +135,7 @@ import Testing
 }
 
 extension StorageApp {
-    /// The answer to a request that waits for a transaction which changes files before it.
+    /// The response to a request that waits for a transaction which changes files first.
     fileprivate func answer(
         behind statements: [PostgresQuery], to request: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {

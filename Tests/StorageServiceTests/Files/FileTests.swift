@@ -48,7 +48,7 @@ import Testing
         #expect(try await app.client.get("/upload-history/trips/?limit=1&before=\(before)")["data.0._version"] == "1")
     }
 
-    @Test func `a file goes into a directory by name, by path or as multipart/form-data`() async throws {
+    @Test func `a file is created in a directory by name, by path or as multipart/form-data`() async throws {
         let app = try await StorageApp()
         #expect(try await app.client.post("/upload/a/b/?name=c.txt", "1")["path"] == #""a/b/c.txt""#)
         #expect(try await app.client.post("/upload/a/b/d.txt", "2")["path"] == #""a/b/d.txt""#)
@@ -83,7 +83,7 @@ import Testing
     ]
 
     @Test(arguments: brokenMultipart)
-    func `a broken multipart body stores nothing`(_ body: String) async throws {
+    func `a malformed multipart body stores nothing`(_ body: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.get("/upload")
         try await app.expectRefusal(.invalidBody) {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a directory is listed in pages, however deep it is`() async throws {
+    @Test func `a directory is listed in pages, at any depth`() async throws {
         let app = try await StorageApp()
         for path in ["d/a", "d/b/x", "d/b/y/z", "d/b.txt", "d/c", "d/%C3%BC/1", "e/x"] {
             #expect(try await app.client.send("PUT", "/upload/\(path)", "1").status == 201)
@@ -124,7 +124,7 @@ import Testing
         RangeCase(range: "bytes=-99", status: 206, text: "0123456789", contentRange: "bytes 0-9/10"),
         RangeCase(range: "bytes=10-", status: 416, text: "", contentRange: "bytes */10"),
         RangeCase(range: "bytes=-0", status: 416, text: "", contentRange: "bytes */10"),
-        // What is not one good range is no range.
+        // Anything but a single valid range is ignored.
         RangeCase(range: "bytes=0-0,2-2", status: 200, text: "0123456789"),
         RangeCase(
             range: "bytes=" + (0..<1_000).map { "\($0)-" }.joined(separator: ","), status: 200, text: "0123456789"),
@@ -144,7 +144,9 @@ import Testing
         if example.status != 416 { #expect(answer.text == example.text) }
     }
 
-    @Test func `a read by If-Match gets the version it names or 412, before anything else is looked at`() async throws {
+    @Test func `a read with If-Match gets the version it names or 412, before other conditions are checked`()
+        async throws
+    {
         let app = try await StorageApp()
         let tag = try #require(try await app.client.send("PUT", "/upload/f", "1234")["sha256"])
         let link = try #require(try await app.client.post("/upload-link/f", "{}").json?["path"]).text.filter {
@@ -170,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `what the asker has already is not sent, and what has changed meanwhile is not touched`() async throws {
+    @Test func `an unchanged file is not sent again, and one changed meanwhile is not overwritten`() async throws {
         let app = try await StorageApp()
         let tag = try #require(try await app.client.send("PUT", "/upload/f", "1")["sha256"])
         let same = try await app.client.send(
@@ -205,7 +207,7 @@ import Testing
     ]
 
     @Test(arguments: badPaths)
-    func `a path that is not acceptable reaches nothing`(_ path: String) async throws {
+    func `an invalid path reaches nothing`(_ path: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.get("/upload")
         for method in ["PUT", "DELETE", "GET"] {
@@ -219,7 +221,7 @@ import Testing
         #expect(blobs.filter { $0.utf8.count > 30 } == [])
     }
 
-    @Test func `what looks alike is one file`() async throws {
+    @Test func `names that look alike are one file`() async throws {
         let app = try await StorageApp()
         #expect(try await app.client.send("PUT", "/upload/u%CC%88", "decomposed").status == 201)
         #expect(try await app.client.send("PUT", "/upload/%C3%BC", "composed").status == 200)
@@ -258,7 +260,7 @@ import Testing
         #expect(try await app.client.get("/upload/empty").text.isEmpty)
     }
 
-    @Test func `readers and writers hold for reading, listing, history, changing and deleting`() async throws {
+    @Test func `readers and writers apply to reading, listing, history, changing and deleting`() async throws {
         let app = try await StorageApp()
         let (ann, bob) = (app.user("ann"), app.user("bob"))
         let made = try await ann.send("PUT", "/upload/p/secret.txt?readers=ann&writers=ann", "secret")
@@ -285,7 +287,7 @@ import Testing
         }
         #expect(try await ann.get("/upload/p/secret.txt").text == "secret")
         #expect(try await app.master.get("/upload/p/secret.txt").text == "secret")
-        // Replacing keeps who may.
+        // Replacing keeps readers and writers.
         #expect(try await ann.send("PUT", "/upload/p/secret.txt", "secret 2")["_readers"] == #"["ann"]"#)
         #expect(try await ann.patch("/upload/p/secret.txt", #"{"_readers":["ann","bob"]}"#).status == 200)
         #expect(try await bob.get("/upload/p/secret.txt").text == "secret 2")
@@ -296,8 +298,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the history of a file has the readers that the file has, also when it is gone`(_ byUpload: Bool) async throws
-    {
+    func `the history of a file has the file's readers, even after its deletion`(_ byUpload: Bool) async throws {
         let app = try await StorageApp()
         let (ann, bob) = (app.user("ann"), app.user("bob"))
         func counts() async throws -> [String?] {
@@ -318,14 +319,14 @@ import Testing
         #expect(try await counts() == ["2", "2", "0", "0"])
         #expect(try await ann.delete("/upload/p/f").status == 204)
         #expect(try await counts() == ["2", "2", "0", "0"])
-        // Another file at the path opens nothing of the one before.
+        // Another file at the path does not reveal the previous one.
         #expect(try await bob.send("PUT", "/upload/p/f?readers=*", "of bob").status == 201)
         #expect(try await counts() == ["3", "3", "1", "1"])
         _ = try await bob.patch("/upload/p/f", #"{"_readers":["bob"]}"#)
         #expect(try await counts() == ["0", "0", "1", "1"], "ann may not read what is there now")
     }
 
-    @Test func `files of another app and environment are not there`() async throws {
+    @Test func `files of other apps and environments are not found`() async throws {
         let (app, other) = (try await StorageApp(), try await StorageApp())
         _ = try await app.client.send("PUT", "/upload/f", "1")
         for client in [other.client, other.master, app.testClient] {
@@ -347,13 +348,13 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func `what makes no sense is refused`(_ method: String, _ path: String, _ code: ErrorCode) async throws {
+    func `invalid requests are refused`(_ method: String, _ path: String, _ code: ErrorCode) async throws {
         let app = try await StorageApp()
         _ = try await app.client.get("/upload")
         try await app.expectRefusal(code) { try await app.client.send(method, path, method == "GET" ? nil : "{}") }
     }
 
-    @Test func `who is no client of the app gets nothing`() async throws {
+    @Test func `a caller without a client's credential gets nothing`() async throws {
         let app = try await StorageApp()
         for kind in [Principal.Kind.ingest, .evaluation, .link] {
             let client = app.client.asking(as: app.principal(kind))

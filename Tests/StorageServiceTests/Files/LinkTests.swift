@@ -23,7 +23,7 @@ import Testing
         #expect(answer.status == 200 && answer.text == "hello", "\(answer)")
         #expect(try await anybody.send("GET", link, bytes: nil, headers: ["range": "bytes=1-2"]).text == "el")
         #expect(try await anybody.send("HEAD", link).header("content-length") == "5")
-        // A new version is the same file, one that takes the path later is not.
+        // A new version is the same file, but a later file at the same path is not.
         _ = try await app.user("ann").send("PUT", "/upload/a/b%20c.txt", "hello 2")
         #expect(try await anybody.get(link).text == "hello 2")
         _ = try await app.user("ann").delete("/upload/a/b%20c.txt")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: AppEnvironment.allCases)
-    func `a link says itself of which environment its file is`(_ environment: AppEnvironment) async throws {
+    func `a link contains the environment of its file`(_ environment: AppEnvironment) async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/f", "of live")
         _ = try await app.testClient.send("PUT", "/upload/f", "of test")
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "-1", "604801", "\"x\""])
-    func `a link is for a second to seven days`(_ seconds: String) async throws {
+    func `a link is valid for a second to seven days`(_ seconds: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/f", "1")
         try await app.expectRefusal(.invalidBody, field: "expiresInSeconds") {

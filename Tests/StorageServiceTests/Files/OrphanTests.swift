@@ -19,7 +19,7 @@ import Testing
             settings: settings, logger: .silent)
     }
 
-    @Test func `orphans are removed a day after nothing refers to them, however old they are; what is used stays`()
+    @Test func `orphans are removed a day after the last reference, whatever their age, and used files stay`()
         async throws
     {
         let app = try await StorageApp()
@@ -50,7 +50,7 @@ import Testing
         #expect(patched.status == 204 && created.status == 201, "\(patched)")
         #expect(try await blobs() == 6)
 
-        // Too young to tell, then noted.
+        // First too young to judge, then recorded.
         #expect(try await collect(after: 0) == 0)
         #expect(try await collect(after: 2) == 0)
         #expect(try await collect(after: 25.9) == 0)
@@ -59,7 +59,7 @@ import Testing
             try await app.client.send("HEAD", location, bytes: nil, headers: ["tus-resumable": "1.0.0"]).status == 404,
             "expired")
         #expect(try await blobs() == 4)
-        // A day old when its row goes: it has a day from then on.
+        // A day old when its row is deleted; it is kept for a day from then on.
         _ = try await app.client.delete("/upload/late")
         #expect(try await collect(after: 27) == 0)
         #expect(try await blobs() == 4)
@@ -70,14 +70,14 @@ import Testing
         #expect(try await app.client.get("/upload/replaced").text == "2")
     }
 
-    @Test func `what is referred to again is not forgotten to be in use`() async throws {
+    @Test func `a file that is referenced again stays`() async throws {
         let app = try await StorageApp()
         let (schema, files, orphans) = (
             try app.space().schema, try app.space().own("_files"), try app.space().own("_orphans")
         )
         let collection = collection(app.postgres, SharedFiles.settings)
         _ = try await app.client.send("PUT", "/upload/f", "1")
-        // As a copy job does: the bytes long before the row.
+        // Like a copy job: the bytes long before the row.
         try await app.superuser.execute("UPDATE \(files) SET blob = 'x' || blob")
         #expect(try await collection.collect(schema: schema, at: Date().addingTimeInterval(2 * Self.hour)) == 0)
         #expect(try await app.superuser.query("SELECT FROM \(orphans)").count == 1)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test
-    func `a space that fails, or is not brought up yet, keeps no other from its turn; work that was left behind goes`()
+    func `a failing or unmigrated space does not affect others, and abandoned work is removed`()
         async throws
     {
         let database = try await MigratedDatabase.make()

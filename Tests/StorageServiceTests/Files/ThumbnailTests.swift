@@ -14,7 +14,7 @@ struct ThumbnailTests {
     /// A GIF of one red pixel (GIF89a).
     private static let gif = Data(base64Encoded: "R0lGODdhAQABAPAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=")!
 
-    @Test func `a picture's thumbnail is made once and kept`() async throws {
+    @Test func `a picture's thumbnail is created once and kept`() async throws {
         let app = try await StorageApp()
         #expect(
             try await app.client.send("PUT", "/upload/a.gif", bytes: Array(Self.gif))["contentType"] == #""image/gif""#)
@@ -27,7 +27,7 @@ struct ThumbnailTests {
         #expect(blobs.count == 2, "the picture and one thumbnail")
     }
 
-    @Test func `what is no picture has none, and one too large is not tried twice`() async throws {
+    @Test func `a file that is not a picture has no thumbnail, and one too large is not tried twice`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/a.txt", "text")
         try await app.expectRefusal(.imageRefused) { try await app.client.get("/upload/a.txt?thumbnail=small") }
@@ -37,7 +37,7 @@ struct ThumbnailTests {
         _ = try await app.client.send(
             "PUT", "/upload/bomb.png",
             bytes: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array(repeating: 7, count: 99))
-        // Broken, or the disk: it is not said for good, but so many pixels are.
+        // Damage may come from the disk, so it is not remembered for good; an excessive number of pixels is.
         #expect(try await app.client.get("/upload/bomb.png?thumbnail=small").isProblem(.imageRefused))
         let thumbnails = try app.space().own("_thumbnails")
         #expect(try await app.superuser.query("SELECT FROM \(thumbnails)").isEmpty)
@@ -47,7 +47,7 @@ struct ThumbnailTests {
         try await app.expectRefusal(.imageRefused) { try await app.client.get("/upload/huge.png?thumbnail=small") }
     }
 
-    @Test func `a picture whose bytes cannot be had now has a thumbnail when they can`() async throws {
+    @Test func `a picture whose bytes are temporarily unavailable gets a thumbnail later`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/a.gif", bytes: Array(Self.gif))
         let list = try await SharedFiles.settings.backend.list(app.space().schema, after: nil, limit: 1)
@@ -60,7 +60,7 @@ struct ThumbnailTests {
         #expect(try await app.client.get("/upload/a.gif?thumbnail=small").status == 200)
     }
 
-    /// A header that claims a size, and no more than that.
+    /// A header that claims a size, and nothing else.
     private static func png(width: UInt32, height: UInt32) -> [UInt8] {
         func big(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
         func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {

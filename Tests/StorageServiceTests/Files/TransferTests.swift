@@ -38,7 +38,7 @@ import Testing
 
     private func location(_ answer: Answer) throws -> String { "/files/" + (try #require(answer.header("location"))) }
 
-    @Test func `an upload goes on where it stopped, and becomes a file with its last byte`() async throws {
+    @Test func `an upload continues where it stopped, and becomes a file with its last byte`() async throws {
         let app = try await StorageApp()
         let created = try await create(app.client, "11")
         #expect(
@@ -58,11 +58,11 @@ import Testing
         #expect(try await app.client.get("/upload/a/b.txt").text == "hello world")
         #expect(try await app.client.get("/upload/a/b.txt?info=true")["contentType"] == #""text/plain""#)
         #expect(try await app.client.get("/upload-history/a/b.txt")["count"] == "1")
-        // A client that lost the last answer learns that all is well.
+        // A client that lost the last response learns that the upload is complete.
         #expect(try await head(app.client, location).header("upload-offset") == "11")
     }
 
-    @Test func `of two requests at the same offset one counts`() async throws {
+    @Test func `only one of two requests at the same offset counts`() async throws {
         let app = try await StorageApp()
         let location = try location(try await create(app.client, "4"))
         let statuses = await withTaskGroup(of: Int.self) { group in
@@ -75,7 +75,7 @@ import Testing
         #expect(["aaaa", "bbbb"].contains(try await app.client.get("/upload/a/b.txt").text))
     }
 
-    @Test func `an empty upload is a file at once, and an upload can be given up`() async throws {
+    @Test func `an empty upload is a file at once, and an upload can be cancelled`() async throws {
         let app = try await StorageApp()
         #expect(try await create(app.client, "0", path: "empty").status == 201)
         #expect(try await app.client.get("/upload/empty").status == 200)
@@ -87,7 +87,7 @@ import Testing
         #expect(try await patch(app.client, location, at: 3, "de").isProblem(.uploadNotFound))
     }
 
-    @Test func `what is wrong is refused and writes nothing`() async throws {
+    @Test func `invalid requests are refused, and nothing is written`() async throws {
         let app = try await StorageApp()
         _ = try await app.user("ann").send("PUT", "/upload/mine?writers=ann", "1")
         for (length, path, extra, code) in [
@@ -120,7 +120,9 @@ import Testing
             options.status == 204 && options.header("tus-extension") == "creation,termination,expiration", "\(options)")
     }
 
-    @Test func `an upload comes in a bounded number of parts, and only so many are open`() async throws {
+    @Test func `an upload arrives in a limited number of parts, and the number of open uploads is limited`()
+        async throws
+    {
         let app = try await StorageApp()
         let ann = app.user("ann")
         let location = try location(try await create(ann, "1001"))
@@ -144,7 +146,7 @@ import Testing
         #expect(try await create(ann, "1").status == 201)
     }
 
-    @Test func `unfinished uploads of callers without a user are counted by address, and leave room for users`()
+    @Test func `unfinished uploads without a user are counted by address, and leave room for users`()
         async throws
     {
         let app = try await StorageApp()
@@ -178,7 +180,7 @@ import Testing
         #expect(!stored.contains("192.0.2"), "addresses are not kept")
     }
 
-    @Test func `whoever brings the last bytes, the file is of the one who began it`() async throws {
+    @Test func `a file belongs to the user who began its upload, whoever sends the last bytes`() async throws {
         let app = try await StorageApp()
         let first = try location(try await create(app.user("ann"), "2", path: "ann"))
         #expect(try await patch(app.master, first, at: 0, "12").status == 204)
@@ -191,7 +193,7 @@ import Testing
         #expect(try await head(app.master, second).status == 403)
         #expect(try await app.client.get("/upload/bob").text == "of bob")
 
-        // What the server begins for nobody, it may do, and nobody else.
+        // An upload that the server begins without a user can be continued only by the server.
         let third = try location(try await create(app.master, "2", path: "bob"))
         for other in [app.client, app.user("ann")] {
             #expect(try await patch(other, third, at: 0, "12").isProblem(.uploadNotFound))

@@ -7,9 +7,9 @@ import Testing
 @testable import StorageService
 
 @Suite struct UploadHistoryTests {
-    /// The upload commits while a change of the readers, or the deletion, waits for it.
+    /// The upload commits while a change of the readers, or a deletion, waits for it.
     @Test(arguments: [("PATCH", "{ben}"), ("DELETE", "{ada}")])
-    func `an upload's note gets the readers that the file has in the end`(_ method: String, _ readers: String)
+    func `an upload's history entry gets the readers that the file has in the end`(_ method: String, _ readers: String)
         async throws
     {
         let app = try await StorageApp()
@@ -29,7 +29,7 @@ import Testing
                             method, "/upload/a.txt", method == "PATCH" ? #"{"_readers":["ben"]}"# : nil
                         ).status
                     }
-                    try await app.waitUntilSomebodyWaits()
+                    try await app.waitUntilStatementWaits()
                 }
             }
             return try await group.next()
@@ -43,8 +43,8 @@ import Testing
 }
 
 extension StorageApp {
-    /// For a lock of one of the app's rows.
-    fileprivate func waitUntilSomebodyWaits() async throws {
+    /// Waits until a statement waits for a lock on one of the app's rows.
+    fileprivate func waitUntilStatementWaits() async throws {
         let schema = try space().schema
         let waiting: PostgresQuery =
             "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, \(schema)) > 0"

@@ -8,7 +8,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct BeforeHookTests {
-    @Test("a hook is asked before each kind of write, and shown what is and what will be")
+    @Test("a hook is asked before each kind of write, and gets the state before and after")
     func questions() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "a refusal keeps every kind of write from happening, with the hook's words",
+        "a refusal prevents every kind of write, with the hook's message",
         arguments: [(200, "hook-refused"), (500, "hook-failed")])
     func refusals(status: Int, code: String) async throws {
         let app = try await StorageApp()
@@ -70,7 +70,7 @@ import Testing
         #expect(answer.text.contains("not today") == (status == 200))
     }
 
-    @Test("fields that a hook answers are written in place of those sent")
+    @Test("fields in a hook's answer replace those sent")
     func replacement() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (200, #"{"object":{"title":"clean","n":1.50}}"#) }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "an object that cannot be stored is the hook's failure",
+        "an answer that cannot be stored is the hook's failure",
         arguments: [#"{"_x":1}"#, #"{"_id":"other"}"#, "[]", #"{"a":{"__op":"Increment","amount":1}}"#])
     func badReplacement(object: String) async throws {
         let app = try await StorageApp()
@@ -99,7 +99,7 @@ import Testing
         try await app.expectRefusal(.hookFailed) { try await app.client.post("/storage/Notes", #"{"_id":"a"}"#) }
     }
 
-    @Test("several hooks are asked by name, each shown what the one before made of it")
+    @Test("several hooks are asked in the order of their names, and each gets the result of the one before")
     func order() async throws {
         let app = try await StorageApp()
         let asked = Mutex<[String]>([])
@@ -114,7 +114,7 @@ import Testing
         #expect(asked.withLock { $0 } == [#""a""""#, #""b""a""#, #""c""ab""#])
     }
 
-    @Test("a hook is not asked about what the asker may not do, and nobody learns from it what they may not see")
+    @Test("a hook is not asked about forbidden writes, and its answer reveals nothing that the caller may not see")
     func rights() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Notes", #"{"_id":"secret","_readers":["ada"],"_writers":["ada"]}"#)
@@ -142,7 +142,7 @@ import Testing
             "the master key is asked about as well")
     }
 
-    @Test("while a hook is asked, it may itself read and write: nothing is held", .timeLimit(.minutes(5)))
+    @Test("a hook may itself read and write, because nothing is locked while it is asked", .timeLimit(.minutes(5)))
     func nothingHeld() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a","n":0}"#)
@@ -167,7 +167,7 @@ import Testing
         #expect(try await app.client.get("/storage/Notes/a")["n"] == "20")
     }
 
-    @Test("what was answered under an idempotency key is answered again, whatever the hook says by now")
+    @Test("a repeated idempotency key gets the same answer, whatever the hook says now")
     func idempotency() async throws {
         let app = try await StorageApp()
         let refuses = Mutex(false)
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("a bulk post asks for each of its objects, and stores them as the hook wants, all or none")
+    @Test("a bulk post asks for each of its objects, stores them as the hook wants, and is atomic")
     func bulk() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { message in
@@ -229,7 +229,7 @@ import Testing
         #expect(try await app.client.post("/storage/all/Other", #"[{"bad":1}]"#).status == 201)
     }
 
-    @Test("a bulk post under a key asks once")
+    @Test("a bulk post with a key asks once")
     func bulkIdempotency() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (200, "{}") }
@@ -243,10 +243,10 @@ import Testing
         #expect(receiver.received.count == 2)
     }
 
-    @Test("a collection without hooks costs no query more")
+    @Test("a collection without hooks costs no additional query")
     func cost() async throws {
         let app = try await StorageApp()
-        // A copy of the service that nobody else makes forget anything.
+        // An instance of the service whose caches no one else clears.
         let service = StorageService(
             postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
         let client = try await ServiceClient(service).asking(as: app.principal(.client))

@@ -6,7 +6,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct CallFunctionTests {
-    @Test("a function gets the parameters and who calls, and its result is the answer, to the digit")
+    @Test("a function gets the parameters and the caller, and its result is returned digit for digit")
     func result() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (200, #"{"result":{"sum":1.10,"who":"ü"}}"#) }
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "a function is open to its callers and the master key",
+        "a function can be called by its callers and with the master key",
         arguments: [
             ("", [false, false, false]), (#"["*"]"#, [true, true, true]), (#"["authenticated"]"#, [false, true, true]),
             (#"["ada"]"#, [false, true, false]), (#"["role:editors"]"#, [false, false, true]),
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "what the hook answers decides",
+        "the hook's answer decides",
         arguments: [
             (200, #"{"error":"no money"}"#, ErrorCode.hookRefused, "no money"),
             (200, #"{"error":{"message":"no"}}"#, .hookRefused, "no"),
@@ -68,7 +68,7 @@ import Testing
         #expect(receiver.received.count == 1, "neither redirects nor repetitions")
     }
 
-    @Test("an answer that comes too late, never, or is too large is a failure")
+    @Test("an answer that is late, missing or too large is a failure")
     func failures() async throws {
         let app = try await StorageApp()
         let late = try await HookReceiver { _ in
@@ -85,7 +85,7 @@ import Testing
         #expect(try await app.master.post("/functions/large").isProblem(.hookFailed))
     }
 
-    @Test("what is no function, no JSON or too much is refused, and the hook not asked")
+    @Test("unknown functions, invalid JSON and large bodies are refused, and the hook is not asked")
     func refusals() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -104,7 +104,7 @@ import Testing
         #expect(receiver.received.isEmpty)
     }
 
-    @Test("more calls than may be under way at a time are told to come again")
+    @Test("calls beyond the limit of concurrent ones are told to retry")
     func busy() async throws {
         let app = try await StorageApp()
         let hole = BlackHole()

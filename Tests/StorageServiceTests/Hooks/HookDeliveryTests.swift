@@ -11,7 +11,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct HookDeliveryTests {
-    /// Runs `body` beside `count` copies of the service that deliver.
+    /// Runs `body` while `count` instances of the service deliver.
     private func delivering(
         _ app: StorageApp, copies count: Int = 1, _ settings: HookSettings = SharedHooks.settings,
         _ body: () async throws -> Void
@@ -20,7 +20,7 @@ import Testing
         let copies = clients.map {
             StorageService(postgres: $0, files: SharedFiles.settings, logger: .silent, hooks: settings)
         }
-        // Of this app only: other tests' hooks have copies of their own.
+        // Of this app only, because other tests' hooks have their own instances.
         let space = try app.space()
         let tasks = copies.map { copy in Task { await copy.hookDelivery.run(in: space) } }
         do {
@@ -47,7 +47,7 @@ import Testing
         try await eventually { try await condition() }
     }
 
-    @Test("a hook is told of each change after it, signed, with the object before and after")
+    @Test("a hook is notified of each change, signed, with the object before and after")
     func changes() async throws {
         let app = try await StorageApp()
         let (saved, deleted) = (try await HookReceiver(), try await HookReceiver())
@@ -85,7 +85,7 @@ import Testing
         #expect(try await app.master.get("/hooks/none/deliveries").isProblem(.hookNotFound))
     }
 
-    @Test("what fails is tried again under the same id, and is delivered in the end")
+    @Test("a failed delivery is retried under the same id until it is accepted")
     func retries() async throws {
         let app = try await StorageApp()
         let attempts = Mutex(0)
@@ -108,7 +108,7 @@ import Testing
             delivery["attempts"] == .number("4") && delivery["status"] == .number("204") && delivery["error"] == nil)
     }
 
-    @Test("after the last attempt it is dead, until it is asked for again")
+    @Test("after the last attempt a delivery is dead, until a retry is requested")
     func dead() async throws {
         let app = try await StorageApp()
         let works = Mutex(false)
@@ -144,14 +144,14 @@ import Testing
             try await wait { try await app.master.get("/hooks/saved")["enabled"] == "false" }
             try await Task.sleep(for: .milliseconds(300))
         }
-        // Those that were under way; the others are not sent.
+        // Those under way; the others are not sent.
         #expect((1...8).contains(receiver.received.count))
         let all = try await deliveries(app, of: "saved")
         #expect(
             all.count { $0["state"] == .string("dead") } == receiver.received.count && all.count == 40, "\(all.count)")
     }
 
-    @Test("a hook that asks for time gets it")
+    @Test("a hook that asks for a pause gets it")
     func retryAfter() async throws {
         let app = try await StorageApp()
         let times = Mutex<[ContinuousClock.Instant]>([])
@@ -173,7 +173,7 @@ import Testing
         #expect(told.count == 2 && told[1] - told[0] >= .seconds(1.9))
     }
 
-    @Test("a hook goes with its collection to a new name")
+    @Test("a hook follows its collection to a new name")
     func renamed() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -188,7 +188,7 @@ import Testing
         #expect(receiver.received.compactMap { $0["object._id"] } == [#""a""#])
     }
 
-    @Test("two copies of the service tell of each change once, whatever commits late", .timeLimit(.minutes(5)))
+    @Test("two instances notify of each change once, whatever commits late", .timeLimit(.minutes(5)))
     func copies() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -221,7 +221,7 @@ import Testing
         #expect(told.contains("\"late\""))
     }
 
-    @Test("a delivery of a copy that died is made by another when its lease is over")
+    @Test("a delivery of a dead instance is made by another when its lease expires")
     func lease() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -237,12 +237,12 @@ import Testing
             try await wait { try await deliveries(app, of: "saved", "?state=done").count == 1 }
         }
         #expect(receiver.received.map { $0.headers["webhook-id"] } == [claim.webhookID])
-        // The one that was thought dead cannot change what became of it.
+        // The instance presumed dead cannot change the outcome.
         try await store.settle(claim, status: 500, error: "late", pause: nil, in: space)
         #expect(try await deliveries(app, of: "saved", "?state=done").count == 1)
     }
 
-    @Test("a hook that has nothing to do writes nothing")
+    @Test("an idle hook writes nothing")
     func idle() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -262,14 +262,14 @@ import Testing
         for _ in 0..<3 { #expect(try await !store.take(for: "saved", in: space)) }
         let after = try await app.superuser.query(row)[0]
         #expect(try before.decode(0, as: String.self) == after.decode(0, as: String.self))
-        // What it is not told of moves it on, too, so that it is not looked at again.
+        // Changes that do not concern it also advance it, so that they are not read again.
         _ = try await app.client.delete("/storage/Notes/a")
         #expect(try await store.hasWork(for: "saved", in: space))
         #expect(try await !store.take(for: "saved", in: space))
         #expect(try await !store.hasWork(for: "saved", in: space))
     }
 
-    @Test("the queue is bounded: what is beyond waits in the log; what is finished is forgotten in time")
+    @Test("the queue is limited: further changes wait in the log, and finished deliveries are deleted in time")
     func bounds() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -297,7 +297,7 @@ import Testing
         #expect(try await app.superuser.query("SELECT count(*) FROM \(queue)")[0].decode(0, as: Int.self) == 0)
     }
 
-    @Test("a hook that was disabled is not told of what happened meanwhile; one of another log starts at its end")
+    @Test("a disabled hook is not notified of changes made meanwhile, and one of another log starts at its end")
     func pauses() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()

@@ -9,7 +9,7 @@ import Testing
     @Test(
         arguments: [(500, "{}", "status", "500"), (200, "[]", "answer", "200"), (302, "{}", "status", "302")]
             as [(Int, String, String, String)])
-    func `a call that failed is listed with its hook`(
+    func `a failed call is listed with its hook`(
         _ status: Int, _ body: String, _ outcome: String, _ listed: String
     ) async throws {
         let app = try await StorageApp()
@@ -29,7 +29,7 @@ import Testing
         #expect(try await app.master.get("/hooks/save/failures").isProblem(.hookNotFound))
     }
 
-    @Test func `a hook's own no is no failure`() async throws {
+    @Test func `a hook's refusal is not a failure`() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (400, #"{"error":"no"}"#) }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
@@ -37,7 +37,7 @@ import Testing
         #expect(try await app.master.get("/hooks/save/failures")["count"] == "0")
     }
 
-    @Test func `many failures at once are one that is kept`() async throws {
+    @Test func `many failures at once are stored as one`() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (503, "{}") }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [("limit=0", "limit"), ("limit=101", "limit"), ("state=dead", "state")])
-    func `what cannot be asked is refused`(_ query: String, _ field: String) async throws {
+    func `invalid queries are refused`(_ query: String, _ field: String) async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (200, "{}") }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)

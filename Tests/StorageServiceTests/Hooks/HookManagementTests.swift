@@ -8,7 +8,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct HookManagementTests {
-    @Test("a hook is made, shown without its secret, changed, and deleted")
+    @Test("a hook is created, shown without its secret, changed, and deleted")
     func life() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "what cannot be a hook is refused with its field",
+        "invalid hooks are refused by field",
         arguments: [
             ("a b", #"{"event":"function","url":"https://example.com"}"#, ErrorCode.invalidName, "name"),
             ("a", #"{"event":"other","url":"https://example.com"}"#, .invalidBody, "event"),
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: Addresses
 
-    /// The service as operators have it who allow nothing.
+    /// The service with the strictest settings.
     private func strict(_ app: StorageApp, _ change: (inout HookSettings) -> Void = { _ in }) async throws
         -> ServiceClient
     {
@@ -117,7 +117,7 @@ import Testing
     }()
 
     @Test(
-        "addresses that are not of the public internet are refused, however they are written",
+        "addresses outside the public internet are refused, however they are written",
         arguments: [
             "https://127.0.0.1/", "https://localhost/", "https://[::1]:8443/x", "https://10.1.2.3/",
             "https://172.16.0.1/", "https://192.168.1.1/",
@@ -146,14 +146,14 @@ import Testing
         )
     }
 
-    @Test("a private address is refused when it is called, too: by its name, and by the connection when the name lies")
+    @Test("a private address is also refused at the call, by its name and by the connection if the name is misleading")
     func calls() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
         let url = receiver.url.replacing("http://127.0.0.1", with: "https://localhost")
         #expect(try await app.master.put("/hooks/a", #"{"event":"function","url":"\#(url)"}"#).status == 201)
         #expect(try await strict(app).post("/functions/a").isProblem(.hookFailed))
-        // Plain HTTP, so that nothing but the address is in the way.
+        // Plain HTTP, so that only the address can be the reason.
         let settings = { (settings: inout HookSettings) in
             settings.isPlainHTTPAllowed = true
             settings.lookUp = { _ in [[93, 184, 215, 14]] }

@@ -13,9 +13,9 @@ import Testing
     }
 
     @Test(
-        "signatures are those of the Standard Webhooks scheme",
+        "signatures follow the Standard Webhooks scheme",
         arguments: [
-            // Of the scheme's own libraries.
+            // From the scheme's own libraries.
             (
                 "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330,
                 #"{"test": 2432232314}"#,
@@ -53,7 +53,7 @@ import Testing
         #expect(secrets.secret(salt: salt, hook: "a", space: try app.space()).text.withValue { $0 } == texts[0])
     }
 
-    @Test("what is sent verifies with the secret that was shown, after a rotation with the new and the former one")
+    @Test("a message verifies with the shown secret, and after a rotation with the new and the former one")
     func requests() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -74,7 +74,7 @@ import Testing
         #expect(try await app.master.post("/hooks/none/secret").isProblem(.hookNotFound))
     }
 
-    @Test("PyPI's standardwebhooks verifies what is sent, and nothing that was changed", .enabled(if: python != nil))
+    @Test("PyPI's standardwebhooks verifies genuine messages only", .enabled(if: python != nil))
     func otherLibrary() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()

@@ -8,7 +8,7 @@ import Synchronization
 
 @testable import StorageService
 
-/// A subscriber in this process: reads events as a client does, and comes back by its cursor after each break.
+/// A subscriber in this process: reads events like a client, and resumes by its cursor after each break.
 final class LiveStream: Sendable {
     struct Event: Sendable, Equatable {
         var name: String
@@ -28,7 +28,7 @@ final class LiveStream: Sendable {
 
     var events: [Event] { state.withLock { $0.events.filter { $0.name != "open" } } }
     var cursor: String? { state.withLock { $0.cursor } }
-    /// `create a` and so on.
+    /// Lines such as `create a`.
     var lines: [String] { events.map { "\($0.name) \($0.objectID ?? "-")" } }
 
     /// Follows until the stream ends or the task is cancelled.

@@ -4,7 +4,7 @@ import MartletTesting
 
 @testable import StorageService
 
-/// The files of all tests of this process, in a folder that the system clears.
+/// The files of all tests in this process, in a folder that the system clears.
 enum SharedFiles {
     static let directory: String = {
         let path = NSTemporaryDirectory() + "martlet-storage-files-\(getpid())"

@@ -5,7 +5,7 @@ import MartletTesting
 @testable import StorageService
 
 enum SharedHooks {
-    /// Hooks are in this process, and little is waited for.
+    /// Hooks run in this process, and waits are short.
     static let settings: HookSettings = {
         var settings = HookSettings(secret: Secret("an-internal-secret-of-the-tests-0123456789"))
         settings.arePrivateAddressesAllowed = true
@@ -18,7 +18,7 @@ enum SharedHooks {
 }
 
 extension StorageApp {
-    /// Makes a hook; returns its secret.
+    /// Creates a hook; returns its secret.
     @discardableResult
     func hook(
         _ name: String, _ event: String, _ collection: String? = nil, at receiver: HookReceiver, _ more: String = ""

@@ -8,9 +8,9 @@ import Testing
 
 @testable import StorageService
 
-/// An app that nobody else has, on the database and service that the tests of this process have in common.
+/// An app used by one test only, on the database and service shared by the tests of this process.
 ///
-/// That apps do not see each other is what `IsolationTests` shows, and what lets all other tests run side by side.
+/// `IsolationTests` shows that apps do not see each other, which lets all other tests run in parallel.
 struct StorageApp: Sendable {
     let id: String
     let database: MigratedDatabase
@@ -21,14 +21,14 @@ struct StorageApp: Sendable {
     /// Parts of the service itself.
     let live: Live
     let objects: ObjectStore
-    /// Of all apps here.
+    /// For all apps here.
     let versions: KnownVersions
 
     init() async throws {
         try await self.init(SharedStorage.instance.parts())
     }
 
-    /// For what others must not meddle with, such as workers that end.
+    /// For tests that others must not disturb, such as those with workers that end.
     init(alone database: MigratedDatabase) async throws {
         try await self.init(StorageParts(on: database))
     }
@@ -48,7 +48,7 @@ struct StorageApp: Sendable {
         Principal(kind: kind, appID: id, appNumber: 1, environment: environment, credentialID: "test")
     }
 
-    /// A client with app key and secret.
+    /// A client with the app key and the secret.
     var client: ServiceClient { service.asking(as: principal(.client)) }
     /// The same in the test environment.
     var testClient: ServiceClient { service.asking(as: principal(.client, .test)) }
@@ -70,8 +70,7 @@ struct StorageApp: Sendable {
         try await everything(environment).filter { !$0.key.hasPrefix("_") }
     }
 
-    /// The same with the space's own tables that have rows, but for the failures of hooks: they are no part of what is
-    /// written.
+    /// The same with the space's own tables that have rows, except failures of hooks, which are not part of a write.
     func everything(_ environment: AppEnvironment = .live) async throws -> [String: String] {
         let schema = try space(environment).schema
         var contents: [String: String] = [:]
@@ -88,7 +87,7 @@ struct StorageApp: Sendable {
                 """
             query.isPrepared = false
             let table = try await superuser.query(query)[0]
-            // That there are no files is written when a space is made.
+            // The absence of files is recorded when a space is created.
             if name == "_file_usage", try table.decode(0, as: String?.self)?.hasPrefix("(t,0,0,,)") != false {
                 continue
             }
@@ -97,7 +96,7 @@ struct StorageApp: Sendable {
         return contents
     }
 
-    /// Until so many statements of the app wait for a lock.
+    /// Waits until a number of the app's statements wait for a lock.
     func waitUntilStatementsWait(_ count: Int = 1) async throws {
         let pattern = "%\(id)%"
         try await eventually("\(count) statements wait") {
@@ -110,7 +109,7 @@ struct StorageApp: Sendable {
         }
     }
 
-    /// Expects a problem answer, and that nothing was written.
+    /// Expects a problem response, and that nothing was written.
     func expectRefusal(
         _ code: ErrorCode, field: String? = nil, sourceLocation: SourceLocation = #_sourceLocation,
         _ request: () async throws -> Answer
@@ -157,9 +156,9 @@ private actor SharedStorage {
     }
 }
 
-/// What a client cannot be let do, whatever it asks: the same for every route with a collection.
+/// Names refused for every route with a collection.
 enum BadNames {
-    /// As they stand in a path, percent-encoded.
+    /// Percent-encoded as in a path.
     static let collections = [
         "1a", "_a", "-a", "a%20b", "a.b", "a%22%3B%20DROP%20TABLE%20x", "%27", "a%27", "%5C", "a%5C", "%C3%BC",
         "a%C3%BC", "a%00",

@@ -7,9 +7,9 @@ import Testing
 
 @testable import StorageService
 
-/// What live has goes to test by a live key only, and is not open there until the app says so.
+/// Live data are copied to test only with a live key, and are not open there until the app says so.
 @Suite struct ClosedEnvironmentTests {
-    @Test func `a test key does not copy live, nor open what was copied`() async throws {
+    @Test func `a test key can neither copy live nor open the copy`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(.forbidden) { try await app.testMaster.post("/environment/copy") }
@@ -21,7 +21,7 @@ import Testing
         #expect(try await app.client.put("/environment", #"{"open":true}"#).isProblem(.forbidden))
     }
 
-    @Test func `clients are kept out of copied data, whatever test lets them be, until the app opens it`() async throws
+    @Test func `clients are kept out of copied data, whatever test's rules allow, until the app opens it`() async throws
     {
         let app = try await StorageApp()
         _ = try await app.master.put(
@@ -54,7 +54,7 @@ import Testing
         }
         #expect(try await app.testMaster.get("/storage/Note/a")["n"] == "1")
         #expect(try await app.user("ada").get("/storage/Note/a")["n"] == "1", "live goes on")
-        // Another copy of the service knows it too.
+        // Another instance of the service knows it too.
         let other = try await ServiceClient(
             StorageService(
                 postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings))
@@ -65,12 +65,12 @@ import Testing
         #expect(try await app.testClient.get("/storage/Note/a").isProblem(.forbidden), "the rules came along")
         #expect(try await app.master.put("/environment", #"{"open":false}"#).status == 200)
         #expect(try await app.asking(as: guest).get("/storage/Note/a").isProblem(.forbidden))
-        // What is empty is open again.
+        // An empty environment is open again.
         #expect(try await app.master.delete("/environment").status == 204)
         #expect(try await app.testClient.get("/storage/Note")["count"] == "0")
     }
 
-    @Test func `a copy that fails keeps nobody out`() async throws {
+    @Test func `a failed copy keeps no one out`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
@@ -86,7 +86,7 @@ import Testing
         #expect(try await app.testClient.get("/storage/Note").ids == ["z"])
     }
 
-    @Test func `jobs of one environment are not seen, cancelled or fetched by the other`() async throws {
+    @Test func `jobs of one environment cannot be seen, cancelled or downloaded from the other`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"b","n":2}"#)

@@ -7,7 +7,9 @@ import Testing
 @testable import StorageService
 
 @Suite struct CopyTests {
-    @Test func `files may come to test while live is copied; they go with what test had, its limits stay`() async throws
+    @Test
+    func `files may be created in test during a copy; they are replaced like the rest, and test keeps its limits`()
+        async throws
     {
         let app = try await StorageApp()
         let files = FileStore(postgres: app.postgres, spaces: Spaces(postgres: app.postgres))

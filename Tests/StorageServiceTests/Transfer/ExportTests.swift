@@ -7,7 +7,7 @@ import Testing
 @testable import StorageService
 
 @Suite(.serialized) struct ExportTests {
-    /// Each kind of value, and what spreadsheets and CSV stumble over.
+    /// Each kind of value, and values that are difficult for spreadsheets and CSV.
     private static let objects = [
         #"{"_id":"a","s":"x","n":1.10,"b":true,"z":null,"e":"","d":{"__type":"Date","iso":"2026-01-02T03:04:05.678Z"}}"#,
         #"{"_id":"b","s":"=1+1","n":-5,"b":false,"o":{"p":{"q":"deep"},"r":2},"a":[1,"2",null,{"x":[]}],"m":1}"#,
@@ -16,7 +16,7 @@ import Testing
         #"{"_id":"e","f":{"__type":"File","name":"x.png"},"y":{"__type":"Bytes","base64":"AAEC"},"u":"ä€😀","k":{"a.b":1},"true":"true","num":"12"}"#,
         #"{"_id":"f","=evil":"x","w:number":"7","sp":" x ","nullword":"null","big":123456789012345678901234567890.5,"a":[]}"#,
         #"{"_id":"g"}"#,
-        // To Swift both names are the same.
+        // Swift considers both names equal.
         "{\"_id\":\"h\",\"caf\u{e9}\":1,\"cafe\u{301}\":\"x\"}",
     ]
 
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["json", "jsonl", "csv"])
-    func `what is exported and imported again is the same`(_ format: String) async throws {
+    func `an export that is imported again gives the same data`(_ format: String) async throws {
         let app = try await Self.filled()
         let before = try await app.master.get("/storage/Note?limit=1000")
         let file = try await app.master.get("/exports/Note?format=\(format)")
@@ -59,7 +59,7 @@ import Testing
         #expect(try await app.master.get("/exports/Note?format=csv&types=false").text.contains(",s,t\r\n"))
     }
 
-    @Test func `removed objects and collections that are not there are not exported`() async throws {
+    @Test func `removed objects and missing collections are not exported`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.client.post("/storage/remove/Note/a")
@@ -70,7 +70,7 @@ import Testing
         try await app.expectRefusal(.invalidParameter, field: "format") { try await app.master.get("/exports/Note") }
     }
 
-    @Test func `of finished exports the newest ten are kept`() async throws {
+    @Test func `only the newest ten finished exports are kept`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         var ids: [String] = []
@@ -84,7 +84,7 @@ import Testing
         for id in ids.dropFirst() { #expect(try await app.master.get("/jobs/\(id)/result").status == 200) }
     }
 
-    @Test func `many objects go out and come in portion by portion`() async throws {
+    @Test func `many objects are exported and imported in portions`() async throws {
         let app = try await StorageApp()
         let count = 7_000
         let file = (0..<count).map { #"{"_id":"\#($0)","n":\#($0),"text":"\#(String(repeating: "x", count: 300))"}"# }
@@ -97,7 +97,8 @@ import Testing
 }
 
 @Suite struct EnvironmentTests {
-    @Test func `test becomes a copy of live, with rules, indexes and relations, and live stays`() async throws {
+    @Test func `test becomes a copy of live, with rules, indexes and relations, and live stays unchanged`() async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":2}]"#)
         _ = try await app.client.post("/storage/Empty", #"{"_id":"x"}"#)
@@ -118,7 +119,7 @@ import Testing
             try await testMaster.get("/collections/Note/indexes").text
                 == app.master.get("/collections/Note/indexes").text)
         #expect(try await testMaster.get("/collections")["count"] == "2")
-        // The tables are as any other: they take writes and keep what is unique.
+        // The tables are regular: they accept writes and enforce uniqueness.
         #expect(try await app.testClient.post("/storage/Note", #"{"n":3}"#).status == 201)
         #expect(try await app.testClient.post("/storage/Note", #"{"n":1,"t":null}"#).status == 201)
         #expect(try await app.leftovers() == [])
@@ -141,7 +142,7 @@ import Testing
         #expect(try await app.testClient.get("/upload/a/one.txt").isProblem(.fileNotFound))
         #expect(try await app.testClient.get("/upload/b.txt").text.utf8.count == 300_000)
         #expect(try await app.testClient.get("/upload/old.txt").isProblem(.fileNotFound))
-        // What happens to one does not touch the other.
+        // Changes in one environment do not affect the other.
         #expect(try await app.client.send("PUT", "/upload/b.txt", "new").status == 200)
         #expect(try await app.testMaster.delete("/upload/a/one.txt").status == 204)
         #expect(try await app.testClient.get("/upload/b.txt").text.utf8.count == 300_000)
@@ -152,7 +153,7 @@ import Testing
         #expect(try await app.client.get("/upload/b.txt").text == "new")
     }
 
-    @Test func `the role that copies may neither write live nor read what test has`() async throws {
+    @Test func `the copying role can neither write live nor read test`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"a"}"#)
@@ -171,13 +172,13 @@ import Testing
         }
     }
 
-    @Test func `a copy that fails leaves test as it was`() async throws {
+    @Test func `a failed copy leaves test unchanged`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":1}]"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
         let test = try await app.contents(.test)
         let table = try #require(PostgresIdentifier(schema: try app.space().schema, name: "Note"))
-        // Something in the way of the copy's own table.
+        // An obstacle to the copy's own table.
         let name = try #require(PostgresIdentifier(schema: try app.space(.test).schema, name: "_copy_0"))
         try await app.superuser.execute("CREATE TABLE \(name) (id int)")
         let job = try await app.master.post("/environment/copy")
@@ -221,7 +222,7 @@ import Testing
         #expect(Int(answer["sizeInBytes"] ?? "") ?? 0 > 0)
     }
 
-    @Test func `a collection that is not there is not shown`() async throws {
+    @Test func `a missing collection is not shown`() async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.collectionNotFound) { try await app.master.get("/collections/None") }
     }

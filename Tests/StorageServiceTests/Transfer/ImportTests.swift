@@ -35,7 +35,7 @@ import Testing
         #expect(try rows.map { try $0.decode(0, as: String.self) }.sorted() == ["ac1", "bc1", "bu2"])
     }
 
-    @Test func `columns get the type that all their cells fit`() async throws {
+    @Test func `columns get the type that fits all their cells`() async throws {
         let app = try await StorageApp()
         let file = """
             _id,age,zip,done,born,note,address.city,empty,mixed
@@ -82,7 +82,7 @@ import Testing
         ("jsonl", "{\"_id\":\"ok\"}\nnull\n{\"a\":\n{\"_id\":\"a b\"}\n{\"a\":\"\u{fffd}\"} x", [2, 3, 4, 5]),
         ("csv", "_id,n:number,n.m\nok,1,\na,x,\nb,1,2\nc,1,2,3\nd,\"1\"x,\n", [3, 4, 5, 6]),
     ])
-    func `bad records are listed with line and reason, and nothing is stored`(
+    func `invalid records are listed with line and reason, and nothing is stored`(
         _ format: String, _ file: String, _ lines: [Int]
     ) async throws {
         let app = try await StorageApp()
@@ -108,7 +108,7 @@ import Testing
         ("csv", (0...1_000).map { "c\($0)" }.joined(separator: ",")),
         ("csv", "\"" + String(repeating: "x", count: 1 << 20)),
     ])
-    func `a file that cannot be read stores nothing`(_ format: String, _ file: String) async throws {
+    func `an unreadable file stores nothing`(_ format: String, _ file: String) async throws {
         let app = try await StorageApp()
         let job = try await app.importing(file, to: "Note", "format=\(format)&skipBad=true")
         #expect(job["state"] == #""failed""# && job["error.code"] == #""bad-records""#, "\(job)")
@@ -116,7 +116,7 @@ import Testing
         #expect(try await app.leftovers() == [])
     }
 
-    @Test func `a dry run tells and stores nothing`() async throws {
+    @Test func `a dry run reports and stores nothing`() async throws {
         let app = try await StorageApp()
         let job = try await app.importing("a,b\n1,x\n2", to: "Note", "format=csv&dryRun=true")
         #expect(job["state"] == #""done""# && job["result.applied"] == "false" && job["result.good"] == "2", "\(job)")
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [("refuse", "failed", "1"), ("replace", "done", "2"), ("skip", "done", "1")])
-    func `objects that exist are refused, replaced or left`(_ existing: String, _ state: String, _ n: String)
+    func `existing objects are refused, replaced or skipped`(_ existing: String, _ state: String, _ n: String)
         async throws
     {
         let app = try await StorageApp()
@@ -137,7 +137,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note")["count"] == (state == "done" ? "2" : "1"))
     }
 
-    @Test func `a record that a unique index refuses refuses all, and leaves no collection behind`() async throws {
+    @Test func `a record that a unique index refuses refuses all, and no collection is created`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"n":5}"#)
         _ = try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#)
@@ -146,7 +146,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note")["count"] == "1")
     }
 
-    @Test func `records too large are bad, however large they are`() async throws {
+    @Test func `records that are too large are invalid, however large they are`() async throws {
         let app = try await StorageApp()
         let large = String(repeating: "x", count: 1 << 20)
         for (format, file) in [
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `a cell that is not UTF-8 is bad`() async throws {
+    @Test func `a cell that is not UTF-8 is invalid`() async throws {
         let app = try await StorageApp()
         let answer = try await app.master.send(
             "POST", "/imports/Note?format=csv", bytes: Array("a\nx\n".utf8) + [0xff, 0x0a])
@@ -171,14 +171,14 @@ import Testing
         ("format=csv&types=a:int", "types"), ("format=json&existing=x", "existing"), ("format=json&dryRun=x", "dryRun"),
         ("format=json&other=1", "other"), ("format=json&idField=a.b", "idField"),
     ])
-    func `wrong parameters are refused`(_ parameters: String, _ field: String) async throws {
+    func `invalid parameters are refused`(_ parameters: String, _ field: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidParameter, field: field) {
             try await app.master.post("/imports/Note?\(parameters)", "[]")
         }
     }
 
-    @Test func `clients may not import, export, see jobs or touch environments`() async throws {
+    @Test func `clients cannot import, export, see jobs or change environments`() async throws {
         let app = try await StorageApp()
         for (method, path) in [
             ("POST", "/imports/Note?format=json"), ("GET", "/exports/Note?format=json"),
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    /// The job of an import that no worker has begun.
+    /// The job of an import that no worker has started.
     private func waiting(_ app: StorageApp, count: Int) async throws -> (
         id: UUID, options: ImportOptions, transfers: TransferStores
     ) {
@@ -215,11 +215,11 @@ import Testing
         return (id, complete, transfers)
     }
 
-    @Test func `an import whose process died is begun again, and what it left behind goes`() async throws {
+    @Test func `an import whose process died is restarted, and its leftovers are removed`() async throws {
         let app = try await StorageApp()
         let job = try await waiting(app, count: 1_200)
         try await job.transfers.spaces.prepare(app.space())
-        // As if a first attempt had got as far as this.
+        // As if a first attempt had got this far.
         let dead = try #require(
             ImportStage(
                 postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: job.id))
@@ -239,7 +239,7 @@ import Testing
         #expect(try await app.leftovers() == [])
     }
 
-    @Test func `an import that is cancelled while it runs stores nothing and leaves nothing`() async throws {
+    @Test func `an import that is cancelled while it runs stores and leaves nothing`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"other"}"#)
         let job = try await waiting(app, count: 1_200)
@@ -263,7 +263,7 @@ import Testing
         #expect(try await app.leftovers() == [])
     }
 
-    @Test func `a job is cancelled, and belongs to its app`() async throws {
+    @Test func `a job can be cancelled, and belongs to its app`() async throws {
         let app = try await StorageApp(), other = try await StorageApp()
         let id = try #require(
             try await app.superuser.query(
@@ -282,7 +282,7 @@ import Testing
 }
 
 extension StorageApp {
-    /// Tables of imports and files of the spool that nobody needs any more.
+    /// Leftover tables of imports and files of the spool.
     func leftovers() async throws -> [String] {
         // A stage is dropped after its job has ended.
         try await eventually("nothing is left over") { try await leftoversNow().isEmpty }

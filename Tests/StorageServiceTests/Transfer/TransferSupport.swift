@@ -10,12 +10,12 @@ import Testing
 
 /// Runs an app's jobs in this process, and waits for them.
 extension StorageApp {
-    /// One worker for all tests: it takes whichever app's jobs there are.
+    /// One worker for all tests, which runs jobs of any app.
     func startWorker() async throws {
         try await SharedWorker.instance.start(postgres)
     }
 
-    /// One for an app that is alone on its database.
+    /// A worker for an app that is alone on its database.
     func worker() -> Task<Void, any Error> {
         let service = StorageService(postgres: postgres, files: SharedFiles.settings)
         return Task { try await service.worker.run() }

@@ -1,4 +1,4 @@
-/// What an event is, as `analytics.events.kind` has it. A number is never given another meaning.
+/// The kind of an event, as stored in `analytics.events.kind`. A number is never reused for another kind.
 enum EventKind: Int, Sendable, CaseIterable {
     case track = 1
     case screen = 2
@@ -7,7 +7,7 @@ enum EventKind: Int, Sendable, CaseIterable {
     case group = 5
     case alias = 6
 
-    /// By the name that Segment's messages have in `type`.
+    /// Looks a kind up by the value of `type` in Segment's messages.
     init?(name: String) {
         guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = kind
@@ -25,7 +25,7 @@ enum EventKind: Int, Sendable, CaseIterable {
     }
 }
 
-/// What a term says of events, as `analytics.terms.kind` has it. A number is never given another meaning.
+/// The kind of a term, as stored in `analytics.terms.kind`. A number is never reused for another kind.
 enum TermKind: Int, Sendable, CaseIterable {
     case name = 1
     case release = 2
@@ -35,7 +35,7 @@ enum TermKind: Int, Sendable, CaseIterable {
     case variants = 6
     case country = 7
 
-    /// How many of them a space may have; what comes later counts as `(other)`.
+    /// Maximum number of terms of this kind in a space. Further ones count as `(other)`.
     var maximum: Int {
         switch self {
         case .name, .device, .variants: 2_000
@@ -45,9 +45,9 @@ enum TermKind: Int, Sendable, CaseIterable {
         }
     }
 
-    /// What stands for all that a space may not have more of.
+    /// The term that stands for all those beyond `maximum`.
     static let overflow = "(other)"
-    /// Longer texts are cut.
+    /// Longer texts are cut off.
     static let maximumLengthInBytes = 255
     static let maximumLengthOfVariantsInBytes = 1_000
 }

@@ -6,9 +6,9 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What events have of a user: those of the account and of the devices that it was signed in on.
+/// A user's events: those of the account, and those of the devices on which it was signed in.
 ///
-/// There is no index by person: a call looks through some days, for two seconds at most.
+/// Events have no index by person. A call scans a few days, for at most two seconds.
 struct EventUserData: UserDataHolder {
     static let rowsPerSlice = 500
     private static let timePerCall: Duration = .seconds(2)
@@ -64,10 +64,10 @@ struct EventUserData: UserDataHolder {
         return try await postgres.query(statement).map { try $0.decode(0) }
     }
 
-    /// The days that there are events of, from one on.
+    /// The days that have events, starting at `day`.
     private func days(from day: String?) async throws -> [String] {
         if let day, CalendarDay(day) == nil {
-            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+            throw HTTPProblem(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         return try await postgres.query(
             "SELECT day::text FROM analytics.events_days() AS day WHERE day >= coalesce(\(day)::text::date, '-infinity') ORDER BY 1"

@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 
-/// Taking in what happened.
+/// Receives events and stores them.
 struct Events: Sendable {
     let spaces: Spaces
     let settings: SettingsStore
@@ -35,7 +35,7 @@ struct Events: Sendable {
 
     var log: EventLog { EventLog(postgres: postgres) }
 
-    /// Returns when they are stored for good, or need not be.
+    /// Returns once the events are committed. Returns at once if they need not be stored.
     ///
     /// - Throws: `too-many-requests`, `unavailable`; `PostgresError`.
     func take(_ events: [IncomingEvent], in space: Space, _ settings: SpaceSettings) async throws {
@@ -62,8 +62,8 @@ struct Events: Sendable {
     }
 }
 
-/// `events.…`: `events.queue` (20000: events that may wait to be written), `events.queue.bytes` (32 MiB),
-/// `events.writers` (2: statements at a time), `events.age.days` (30: what happened before is not taken).
+/// Settings: `events.queue` (20000: maximum number of events waiting to be written), `events.queue.bytes` (32 MiB),
+/// `events.writers` (2: concurrent statements), `events.age.days` (30: older events are rejected).
 struct EventSettings: Sendable {
     var queue = EventQueue.Limits()
     var maximumAgeInDays = 30

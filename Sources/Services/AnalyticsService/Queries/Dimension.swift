@@ -1,8 +1,8 @@
-/// What roll-ups tell events apart by, as `analytics.hours`, `days` and `people_sets` number it. A number is never
-/// given another meaning.
+/// The dimensions of roll-ups, as numbered in `analytics.hours`, `days` and `people_sets`. A number is never reused for
+/// another dimension.
 enum Dimension: Int16, Sendable, CaseIterable {
     case all = 0
-    /// Names of what is neither a screen nor a page.
+    /// Names of events other than screens and pages.
     case event = 1
     /// Names of screens and pages.
     case screen = 2
@@ -11,13 +11,13 @@ enum Dimension: Int16, Sendable, CaseIterable {
     case device = 5
     case country = 6
     case configuration = 7
-    /// In `people_sets` only: everybody, by the hour.
+    /// Only in `people_sets`: all persons, by hour.
     case hour = 100
 
-    /// As questions have it.
+    /// The name in questions.
     var name: String { "\(self)" }
 
-    /// Those a question may ask for.
+    /// The dimensions that questions can group by.
     static let groups: [Dimension] = [.event, .screen, .release, .os, .device, .country, .configuration]
 
     init?(group name: String) {
@@ -25,6 +25,6 @@ enum Dimension: Int16, Sendable, CaseIterable {
         self = dimension
     }
 
-    /// Whether it is a column of events by itself, not a kind of name.
+    /// Whether events have a column for it, as opposed to the two kinds of names.
     var isAttribute: Bool { rawValue >= Dimension.release.rawValue && self != .hour }
 }

@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 
-/// Roll-ups and blocks of events, and the answers from them.
+/// Roll-ups, blocks of events, and the questions answered from them.
 struct Questions: Sendable {
     let spaces: Spaces
     let postgres: PostgresClient

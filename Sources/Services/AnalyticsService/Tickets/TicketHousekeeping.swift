@@ -6,14 +6,15 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Empties the bin, and removes blobs that no attachment has had for a week, and attachments whose bytes are gone.
+/// Empties the bin, and removes blobs that no attachment has referenced for a week, and attachments whose bytes are
+/// lost.
 ///
-/// The week counts from when a blob was first seen without a row, so that a backup whose files were copied after its
-/// database still has them. Every copy of the service may do this at any time.
+/// The week starts when a blob is first found without a row. So a backup that copies files after the database still has
+/// them. Any number of instances may do this at any time.
 struct TicketHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let orphanAge: TimeInterval = 7 * 86_400
-    /// A blob is written before its row; a younger one may only seem to be an orphan.
+    /// Blobs are written before their rows, so a younger blob may only seem to be an orphan.
     private static let newness: TimeInterval = 86_400
     private static let pageLength = 500
 
@@ -24,7 +25,7 @@ struct TicketHousekeeping: PeriodicWork {
 
     func work() async throws { await cleanUp(at: Date()) }
 
-    /// What fails in one space is logged, and keeps no other from its turn.
+    /// A failure in one space is logged and does not affect the others.
     func cleanUp(at now: Date) async {
         do {
             let spaces = try await postgres.query(
@@ -41,12 +42,13 @@ struct TicketHousekeeping: PeriodicWork {
                     try await removeOrphans(in: space, before: now.addingTimeInterval(-Self.orphanAge))
                 } catch {
                     logger.warning(
-                        "tickets not cleaned up",
+                        "Could not clean up tickets of a space; retrying in the next pass.",
                         metadata: ["analytics.space": "\(space.id)", "error.cause": "\(error)"])
                 }
             }
         } catch {
-            logger.warning("tickets not cleaned up", metadata: ["error.cause": "\(error)"])
+            logger.warning(
+                "Could not clean up tickets; retrying in the next pass.", metadata: ["error.cause": "\(error)"])
         }
     }
 
@@ -65,7 +67,7 @@ struct TicketHousekeeping: PeriodicWork {
         }
     }
 
-    /// Notes which blobs nobody has, and removes attachments whose bytes are gone.
+    /// Records blobs without a row, and removes attachments whose bytes are lost.
     private func compare(_ space: Space, at now: Date) async throws {
         try await attachments.files.removeAbandoned(
             before: now.addingTimeInterval(-Self.orphanAge), in: AttachmentStore.blobSpace(space))
@@ -83,17 +85,18 @@ struct TicketHousekeeping: PeriodicWork {
         if let findings, !findings.lost.isEmpty { try await remove(findings, in: space) }
     }
 
-    /// Takes attachments away whose bytes are not there, as their tickets' history then says; unless most are missing.
+    /// Removes attachments whose bytes are lost and records that in the tickets' histories. If most are missing, does
+    /// nothing: the storage is probably at fault.
     private func remove(_ findings: BlobSweep.Findings, in space: Space) async throws {
         let numbers: Logger.Metadata = [
             "analytics.space": "\(space.id)", "files.missing": "\(findings.lost.count)",
             "files.there": "\(findings.kept)",
         ]
         guard findings.isException else {
-            return logger.error("most files of tickets are missing; their attachments are kept", metadata: numbers)
+            return logger.error("Most files of tickets are missing; keeping their attachments.", metadata: numbers)
         }
         for blob in findings.lost where !Task.isCancelled { try await attachments.forget(blob, in: space) }
-        logger.notice("attachments without a file removed from tickets", metadata: numbers)
+        logger.notice("Removed attachments of tickets whose files are missing.", metadata: numbers)
     }
 
     private func removeOrphans(in space: Space, before border: Date) async throws {
@@ -101,7 +104,7 @@ struct TicketHousekeeping: PeriodicWork {
         defer {
             if removed > 0 {
                 logger.notice(
-                    "files that no ticket has removed",
+                    "Removed files that belong to no ticket.",
                     metadata: ["analytics.space": "\(space.id)", "files.removed": "\(removed)"])
             }
         }
@@ -114,7 +117,7 @@ struct TicketHousekeeping: PeriodicWork {
                 try await attachments.files.remove(blob)
                 removed += 1
             }
-            // Not before the bytes are gone: what is not done now is done by the next pass.
+            // Deleted after the bytes, so that the next pass continues where this one was interrupted.
             try await postgres.execute(
                 "DELETE FROM analytics.ticket_orphans WHERE space = \(space.id) AND blob = ANY (\(ids))")
             if ids.count < Self.pageLength { return }

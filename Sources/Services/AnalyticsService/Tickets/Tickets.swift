@@ -3,7 +3,7 @@ import MartletFiles
 import MartletPostgres
 import ServiceLifecycle
 
-/// Tickets, sprints and the board, and what people say about an app.
+/// Tickets, sprints, the board, and feedback from end users.
 struct Tickets: Sendable {
     let spaces: Spaces
     let access: TicketAccess
@@ -15,7 +15,7 @@ struct Tickets: Sendable {
     let streams: TicketStreams
     let housekeeping: TicketHousekeeping
 
-    /// - Parameter resolveIssues: for tickets that are completed together with their crash issues.
+    /// - Parameter resolveIssues: Called for a ticket that is completed together with its crash issues.
     init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, staff: StaffDirectory = .empty,
         logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(),
@@ -36,6 +36,6 @@ struct Tickets: Sendable {
 
     var background: [any Service] { [streams, housekeeping] }
 
-    /// What end users said.
+    /// Feedback from end users.
     var userData: TicketUserData { TicketUserData(attachments: attachments, spaces: spaces) }
 }

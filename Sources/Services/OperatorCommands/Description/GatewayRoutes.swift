@@ -50,6 +50,14 @@ extension GatewayRoutes {
         return found.filter { $0.entry.credential != "staff" } + found.filter { $0.entry.credential == "staff" }
     }
 
+    /// The entries that lead to a route, for whatever credential.
+    func entries(to route: ServiceRoute) -> [Entry] {
+        routes.filter { entry in
+            entry.upstream == route.service.rawValue && entry.methods.contains(route.route.method.rawValue)
+                && Self.path(to: route.route.path, by: entry) != nil
+        }
+    }
+
     /// The entry that the gateway chooses: of those that fit, the one that names most of the path.
     func target(of path: String, _ method: String) -> Entry? {
         routes.filter { $0.methods.contains(method) && Self.fits(path, $0.path) }

@@ -17,10 +17,15 @@ struct ServiceRoute: Sendable {
 
 extension ServiceRoute {
     /// The routes of all services, in the order of their declaration.
-    ///
-    /// A service is built for this, with settings that lead nowhere, and never started. It is kept until the process
-    /// ends, because some of its parts must not be released without having run.
     static func all() async throws -> [ServiceRoute] {
+        try await definitions().flatMap { name, definition in
+            definition.routes.routes.map { ServiceRoute(service: name, route: $0.route, section: $0.section) }
+        }
+    }
+
+    /// All services, with settings that lead nowhere. They are never started, and kept until the process ends, because
+    /// some of their parts must not be released without having run.
+    static func definitions() async throws -> [(name: ServiceName, definition: any ServiceDefinition)] {
         let folder = FileManager.default.temporaryDirectory.path
         let settings = try await Settings(
             arguments: ["martlet"],
@@ -30,23 +35,15 @@ extension ServiceRoute {
                 "MARTLET_FILES_PATH": folder, "MARTLET_SYMBOLS_PATH": folder,
             ])
         let logger = Logger(label: "martlet") { _ in SwiftLogNoOpLogHandler() }
-        return try routes(of: StorageService.self, .storage, settings, logger)
-            + routes(of: AuthService.self, .auth, settings, logger)
-            + routes(of: ConfigService.self, .config, settings, logger)
-            + routes(of: AnalyticsService.self, .analytics, settings, logger)
-            + routes(of: NotificationsService.self, .notifications, settings, logger)
-    }
-
-    private static func routes<Definition: ServiceDefinition>(
-        of type: Definition.Type, _ name: ServiceName, _ settings: Settings, _ logger: Logger
-    ) throws -> [ServiceRoute] {
-        let definition = try Definition(settings: settings, logger: logger)
-        keep(definition)
-        return definition.routes.routes.map { ServiceRoute(service: name, route: $0.route, section: $0.section) }
-    }
-
-    private static func keep(_ definition: some ServiceDefinition) {
-        _ = Unmanaged.passRetained(Kept(definition: definition))
+        let types: [(ServiceName, any ServiceDefinition.Type)] = [
+            (.storage, StorageService.self), (.auth, AuthService.self), (.config, ConfigService.self),
+            (.analytics, AnalyticsService.self), (.notifications, NotificationsService.self),
+        ]
+        return try types.map { name, type in
+            let definition = try type.init(settings: settings, logger: logger)
+            _ = Unmanaged.passRetained(Kept(definition: definition))
+            return (name, definition)
+        }
     }
 
     private final class Kept {

@@ -7,8 +7,8 @@ import Testing
 @Suite struct BlockAnswerTests {
     private static let names = ["open", "look", "buy", "leave", "Home"]
 
-    /// Hundreds of events of three days, late ones and such of the same instant among them, of persons who are the same
-    /// by an account, in many blocks and in none.
+    /// Hundreds of events of three days, including late and simultaneous ones, of persons linked to accounts, in many
+    /// blocks and outside.
     private static func fill(_ app: AnalyticsApp, seed: UInt64) async throws {
         var numbers = SeededGenerator(state: seed)
         for batch in 0..<30 {
@@ -22,7 +22,7 @@ import Testing
                 try await app.receive(events, at: ago(received, microseconds: batch))
             }
             if batch == 20 { try await app.makeBlocks(eventsPerBlock: 40) }
-            // Devices 1 to 3, of an account that has events and of one that has none.
+            // Devices 1 to 3 belong to an account with events and to one without.
             if batch == 22 {
                 for (device, account) in [(1, 7), (2, 7), (3, 99)] { try await app.link(device, to: account) }
             }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3])
-    func `Blocks count what the events do`(_ seed: Int) async throws {
+    func `Counts from blocks agree with counts from events`(_ seed: Int) async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app, seed: UInt64(seed))
             #expect(try await app.count("analytics.blocks") > 5)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [4, 5, 6])
-    func `Funnels of blocks are those of the events`(_ seed: Int) async throws {
+    func `Funnels from blocks agree with funnels from events`(_ seed: Int) async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app, seed: UInt64(seed))
             var total = 0
@@ -110,9 +110,9 @@ import Testing
         }
     }
 
-    /// One visits on a device, signs in and buys; one is too late; one does two steps at the same instant, in the other
-    /// order one has nothing.
-    @Test func `A funnel over blocks and what is in none counts a device with its account`() async throws {
+    /// One person visits on a device, signs in and buys; one is too late; one does two steps at the same instant; one
+    /// has them in reverse order.
+    @Test func `A funnel over blocks and loose events counts a device with its account`() async throws {
         try await AnalyticsApp.run { app in
             let noon = day(2) + "T12:00:00Z", later = day(2) + "T12:30:00Z", evening = day(2) + "T20:00:00Z"
             try await app.receive(
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `What would take too much room is asked of the events`() async throws {
+    @Test func `Questions that need too much memory are answered from events`() async throws {
         try await AnalyticsApp.run { app in
             try await app.receive([Happening(day(1) + "T12:00:00Z", "a", 1)], at: day(1) + "T12:00:01Z")
             try await app.makeBlocks()
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: ["profiles", "times"])
-    func `What a damaged block cannot say the events say`(_ column: String) async throws {
+    func `Questions to a damaged block are answered from events`(_ column: String) async throws {
         try await AnalyticsApp.run { app in
             let noon = day(1) + "T12:00:00Z"
             try await app.receive(

@@ -3,7 +3,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct BlockFormatTests {
-    @Test func `A plan cuts where there are enough events, and at the end of a day`() {
+    @Test func `A block ends after enough events, and at the end of a day`() {
         var plan = BlockPlan(eventsPerBlock: 10, waiting: [1: .init(since: 0, events: 4)])
         plan.add(5, of: 1, until: 110, start: 100)
         plan.add(3, of: 2, until: 110, start: 100)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [[0], [127, 128, 16_384, UInt64.max, 0, 1 << 63]])
-    func `Numbers are read as they were written, and what is cut off is noticed`(_ numbers: [UInt64]) {
+    func `Numbers are read as written, and truncation is detected`(_ numbers: [UInt64]) {
         var bytes: [UInt8] = []
         for number in numbers { bytes.appendVarint(number) }
         bytes.withUnsafeBytes { bytes in
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 0), (2, 1), (3, 2), (1_001, 10), (5_000, 13)])
-    func `Packed numbers take the bits of the greatest`(_ values: Int, _ width: Int) {
+    func `Packed numbers take as many bits as the greatest`(_ values: Int, _ width: Int) {
         let numbers = (0..<300).map { UInt32($0 * 7_919 % values) }
         var bytes: [UInt8] = []
         PackedNumbers.append(numbers, values: values, to: &bytes)

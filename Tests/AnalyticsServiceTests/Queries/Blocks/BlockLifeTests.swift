@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct BlockLifeTests {
-    @Test func `Small apps have one block a day, and what is not a block yet is counted`() async throws {
+    @Test func `Small apps have one block a day, and events outside blocks are counted`() async throws {
         try await AnalyticsApp.run { app in
             for hour in [1, 5, 9] {
                 for daysAgo in [1, 2] {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `A day ends with a block, wherever it is gone on from`() async throws {
+    @Test func `A day ends with a block, wherever planning continues`() async throws {
         try await AnalyticsApp.run { app in
             for received in [day(2) + "T23:59:45Z", day(1) + "T00:00:05Z"] {
                 try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: received)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `A block that cannot be made keeps no other from being made`() async throws {
+    @Test func `A block that cannot be built does not stop others`() async throws {
         try await AnalyticsApp.run { app in
             for daysAgo in [1, 2] {
                 try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: day(daysAgo) + "T13:00:00Z")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `No time is cut in which a transaction may still add something`() async throws {
+    @Test func `A block never covers time in which a transaction may still insert`() async throws {
         try await AnalyticsApp.run { app in
             try await app.receive([Happening(day(1) + "T10:00:00Z", "a", 1)], at: day(1) + "T10:00:01Z")
             let other = app.database.client(for: "analytics")
@@ -75,7 +75,7 @@ import Testing
             let began: Date = try await other.withTransaction { transaction in
                 try await app.insert([Happening(day(1) + "T11:00:00Z", "a", 2)], transaction)
                 let began: Date = try await transaction.query("SELECT now()")[0].decode(0)
-                // Until it would be a time that can be cut.
+                // Waits until a block could end at that time.
                 try await eventually("a slot has begun since") {
                     try await app.postgres.query("SELECT date_bin('10 seconds', now(), 'epoch') > \(began)")[0].decode(
                         0)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `Of a user who is erased no block has anything, and blocks are made again of the others' events`()
+    @Test func `An erased user is in no block, and blocks are rebuilt from the remaining events`()
         async throws
     {
         try await AnalyticsApp.run { app in

@@ -4,7 +4,8 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct BlockPropertyTests {
-    @Test func `A property with too many values or of lists is asked of the events, any other of blocks`() async throws
+    @Test func `A property with too many values or with lists is answered from events, any other from blocks`()
+        async throws
     {
         try await AnalyticsApp.run { app in
             let events = (0..<1_100).map { number in
@@ -30,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `Texts are the same when their bytes are, in blocks and in none`() async throws {
+    @Test func `Texts are compared by their bytes, in blocks and outside`() async throws {
         try await AnalyticsApp.run { app in
             let one = "\u{E9}", other = "e\u{301}"
             let events = [#"{"plan":"\#(one)"}"#, #"{"plan":"\#(one)"}"#, #"{"plan":"\#(other)"}"#, #"{"\#(one)":1}"#]
@@ -51,13 +52,13 @@ import Testing
                 #expect(
                     try await app.both(CountQuestion(event: "a", filters: [filter]), in: span).blocks?.map(\.events)
                         == [factor])
-                // The same again, in no block.
+                // The same events again, outside blocks.
                 try await app.insert(events, by: app.postgres)
             }
         }
     }
 
-    @Test func `Of a block with too many bytes of properties these are asked of the events`() async throws {
+    @Test func `Questions about a block with too many bytes of properties are answered from events`() async throws {
         try await AnalyticsApp.run { app in
             let event = Happening(day(1) + "T12:00:00Z", "a", 1) { $0.properties = #"{"plan":"pro"}"# }
             try await app.receive([event, event, event], at: day(1) + "T13:00:00Z")

@@ -5,7 +5,7 @@ import MartletTesting
 @testable import AnalyticsService
 
 extension AnalyticsApp {
-    /// Writes events that were received at a time (as ISO 8601 has it).
+    /// Writes events that were received at a time (ISO 8601).
     func receive(_ events: [Happening], at received: String) async throws {
         try await postgres.execute(
             "SELECT analytics.make_events_day((\(received)::text::timestamptz AT TIME ZONE 'UTC')::date)")
@@ -21,7 +21,7 @@ extension AnalyticsApp {
         BlockStore(postgres: postgres, eventsPerBlock: eventsPerBlock, settlingTime: 0)
     }
 
-    /// Makes blocks of all that is there, from the beginning; returns how many there are.
+    /// Builds blocks of all events from the beginning; returns the number of blocks.
     @discardableResult
     func makeBlocks(eventsPerBlock: Int = BlockStore.eventsPerBlock) async throws -> Int {
         try await postgres.execute("UPDATE analytics.block_reach SET reached = '-infinity'")
@@ -36,7 +36,7 @@ extension AnalyticsApp {
         return try await count("analytics.blocks WHERE is_built")
     }
 
-    /// Events in blocks, by what the blocks say.
+    /// Number of events in blocks, according to the blocks.
     func eventsInBlocks() async throws -> Int { try await count("analytics.block_names, generate_series(1, events)") }
 
     func span(_ from: String, _ to: String, _ interval: Span.Interval = .none, timeZone: String = "UTC") async throws
@@ -46,7 +46,7 @@ extension AnalyticsApp {
             Span.Request(from: from, to: to, interval: interval, timeZone: timeZone), in: space)
     }
 
-    /// What blocks say and what the events do.
+    /// The answers from blocks and from events.
     func both(_ question: CountQuestion, in span: Span) async throws -> (blocks: [CountRow]?, events: [CountRow]) {
         let store = service.questions.store
         return (try await store.blockCounts(question, in: span), try await store.eventCounts(question, in: span))
@@ -61,7 +61,7 @@ extension AnalyticsApp {
         )
     }
 
-    /// That somebody turned out to be an account.
+    /// Links a person to an account.
     func link(_ person: Int, to account: Int) async throws {
         try await postgres.execute(
             "INSERT INTO analytics.people (space, person, account) VALUES (\(try await space.id), \(person), \(account))"
@@ -77,5 +77,5 @@ func ago(_ seconds: Int, microseconds: Int = 0) -> String {
             .dropLast()) + "." + fraction + "Z"
 }
 
-/// A day in UTC, some days ago.
+/// A UTC day some days ago.
 func day(_ daysAgo: Int) -> String { String(ago(daysAgo * 86_400).prefix(10)) }

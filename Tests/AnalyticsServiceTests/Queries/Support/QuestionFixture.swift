@@ -6,7 +6,7 @@ import MartletTesting
 
 @testable import AnalyticsService
 
-/// An event as a test writes it down.
+/// An event as written in a test.
 struct Happening: Sendable {
     var at: String
     var name: String
@@ -29,13 +29,13 @@ struct Happening: Sendable {
 }
 
 extension AnalyticsApp {
-    /// Writes events as the ingest does, received now, and rolls them up.
+    /// Stores events like the ingest, received now, and rolls them up.
     func happen(_ events: [Happening]) async throws {
         try await insert(events, by: postgres)
         try await rollUp()
     }
 
-    /// The partition of what is received today.
+    /// Creates today's partition.
     func makeDay() async throws {
         _ = try await postgres.query("SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date)")
     }
@@ -75,7 +75,7 @@ extension AnalyticsApp {
             """)
     }
 
-    /// Until everything that was there at the call is rolled up, by whomever.
+    /// Waits until all events stored so far are rolled up, by any instance.
     func rollUp() async throws {
         let now: Date = try await postgres.query("SELECT clock_timestamp()")[0].decode(0)
         while try await postgres.query("SELECT reached >= \(now) FROM analytics.rollups")[0].decode(0, as: Bool.self)
@@ -85,7 +85,7 @@ extension AnalyticsApp {
         }
     }
 
-    /// The time zone of the app's days, with the days made anew in it.
+    /// Sets the app's time zone and waits until its days are rebuilt.
     func use(timeZone: String) async throws {
         try await postgres.execute(
             """
@@ -96,7 +96,7 @@ extension AnalyticsApp {
         while try await rolledTimeZone() != timeZone { _ = try await service.questions.rollUp.store.followTimeZone() }
     }
 
-    /// Empty while days are made anew.
+    /// Empty while days are being rebuilt.
     private func rolledTimeZone() async throws -> String {
         try await postgres.query(
             """
@@ -104,7 +104,7 @@ extension AnalyticsApp {
             """)[0].decode(0)
     }
 
-    /// The lines of an answer as CSV, without the one with the columns' names and without quotes.
+    /// The lines of a CSV answer, without the header and without quotes.
     func ask(_ question: String, _ body: String? = nil) async throws -> [String] {
         let answer = try await master(
             body == nil ? "GET" : "POST",

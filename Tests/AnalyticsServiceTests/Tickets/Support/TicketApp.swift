@@ -8,17 +8,17 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Three people who work on the app, as the gateway tells of them.
+/// Three staff members who work on the app, as presented by the gateway.
 enum Colleague: String, CaseIterable {
     case ada, bob, eve
 
-    /// In lower case, as records have it.
+    /// In lower case, as stored.
     var id: String { "0193a000-0000-7000-8000-00000000000\(Self.allCases.firstIndex(of: self)! + 1)" }
     var author: String { JSONValue.quote("staff:" + id) }
 }
 
 extension AnalyticsOptions {
-    /// Where auth knows the three and nobody else.
+    /// With an auth service that knows the three and nobody else.
     static var withColleagues: AnalyticsOptions {
         var options = AnalyticsOptions()
         options.staff = StaffDirectory { ids, _, _ in
@@ -33,7 +33,7 @@ extension AnalyticsOptions {
 }
 
 extension AnalyticsApp {
-    /// As a staff member who may do everything with tickets, or only `actions`.
+    /// Sends a request as a staff member with all ticket rights, or only `actions`.
     @discardableResult
     func ask(
         _ method: String, _ path: String, _ body: String? = nil, as colleague: Colleague = .ada,
@@ -45,7 +45,7 @@ extension AnalyticsApp {
         return try await gateway.asking(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
     }
 
-    /// Makes a ticket and answers its number.
+    /// Creates a ticket and returns its number.
     @discardableResult
     func ticket(_ body: String) async throws -> Int {
         let answer = try await ask("POST", "/tickets", body)
@@ -59,21 +59,21 @@ extension AnalyticsApp {
         try await ask("PATCH", "/tickets/\(number)", body, as: colleague, headers: ["if-match": "*"])
     }
 
-    /// Numbers of tickets on a page.
+    /// The numbers of the tickets on a page.
     func numbers(_ query: String, as colleague: Colleague = .ada) async throws -> [Int] {
         let answer = try await ask("GET", "/tickets" + query, as: colleague)
         try #require(answer.status == 200, "\(answer)")
         return answer.numbers("data")
     }
 
-    /// Numbers of the tickets in a column of the board, as they stand.
+    /// The numbers of the tickets in a column of the board, in order.
     func column(_ status: TicketStatus) async throws -> [Int] {
         let answer = try await ask("GET", "/tickets/board?limit=200")
         try #require(answer.status == 200, "\(answer)")
         return answer.numbers("columns.\(TicketStatus.allCases.firstIndex(of: status)!).tickets")
     }
 
-    /// Crash issues with these numbers, as the digest of crashes makes them.
+    /// Creates crash issues with these numbers, like the digest.
     func makeIssues(_ numbers: ClosedRange<Int>) async throws {
         let space = try await service.spaces.space(of: appID, environment)
         try await postgres.execute(
@@ -86,7 +86,7 @@ extension AnalyticsApp {
 }
 
 extension Answer {
-    /// The `number`s of the objects in a list.
+    /// The `number` of each object in a list.
     func numbers(_ path: String) -> [Int] {
         let list = path.split(separator: ".").reduce(json) { $0?[$1] }
         guard case .array(let objects) = list else { return [] }

@@ -2,7 +2,7 @@ import CoreMetrics
 import Foundation
 import Logging
 
-/// Keeps records that cannot be digested or stored in a folder beside the spools, for inspection. Records beyond the
+/// Keeps records that cannot be digested or stored in a folder next to the spools, for inspection. Records beyond the
 /// limits are dropped and counted.
 struct SetAside: Sendable {
     /// Enough to diagnose a problem; shared by all instances of the service.

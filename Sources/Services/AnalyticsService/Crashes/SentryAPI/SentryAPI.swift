@@ -5,7 +5,8 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// How Sentry's own API refuses: plain `application/json` with only `detail`, the one form whose text `sentry-cli` shows.
+/// How Sentry's own API refuses: plain `application/json` with only `detail`, the one form whose text `sentry-cli`
+/// shows.
 ///
 /// For a 404 `sentry-cli` shows its own text instead.
 enum SentryAPI {

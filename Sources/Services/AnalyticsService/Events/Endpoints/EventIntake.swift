@@ -7,16 +7,16 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What the endpoints that take events have in common.
+/// Reads the origin and the body of a request that sends events.
 struct EventIntake: Sendable {
     static let maximumBodyInBytes = 1 << 20
     static let maximumInflatedInBytes = 4 << 20
 
     let events: Events
 
-    /// Who sends what, and when, as far as the request says it.
+    /// The sender of the events and the time of receipt, as far as the request itself tells.
     ///
-    /// - Throws: `forbidden` for whoever is none of `kinds`.
+    /// - Throws: `forbidden` if the principal's kind is not among `kinds`.
     func origin(of request: Request, _ context: ServiceContext, for kinds: Set<Principal.Kind>) async throws
         -> EventReader.Origin
     {
@@ -35,7 +35,7 @@ struct EventIntake: Sendable {
             isTrusted: principal.kind == .master)
     }
 
-    /// The body, unpacked.
+    /// The request body, decompressed according to `Content-Encoding`.
     ///
     /// - Throws: `payload-too-large`, `unsupported-media-type`, `invalid-body`.
     func body(of request: Request) async throws -> [UInt8] {
@@ -45,24 +45,24 @@ struct EventIntake: Sendable {
         }
         guard let coding = ContentCoding(name: name) else {
             throw HTTPProblem(
-                .unsupportedMediaType, "A body may come as it is, or by gzip, deflate, br or zstd.",
+                .unsupportedMediaType, "The body must be uncompressed or use gzip, deflate, br or zstd.",
                 field: "Content-Encoding")
         }
         do {
             return Array(try Inflate.decode(body, coding, upTo: Self.maximumInflatedInBytes).readableBytesView)
         } catch .tooLarge(let limit) {
-            throw HTTPProblem(.payloadTooLarge, "The body may have at most \(limit) bytes when it is unpacked.")
+            throw HTTPProblem(.payloadTooLarge, "The body may have at most \(limit) bytes after decompression.")
         } catch .damaged {
-            throw HTTPProblem(.invalidBody, "The body is not what Content-Encoding says.")
+            throw HTTPProblem(.invalidBody, "The body could not be decompressed as Content-Encoding says.")
         }
     }
 }
 
 extension Request {
-    /// Whether the sender asks not to be followed: `DNT`, or `Sec-GPC` (Global Privacy Control).
+    /// Whether the sender asks not to be tracked, by `DNT` or `Sec-GPC` (Global Privacy Control).
     fileprivate var isUntracked: Bool { ["DNT", "Sec-GPC"].contains { headers[HTTPField.Name($0)!] == "1" } }
 
-    /// What a header says of the device; nil for what is none.
+    /// The device id from the request's header; nil if it is missing, empty or longer than 128 bytes.
     var deviceID: String? {
         headers[HTTPField.Name(HeaderName.deviceID)!].flatMap { (1...128).contains($0.utf8.count) ? $0 : nil }
     }

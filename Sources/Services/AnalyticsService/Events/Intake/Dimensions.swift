@@ -3,36 +3,38 @@ import MartletAPI
 import MartletCore
 import MartletSentry
 
-/// What an event says of the app, device and place that it comes from. Each is a text that many events share.
+/// The app, device and place that an event comes from. Each is a text that many events share.
 struct Dimensions: Sendable, Hashable {
-    /// `1.2.3+45`: version and build.
+    /// Version and build, such as `1.2.3+45`.
     var release: String?
-    /// `iOS 17.2`
+    /// Such as `iOS 17.2`.
     var os: String?
-    /// `Apple iPhone15,2`
+    /// Such as `Apple iPhone15,2`.
     var device: String?
     /// The version of the configuration that was in effect.
     var configuration: String?
-    /// `checkout=dark, size=b`, in the order of the names.
+    /// Such as `checkout=dark, size=b`, sorted by name.
     var variants: String?
-    /// Two capital letters.
+    /// Two capital letters (ISO 3166-1).
     var country: String?
 
     init() {}
 
-    /// What holds for all that comes with a request: the headers that answers of configurations have, sent back.
+    /// The dimensions shared by all events of a request. Clients send back the headers that came with their
+    /// configuration.
     init(_ headers: HTTPFields) {
         configuration = headers[HTTPField.Name(HeaderName.configVersion)!].flatMap(Self.version)
         variants = headers[HTTPField.Name(HeaderName.experiments)!].flatMap(Self.variants)
     }
 
-    /// What a message's `context` says, in Segment's words and in ours; the rest is as `defaults` have it.
+    /// The dimensions in a message's `context`, in Segment's words and in Martlet's. Missing ones are taken from
+    /// `defaults`.
     init(_ context: JSONValue, defaults: Dimensions) {
         self = defaults
         release =
             Self.release(version: context["app"]?["version"]?.scalar, build: context["app"]?["build"]?.scalar)
             ?? release
-        // Browsers say it by User-Agent Client Hints only.
+        // Browsers report the operating system only by User-Agent Client Hints.
         os =
             Self.joined(context["os"]?["name"]?.scalar, context["os"]?["version"]?.scalar)
             ?? Self.joined(
@@ -46,7 +48,7 @@ struct Dimensions: Sendable, Hashable {
                 Self.region) ?? country
     }
 
-    /// By kind of term, those that are said.
+    /// The dimensions that are present, with their kind of term.
     var texts: [(TermKind, String)] {
         let all: [(TermKind, String?)] = [
             (.release, release), (.os, os), (.device, device), (.configuration, configuration), (.variants, variants),
@@ -60,13 +62,13 @@ struct Dimensions: Sendable, Hashable {
         return ((version ?? "") + "+" + build).cut
     }
 
-    /// Make and model, or name and version.
+    /// Joins make and model, or name and version.
     static func joined(_ first: String?, _ second: String?) -> String? {
         guard let first, let second else { return (first ?? second)?.cut }
         return (first + " " + second).cut
     }
 
-    /// - Parameter text: as in the header `Config-Version`, `"12";date="…"`, or the version alone.
+    /// - Parameter text: The value of the header `Config-Version`, `"12";date="…"`, or the version alone.
     static func version(_ text: String) -> String? {
         let version = text.prefix { $0 != ";" }.filter { $0 != "\"" && $0 != " " }
         return version.isEmpty ? nil : version.cut
@@ -83,8 +85,8 @@ struct Dimensions: Sendable, Hashable {
         }
     }
 
-    /// - Parameter text: as in the header `Experiments`. What is no pair does not count; of an experiment the first
-    ///   does.
+    /// - Parameter text: The value of the header `Experiments`. Malformed pairs are ignored; if an experiment occurs
+    ///   twice, the first occurrence counts.
     static func variants(_ text: String) -> String? {
         var pairs: [String: String] = [:]
         for pair in text.split(separator: ",").prefix(100) {
@@ -101,7 +103,7 @@ struct Dimensions: Sendable, Hashable {
         return joined.isEmpty ? nil : joined
     }
 
-    /// ISO 3166-1's two letters.
+    /// The two letters of a country code (ISO 3166-1) in upper case; nil if the text is something else.
     static func country(_ text: String) -> String? {
         text.utf8.count == 2
             && text.utf8.allSatisfy { ($0 | 0x20) >= UInt8(ascii: "a") && ($0 | 0x20) <= UInt8(ascii: "z") }
@@ -116,13 +118,13 @@ struct Dimensions: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The text of an object; nil for what is none.
+    /// The JSON text of an object; nil for any other value.
     var objectText: String? {
         guard case .object = self else { return nil }
         return text
     }
 
-    /// A text that says something, or a number as it is written.
+    /// A string that is not empty, or a number as it was written.
     var scalar: String? {
         switch self {
         case .string(let text) where !text.isEmpty: text
@@ -133,6 +135,6 @@ extension JSONValue {
 }
 
 extension String {
-    /// As much of it as a term may have, whole code points.
+    /// The text cut to a term's maximum length, without splitting a code point.
     var cut: String { cut(toBytes: TermKind.maximumLengthInBytes) }
 }

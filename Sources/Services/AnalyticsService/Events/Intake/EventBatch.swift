@@ -3,26 +3,26 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The messages of one request: those that are taken, and what is wrong with the others.
+/// The messages of one request: the accepted events, and the reasons for rejecting the others.
 struct EventBatch: Sendable {
-    /// More do not fit into what Segment's clients send at once, 500 kB.
+    /// More do not fit into the 500 kB that Segment's clients send at once.
     static let maximumMessages = 4_000
 
     struct Rejection: Encodable, Sendable, Equatable {
-        /// Its place in the batch, from 0.
+        /// The index in the batch, from 0.
         var index: Int
         var field: String?
         var reason: String
     }
 
     var events: [IncomingEvent] = []
-    /// How many are good, whether they are stored or not: some persons are not counted.
+    /// Number of valid messages. Some are not stored, because the person does not want to be counted.
     var accepted = 0
     var rejected: [Rejection] = []
 
     init() {}
 
-    /// `{"batch":[…],"sentAt"}`
+    /// Reads `{"batch":[…],"sentAt"}`.
     ///
     /// - Throws: `invalid-json`, `invalid-body`, `limit-exceeded`.
     init(_ body: [UInt8], _ origin: EventReader.Origin) throws {
@@ -46,12 +46,12 @@ struct EventBatch: Sendable {
         do throws(JSONError) {
             return try JSONText.values(of: batch, maximum: maximumMessages)
         } catch {
-            // It was read before, so there is nothing else that can be wrong with it.
+            // The array has been read before, so only the limit can have failed.
             throw HTTPProblem(.limitExceeded, "A batch may have at most \(maximumMessages) messages.", field: "batch")
         }
     }
 
-    /// One message alone.
+    /// Reads a body that is a single message.
     ///
     /// - Throws: `invalid-json`, `invalid-body`.
     init(message body: [UInt8], _ kind: EventKind, _ origin: EventReader.Origin) throws {
@@ -73,8 +73,8 @@ struct EventBatch: Sendable {
         }
     }
 
-    /// Text that only a damaged character or two keep from being JSON is taken with those replaced: a phone would lose
-    /// all that it has collected.
+    /// Reads the body. If it is not valid JSON only because of damaged characters, these are replaced first: rejecting
+    /// the request would lose everything that a phone has collected.
     private static func read(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void) throws
     {
         guard let error = try attempt(body, act) else { return }
@@ -83,7 +83,7 @@ struct EventBatch: Sendable {
         throw HTTPProblem(error)
     }
 
-    /// What keeps it from being an object; nil: `act` was done.
+    /// Calls `act` if the body is a JSON object. Otherwise returns what is wrong with it.
     private static func attempt(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void)
         throws -> JSONError?
     {

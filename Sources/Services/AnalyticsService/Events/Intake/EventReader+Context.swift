@@ -4,28 +4,28 @@ import MartletCore
 extension EventReader {
     static let farthestAhead: TimeInterval = 86_400
 
-    /// When it happened, and before when it cannot have come.
+    /// The time of the event, and the earliest time at which the message can have been sent.
     func time(of fields: MessageFields) throws -> (at: Date, earliest: Date) {
         let field = fields.text("timestamp") != nil ? "timestamp" : "originalTimestamp"
-        // One that says no time may have been sent before, but it is not waiting long.
+        // A message without a time may have been sent before, but not long ago.
         guard let text = try fields.string(field, upTo: 64) else { return (origin.received, origin.received - 86_400) }
-        guard let claimed = EventTime.date(text) else { throw EventFault(field, "This must be a time as in ISO 8601.") }
+        guard let claimed = EventTime.date(text) else { throw EventFault(field, "This must be an ISO 8601 time.") }
         let at = claimed + lag
         guard at <= origin.received + Self.farthestAhead else {
-            throw EventFault(field, "This lies more than a day ahead.")
+            throw EventFault(field, "This time is more than a day in the future.")
         }
         guard at >= origin.received - origin.maximumAge else {
-            throw EventFault(field, "This is more than \(Int(origin.maximumAge / 86_400)) days ago.")
+            throw EventFault(field, "This time is more than \(Int(origin.maximumAge / 86_400)) days ago.")
         }
         return (min(at, origin.received), min(at, origin.received) - slack)
     }
 
-    /// What a message's context says.
+    /// The part of a message's context that matters for the event.
     struct Context {
         var dimensions: Dimensions
-        /// The person does not want to be counted.
+        /// Whether the person does not want to be counted.
         var isRefused = false
-        /// The person is counted, and does not want to be known again.
+        /// Whether the person is counted, but must not be recognized again.
         var isUntracked: Bool
     }
 
@@ -45,7 +45,7 @@ extension EventReader {
         return context
     }
 
-    /// Whether the person does not want this kind of use, as a consent manager asked them.
+    /// Whether the person refused analytics, as recorded by a consent manager.
     private static func isRefused(by preferences: JSONValue?) -> Bool {
         guard case .object(let members)? = preferences else { return false }
         return members.contains { $0.name.lowercased() == "analytics" && $0.value == .bool(false) }

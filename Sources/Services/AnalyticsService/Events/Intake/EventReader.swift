@@ -2,51 +2,51 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// Makes events of the messages of one request.
+/// Converts the messages of one request to events.
 struct EventReader {
     static let maximumMessageInBytes = 32 << 10
 
-    /// Who and when, as far as the request as a whole says it.
+    /// The sender and the time of receipt, as far as the request as a whole tells.
     struct Origin: Sendable {
         var space: Space
         var settings: SpaceSettings
-        /// When the request came.
+        /// When the request arrived.
         var received: Date
-        /// How far back a message may lie.
+        /// Maximum age of a message.
         var maximumAge: TimeInterval
-        /// The user who is signed in; what messages say of a user does not count then.
+        /// The signed-in user, if any; it overrides the user id in messages.
         var userID: String?
-        /// What a header says of the device.
+        /// The device id from the request's header.
         var deviceID: String?
-        /// Where it comes from, for those who give no id. Never stored.
+        /// Distinguishes visitors who send no id, by address and agent. Never stored.
         var visitor: String
-        /// Today's.
+        /// The salt of the day.
         var salt: [UInt8]
         var dimensions: Dimensions
-        /// Whether the request says that whoever sends it is not to be followed.
+        /// Whether the sender of the request asks not to be tracked.
         var isUntracked = false
-        /// Whether it is the app's own server's, which knows who is whose.
+        /// Whether the request comes from the app's own server, which is trusted to link users.
         var isTrusted = false
     }
 
     let origin: Origin
-    /// What the client's clock lags behind ours, with the request's way to us.
+    /// How far the client's clock is behind the server's, plus the time the request was under way.
     let lag: TimeInterval
-    /// How far that clock may still be ahead, so that an event seems to have happened later than it came: an hour where
-    /// `sentAt` says what it shows.
+    /// How far the client's clock may be ahead after correction, so that an event seems to have happened after it
+    /// arrived: an hour if the request has `sentAt`, else `farthestAhead`.
     let slack: TimeInterval
-    /// Messages of one device mostly have the same context, byte by byte.
+    /// The context of the previous message. Messages of one device mostly have the same one, byte for byte.
     var known: (text: [UInt8], context: Context)?
 
-    /// - Parameter sentAt: when the client sent the request, by its own clock.
+    /// - Parameter sentAt: When the client sent the request, by its own clock.
     init(_ origin: Origin, sentAt: Date?) {
         self.origin = origin
         lag = sentAt.map { origin.received.timeIntervalSince($0) } ?? 0
         slack = sentAt == nil ? Self.farthestAhead : 3_600
     }
 
-    /// - Parameter kind: what the path says it is; nil: the message has to say it.
-    /// - Returns: nil when the person has refused to be counted.
+    /// - Parameter kind: The kind named in the path; nil if the message must name it.
+    /// - Returns: nil if the person has refused to be counted.
     mutating func event(_ bytes: UnsafeBufferPointer<UInt8>, _ kind: EventKind?) throws -> IncomingEvent? {
         guard bytes.count <= Self.maximumMessageInBytes else {
             throw EventFault(nil, "A message may have at most \(Self.maximumMessageInBytes) bytes.")
@@ -96,7 +96,7 @@ struct EventReader {
         }
     }
 
-    /// - Parameter isStrict: whether they are to be somebody else tomorrow.
+    /// - Parameter isStrict: Whether the person must not be recognized on another day.
     private func subject(_ ids: Ids, isStrict: Bool) -> IncomingEvent.Subject {
         var subject = IncomingEvent.Subject()
         if let user = ids.user { subject.account = Person.account(user, in: origin.space) }
@@ -110,7 +110,7 @@ struct EventReader {
         return subject
     }
 
-    /// A message without an id cannot be told from another one.
+    /// A random key if the message has no id: it cannot be recognized when it is sent again.
     private func key(of fields: MessageFields) throws -> Int64 {
         try fields.id("messageId").map { Person.key(ofMessage: $0, in: origin.space) }
             ?? Int64.random(in: .min ... .max)
@@ -133,7 +133,7 @@ struct EventReader {
 
     private func properties(of fields: MessageFields) throws -> String {
         let properties = try fields.object("properties") ?? "{}"
-        // An event of which nothing else is said.
+        // Properties without content are stored as `{}`.
         return properties.utf8.count <= 4 && !properties.utf8.contains(UInt8(ascii: "\"")) ? "{}" : properties
     }
 
@@ -142,10 +142,10 @@ struct EventReader {
         return #"{"groupId":\#(JSONValue.quote(id)),"traits":\#(try fields.object("traits") ?? "{}")}"#
     }
 
-    /// Whom the one with `userId` was known as: a device or another user.
+    /// The persons that `userId` was known as before: a device or another user.
     ///
-    /// What has the form of a user's id of ours is another user only when the app's own server says so: whoever could
-    /// take a user over would be handed out what that one did.
+    /// A previous id that has the form of a Martlet user id counts as a user only if the app's own server sends it.
+    /// Otherwise a client could link any user to its own and read that user's data.
     private func previous(_ fields: MessageFields, _ ids: Ids) throws -> [Int64] {
         guard let previous = try fields.id("previousId") else {
             throw EventFault("previousId", "This field is required.")

@@ -1,13 +1,13 @@
 import Foundation
 import MartletCore
 
-/// Times as clients write them: ISO 8601 with or without fractions of a second and offset; without offset it is UTC.
-/// Also as Foundation's `Date` describes itself (`2017-03-05 20:21:39 +0000`), and with `GMT` or `UTC` behind it.
+/// Parses the times that clients send: ISO 8601 with or without fractions of a second and offset, UTC without one. Also
+/// accepts the description of Foundation's `Date` (`2017-03-05 20:21:39 +0000`) and a trailing `GMT` or `UTC`.
 ///
-/// By hand: a time of every event is read, and Foundation takes longer for it than for all else that is done with the
-/// event.
+/// Written by hand because every event has a time, and Foundation takes longer to parse it than everything else done
+/// with the event.
 enum EventTime {
-    /// Nil for what is none.
+    /// The date, or nil if the text is not a valid time.
     static func date(_ text: String) -> Date? {
         var reader = Reader(bytes: Array(text.utf8))
         guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), reader.take("-"),
@@ -59,7 +59,7 @@ enum EventTime {
             return number
         }
 
-        /// Of one digit or more; those behind the ninth do not count.
+        /// One or more digits. Digits after the ninth are ignored.
         mutating func fraction() -> Double? {
             let start = position
             var (number, scale) = (0, 1.0)

@@ -1,37 +1,36 @@
 import Foundation
 
-/// An event that was found good, with its texts not yet numbered.
+/// A valid event whose texts have no term numbers yet.
 struct IncomingEvent: Sendable, Equatable {
-    /// Whose it is, and by which ids they may be known.
+    /// The person of an event, and the ids by which they may be known.
     struct Subject: Sendable, Hashable {
         var person = Person.nobody
-        /// Of the account and the device that it names; `nobody` where it names none. What either is opted out of is
-        /// not stored.
+        /// The account and the device named in the event, or `nobody`. The event is not stored if either has opted out.
         var account = Person.nobody
         var device = Person.nobody
     }
 
     var kind: EventKind
     var name: String?
-    /// When it happened, by our clock; not after it came.
+    /// When it happened, by the server's clock; never later than its receipt.
     var at: Date
-    /// It cannot have come before.
+    /// The earliest time at which it can have been sent.
     var earliest: Date
     var key: Int64
     var subject: Subject
     var dimensions: Dimensions
-    /// The text of a JSON object.
+    /// A JSON object as text.
     var properties = "{}"
-    /// The text of a JSON object, of `identify`.
+    /// A JSON object as text, for `identify`.
     var traits: String?
-    /// The persons who turn out to be `subject.account`.
+    /// Persons who are the same as `subject.account`.
     var aliases: [Int64] = []
 
-    /// For the bounds of the queue.
+    /// Approximate size, for the limits of the queue.
     var sizeInBytes: Int { 200 + properties.utf8.count + (traits?.utf8.count ?? 0) }
 }
 
-/// Why a message is not taken: what is wrong with it, and in which field.
+/// Why a message was rejected: the reason, and the field at fault.
 struct EventFault: Error, Equatable {
     var field: String?
     var reason: String

@@ -1,5 +1,5 @@
-/// JSON text with U+FFFD for what no JSON text may have: bytes that are not UTF-8, halves of surrogate pairs, and
-/// U+0000, which PostgreSQL cannot store. They come from texts that were cut off in the middle.
+/// Replaces what JSON text must not contain by U+FFFD: bytes that are not UTF-8, lone surrogates, and U+0000, which
+/// PostgreSQL cannot store. Texts that were cut off in the middle contain them.
 enum MendedText {
     static func bytes(of text: [UInt8]) -> [UInt8] {
         var bytes =
@@ -11,7 +11,7 @@ enum MendedText {
         return bytes
     }
 
-    /// Mends the escape at a backslash; returns what is behind it.
+    /// Mends the escape that starts with the backslash at `start`; returns the index after it.
     private static func mend(_ bytes: inout [UInt8], at start: Int) -> Int {
         guard let unit = unit(bytes, at: start) else { return min(start + 2, bytes.count) }
         if (0xd800...0xdbff).contains(unit), let low = self.unit(bytes, at: start + 6), (0xdc00...0xdfff).contains(low)
@@ -24,7 +24,7 @@ enum MendedText {
         return start + 6
     }
 
-    /// The number of an escape such as `\u00e9`; nil where there is none.
+    /// The code unit of an escape such as `\u00e9`; nil if there is none at `start`.
     private static func unit(_ bytes: [UInt8], at start: Int) -> UInt16? {
         guard start + 6 <= bytes.count, bytes[start] == UInt8(ascii: "\\"), bytes[start + 1] == UInt8(ascii: "u") else {
             return nil

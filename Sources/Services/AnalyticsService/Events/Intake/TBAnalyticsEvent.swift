@@ -1,11 +1,11 @@
 import Foundation
 import MartletCore
 
-/// An event as `TBAnalytics` sends it: an object of `type`, `timeStamp`, `className`, `fileName`, `method`,
-/// `configVersion` and `tags`, whose members are the build, the system and the device. What else it has is kept as it
-/// is.
+/// An event as `TBAnalytics` sends it: an object with `type`, `timeStamp`, `className`, `fileName`, `method`,
+/// `configVersion` and `tags`. The tags describe the build, the system and the device. Other members are kept
+/// unchanged.
 struct TBAnalyticsEvent {
-    /// What a message in Segment's form says of the same.
+    /// The equivalent message in Segment's form.
     let message: [UInt8]
 
     private static let known: Set<String> = [
@@ -28,7 +28,7 @@ struct TBAnalyticsEvent {
             .init("properties", .object(members.filter { !Self.known.contains($0.name) })),
             .init("context", Self.context(object)),
         ]
-        // Some have it among the tags, where it may also be something else.
+        // Some clients send it among the tags, where it may also be something else.
         let tagged = object["tags"]?["timeStamp"]?.scalar.flatMap { EventTime.date($0) == nil ? nil : $0 }
         if let time = try Self.text(object, "timeStamp") ?? tagged { message.append(.init("timestamp", .string(time))) }
         if isView, let className {
@@ -48,7 +48,7 @@ struct TBAnalyticsEvent {
         }
     }
 
-    /// The tags by whichever of their usual names they have.
+    /// The context built from the tags. A tag may have any of its usual names.
     private static func context(_ object: JSONValue) -> JSONValue {
         func tag(_ names: String...) -> JSONValue? {
             names.lazy.compactMap { object["tags"]?[$0] ?? object[$0] }.first { $0.scalar != nil }

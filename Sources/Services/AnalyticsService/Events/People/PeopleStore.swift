@@ -3,14 +3,14 @@ import Foundation
 import MartletPostgres
 import Synchronization
 
-/// What is known of persons beyond their events: whose a device is, traits, who opted out.
+/// Facts about persons that are not in their events: the accounts of devices, traits, and opt-outs.
 final class PeopleStore: Sendable {
-    /// Traits beyond this are not merged any more.
+    /// Traits that would grow beyond this are no longer merged.
     static let maximumTraitsInBytes = 32 << 10
     private static let maximumKnown = 100_000
     private static let knownFor: Duration = .seconds(600)
 
-    /// That one person turned out to be another.
+    /// States that one person is the same as another.
     struct Link: Sendable, Hashable {
         var space: Int
         var person: Int64
@@ -27,24 +27,24 @@ final class PeopleStore: Sendable {
     struct Traits: Sendable {
         var space: Int
         var person: Int64
-        /// On which it was said; `nobody`: on none that is known.
+        /// The device on which it was sent; `nobody` if it is not known.
         var device: Int64
         var at: Date
-        /// The text of a JSON object.
+        /// A JSON object as text.
         var text: String
     }
 
     private let postgres: PostgresClient
-    /// Links that are written, since when: most events say what is known. Others may take them away again, so nothing
-    /// is known for long.
+    /// Links that are known to be stored: most events repeat one. Another instance may remove a link, so they are
+    /// remembered only for a while.
     private let known = Mutex((links: Set<Link>(), since: ContinuousClock.now))
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
     }
 
-    /// Notes who is who, where that is not known yet: the first account that a device has stays its account, of several
-    /// here the first in order. Of those who opted out nothing is noted.
+    /// Stores links that are not there yet. A device keeps its first account; among several links given here, the first
+    /// one counts. Links of persons who opted out are not stored.
     func note(_ links: [Link]) async throws {
         let known = known.withLock { known in
             if known.since + Self.knownFor < .now { known = ([], .now) }
@@ -68,12 +68,12 @@ final class PeopleStore: Sendable {
         }
     }
 
-    /// Merges traits, member by member; what was said later wins, whenever it comes. Those of one person that are noted
-    /// together count as said when the last of them was. Of those who opted out, by account or device, nothing is
-    /// noted.
+    /// Merges traits, member by member. The latest statement wins, in whatever order they arrive. Traits of one person
+    /// passed in the same call all get the time of the last one. Traits of accounts and devices that opted out are not
+    /// stored.
     func note(_ traits: [Traits]) async throws {
         guard !traits.isEmpty else { return }
-        // One statement, however many there are of one person: others wait behind it.
+        // One statement for all traits of a person, because concurrent calls wait for the row.
         try await postgres.execute(
             """
             INSERT INTO analytics.people AS p (space, person, traits, traits_at)
@@ -100,26 +100,27 @@ final class PeopleStore: Sendable {
 
     // MARK: Opting out
 
-    /// Who opts out or in: an account that is signed in, a device by its id, or both.
+    /// The subjects of an opt-out or opt-in: a signed-in account, a device by its id, or both.
     struct Opting: Sendable {
         var account: Int64?
         var device: Int64?
-        /// SHA-256 of the secret that the device showed; nil: it showed none.
+        /// SHA-256 of the secret that the device presented, if any.
         var digest: SHA256.Digest?
-        /// Whether the app's own server asks: it needs no secret.
+        /// Whether the app's own server asks; it needs no secret.
         var isServer = false
 
         var persons: [Int64] { [account, device].compactMap(\.self) }
     }
 
-    /// An opt-out with another secret is another opt-out: a device is opted out as long as it has at least one.
+    /// Maximum number of opt-outs of a device, each with a secret of its own. The device is opted out while at least
+    /// one is left.
     static let maximumOptOuts = 8
 
-    /// Always works. An opt-out with a secret is ended by whoever shows that secret; beyond `maximumOptOuts` of a
-    /// device it counts as one without.
+    /// Opts out; never refused. An opt-out with a secret can be ended by presenting that secret. Beyond
+    /// `maximumOptOuts` of a device, it counts as an opt-out without a secret.
     func optOut(_ opting: Opting, in space: Space) async throws {
         let digest = opting.digest.map { Data($0) } ?? Data()
-        // Sorted, as rows are locked in the order of persons everywhere.
+        // Sorted, because all statements lock rows in the order of persons.
         try await postgres.execute(
             """
             INSERT INTO analytics.people AS p (space, person, opted_out, opt_outs)
@@ -133,10 +134,10 @@ final class PeopleStore: Sendable {
             """)
     }
 
-    /// Ends the account's opt-out, and the device's by the secret that was shown; the app's server ends all of the
-    /// device's.
+    /// Ends the account's opt-out and the device's opt-out with the presented secret. The app's server ends all
+    /// opt-outs of the device.
     ///
-    /// - Returns: false: the device is opted out, but not with this secret. Then nothing was changed.
+    /// - Returns: false if the device has opted out with other secrets only; then nothing has changed.
     func optIn(_ opting: Opting, in space: Space) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await transaction.execute(
@@ -169,7 +170,7 @@ final class PeopleStore: Sendable {
         }
     }
 
-    /// Since when the first of them is opted out; nil: none is.
+    /// When the first of the persons opted out; nil if none did.
     func optedOut(_ persons: [Int64], in space: Space) async throws -> Date? {
         try await postgres.query(
             "SELECT min(opted_out) FROM analytics.people WHERE space = \(space.id) AND person = ANY (\(persons.map { Int($0) }))"

@@ -3,13 +3,13 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What is known of a user beyond events: what `identify` said, and whose the devices are. Erased last of all that is
-/// found by it.
+/// What is known of a user besides events: the traits from `identify`, and the links to devices. Erased last, because
+/// the other parts are found through it.
 struct PeopleUserData: UserDataHolder {
     let postgres: PostgresClient
     let subjects: UserSubjects
 
-    /// That a device is opted out stays.
+    /// Erases traits and links. A device's opt-out stays.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let subject = try await subjects.subject(of: request)
         let count = try await postgres.query(

@@ -2,28 +2,27 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// Whose an event is: 64 bits of a digest of who it says, the same for the same id in a space, and another in every
-/// other space.
+/// The person an event belongs to: 64 bits of a digest of the id. The same id gives the same number within a space, and
+/// a different one in every other space.
 ///
-/// Of an id that an app made up nobody gets from the number to the id. Of a user's id one can, as with any digest of
-/// what can be guessed.
+/// The number of a random id cannot be traced back to the id. The number of a guessable id, such as a user's, can.
 enum Person {
     static let nobody: Int64 = 0
 
-    /// Somebody with an account, by the id that the app gives: `userId`.
+    /// A person with an account, identified by `userId`.
     static func account(_ userID: String, in space: Space) -> Int64 {
         digest("account", space, UUID(uuidString: userID).map { $0.uuidString.lowercased() } ?? userID)
     }
 
-    /// Whoever uses a device: `anonymousId`.
+    /// The user of a device, identified by `anonymousId`.
     static func device(_ anonymousID: String, in space: Space) -> Int64 { digest("device", space, anonymousID) }
 
-    /// Somebody for a day, of whom nothing is known but where they come from, or nothing else shall be.
+    /// A person for one day, for visitors who send no id or must not be recognized on another day.
     static func visitor(_ who: String, salt: [UInt8], in space: Space) -> Int64 {
         digest("visitor", space, Hexadecimal.text(salt) + "\u{0}" + who)
     }
 
-    /// By which an event is found that comes twice.
+    /// The key by which a repeated message is recognized.
     static func key(ofMessage id: String, in space: Space) -> Int64 { digest("message", space, id) }
 
     private static func digest(_ kind: String, _ space: Space, _ text: String) -> Int64 {

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Who a user is among the persons of events.
+/// Looks up the persons in events who are a given user.
 struct UserSubjects: Sendable {
     private static let maximumPersons = 10_000
 
@@ -14,20 +14,19 @@ struct UserSubjects: Sendable {
     struct Subject: Sendable {
         var space: Space
         var account: Int64
-        /// The account and all that turned out to be it, directly or by another one.
+        /// The account and every person linked to it, directly or through another one.
         var known: [Int]
-        /// Those, and who they are for a day where nobody is to be known for longer, of the days whose salts are still
-        /// there.
+        /// Those, and the visitors they are under strict privacy on the days whose salts still exist.
         var persons: [Int]
     }
 
     /// - Throws: `invalid-body`.
     func subject(of request: UserDataRequest) async throws -> Subject {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+            throw HTTPProblem(.invalidBody, "Expected the id of an app.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+            throw HTTPProblem(.invalidBody, "Expected the id of a user.", field: "user")
         }
         let space = try await spaces.space(of: request.app, request.environment)
         let account = Person.account(user.uuidString, in: space)

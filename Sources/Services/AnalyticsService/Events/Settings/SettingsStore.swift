@@ -3,7 +3,7 @@ import MartletHTTP
 import MartletPostgres
 import Synchronization
 
-/// The settings of spaces. What one copy changes the others know within seconds.
+/// The settings of spaces. A change reaches all instances within seconds.
 final class SettingsStore: Sendable {
     private static let lifetime: Duration = .seconds(5)
     private static let maximumKnown = 10_000
@@ -23,12 +23,12 @@ final class SettingsStore: Sendable {
         return remember(try row.map(Self.settings) ?? SpaceSettings(), of: space)
     }
 
-    /// Sets what is in the change and leaves all else as it is, whatever another copy sets meanwhile; returns all.
+    /// Applies the change and returns all settings. Other settings keep the values that concurrent calls give them.
     ///
     /// - Throws: `invalid-body` for a time zone that PostgreSQL does not know.
     func change(_ change: SettingsChange, of space: Space, by author: Author) async throws -> SpaceSettings {
         let new = SpaceSettings()
-        // PostgreSQL would also take a POSIX rule for a zone, in which few people say what they mean.
+        // PostgreSQL also accepts POSIX rules as time zones, which are easy to get wrong.
         let rows = try await postgres.query(
             """
             INSERT INTO analytics.settings AS s (space, retention_days, privacy, is_collecting, time_zone, changed_by)
@@ -42,7 +42,8 @@ final class SettingsStore: Sendable {
             """)
         guard let row = rows.first else {
             throw HTTPProblem(
-                .invalidBody, "This is no time zone of the IANA's database, such as Europe/Zurich.", field: "timeZone")
+                .invalidBody, "This must be a time zone of the IANA database, such as Europe/Zurich.", field: "timeZone"
+            )
         }
         return remember(try Self.settings(row), of: space)
     }

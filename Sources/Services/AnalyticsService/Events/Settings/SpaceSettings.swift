@@ -1,25 +1,25 @@
-/// How a space wants its events to be taken and kept.
+/// How events of a space are collected and kept.
 struct SpaceSettings: Sendable, Equatable {
     enum Privacy: String, Sendable, CaseIterable {
-        /// Persons are known from day to day by the ids that the app gives them; of others a digest lasts for a day. No
-        /// address is kept.
+        /// Persons are recognized from day to day by the ids that the app sends; others by a digest that changes daily.
+        /// Addresses are not stored.
         case standard
-        /// Nobody is known from one day to the next; nothing is kept of persons but that they opted out.
+        /// Nobody is recognized on another day. Nothing is stored about persons except opt-outs.
         case strict
     }
 
     static let retentionRange = 1...3_650
 
-    /// After which an event is deleted.
+    /// Number of days after which an event is deleted.
     var retentionDays = 395
     var privacy = Privacy.standard
-    /// Off: what comes is answered as if it were taken.
+    /// If false, events are accepted but not stored.
     var isCollecting = true
-    /// In which days are counted, by its name in the IANA's database.
+    /// The time zone of the days in which events are counted, by its name in the IANA database.
     var timeZone = "UTC"
 }
 
-/// What of a space's settings is to be set; nil: stays.
+/// Changes to a space's settings; nil leaves a setting as it is.
 struct SettingsChange: Sendable {
     var retentionDays: Int?
     var privacy: SpaceSettings.Privacy?

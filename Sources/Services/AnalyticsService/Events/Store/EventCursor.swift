@@ -1,8 +1,8 @@
 import MartletCore
 
-/// Where a page of events ended: they are in the order of `received` and their keys.
+/// The end of a page of events, which are ordered by `received` and key.
 struct EventCursor: Sendable, Equatable {
-    /// Until the year 9999, in microseconds: PostgreSQL has no time for much more.
+    /// Microseconds until the year 9999; PostgreSQL's range ends not much later.
     private static let times = 0..<Int64(253_402_300_800_000_000)
 
     /// Microseconds since 1970.
@@ -16,7 +16,7 @@ struct EventCursor: Sendable, Equatable {
         self.key = key
     }
 
-    /// Nil for what is none.
+    /// Parses a cursor; nil if the text is not one.
     init?(_ text: String) {
         let digits = Array(text)
         guard digits.count == 32, digits.allSatisfy(\.isHexDigit),

@@ -3,8 +3,8 @@ import Logging
 import MartletPostgres
 import ServiceLifecycle
 
-/// Makes the days' partitions ahead of time, and lets those go that nobody keeps any more. Every copy does it; it is
-/// harmless to repeat.
+/// Creates the daily partitions ahead of time, and drops those that no space keeps any more. Every instance does this;
+/// repeating it is harmless.
 struct EventDays: Service {
     private static let interval: Duration = .seconds(1_800)
     private static let retry: Duration = .seconds(10)
@@ -24,7 +24,8 @@ struct EventDays: Service {
                     try await sweep()
                 } catch {
                     logger.warning(
-                        "Days of events could not be made or dropped yet.", metadata: ["error.cause": "\(error)"])
+                        "Could not create or drop partitions of events; retrying.",
+                        metadata: ["error.cause": "\(error)"])
                     pause = Self.retry
                 }
                 try? await Task.sleep(for: pause)
@@ -39,8 +40,8 @@ struct EventDays: Service {
             """)
     }
 
-    /// Deletes what is older than its space keeps it: whole days that are of no use to any space, and the others' rows
-    /// in between. Where privacy is strict now, what `identify` said before.
+    /// Deletes events that are older than their space keeps them: whole partitions that no space needs, and rows of
+    /// single spaces in the others. Also deletes the traits of spaces whose privacy is strict now.
     func sweep() async throws {
         try await salts.expire()
         try await postgres.execute(
@@ -70,7 +71,9 @@ struct EventDays: Service {
         try await BlockStore.forgetDays(postgres)
     }
 
-    /// - Parameter day: `2026-11-22`
+    /// Deletes a space's events of the days before `day`.
+    ///
+    /// - Parameter day: Such as `2026-11-22`.
     private func sweep(space: Int32, before day: String) async throws {
         let days = try await postgres.query(
             """
@@ -84,7 +87,8 @@ struct EventDays: Service {
             "UPDATE analytics.spaces SET swept = \(day)::text::date WHERE id = \(space) AND swept < \(day)::text::date")
     }
 
-    /// Each statement looks at what the ones before have left dead: many rows go hour by hour, so that it is not much.
+    /// Deletes a space's events of one day. Each statement scans the rows that the previous ones left dead, so many
+    /// rows are deleted hour by hour to keep their number low.
     private func delete(_ space: Int32, on day: String) async throws {
         guard
             try await Self.delete("space = \(space)", on: day, limit: Self.rowsPerStatement, postgres)
@@ -100,7 +104,7 @@ struct EventDays: Service {
         }
     }
 
-    /// Deletes events that were received on a day; returns how many.
+    /// Deletes up to `limit` events that were received on a day; returns their number.
     static func delete(_ condition: PostgresQuery, on day: String, limit: Int, _ postgres: PostgresClient) async throws
         -> Int
     {
@@ -108,14 +112,16 @@ struct EventDays: Service {
             DELETE FROM analytics.events WHERE \(isOn(day)) AND ctid = ANY (ARRAY(
                 SELECT ctid FROM analytics.events WHERE \(isOn(day)) AND \(condition) LIMIT \(limit)))
             """
-        // Planned for the day, so that other days are not even opened.
+        // Planned for this day, so that the partitions of other days are not opened.
         statement.isPrepared = false
         return try await postgres.execute(statement, timeout: .seconds(120))
     }
 
-    /// - Parameter day: `2026-11-22`
+    /// A condition that selects one partition.
+    ///
+    /// - Parameter day: Such as `2026-11-22`.
     static func isOn(_ day: String) -> PostgresQuery {
-        // Two constants: of texts PostgreSQL would not know before it runs which partition it is.
+        // Computed here, not in SQL: given two constants, PostgreSQL can choose the partition when it plans.
         let start = EventTime.date(day) ?? .distantPast
         return "received >= \(start) AND received < \(start + 86_400)"
     }

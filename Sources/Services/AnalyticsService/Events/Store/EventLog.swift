@@ -1,7 +1,7 @@
 import Foundation
 import MartletPostgres
 
-/// Events as they were sent, for reading some of them.
+/// Reads events as they were sent, page by page.
 struct EventLog: Sendable {
     let postgres: PostgresClient
 
@@ -10,7 +10,7 @@ struct EventLog: Sendable {
         var next: EventCursor?
     }
 
-    /// An event of `analytics.events AS e` as a JSON object: what was sent, and above it what the server knows.
+    /// A row of `analytics.events AS e` as a JSON object: what was sent, overlaid with what the server knows.
     static var json: PostgresQuery {
         """
         (e.properties || jsonb_strip_nulls(jsonb_build_object(
@@ -27,7 +27,7 @@ struct EventLog: Sendable {
         "(SELECT t.text FROM analytics.terms AS t WHERE t.id = \(unescaped: column))"
     }
 
-    /// Those that were received from one time until before another, the latest first.
+    /// The events received from `from` until before `to`, the latest first.
     func page(of space: Space, from: Date, to: Date, behind cursor: EventCursor?, limit: Int) async throws -> Page {
         var statement: PostgresQuery = """
             SELECT \(Self.json)::text, (extract(epoch FROM e.received) * 1000000)::bigint, e.key FROM (

@@ -8,10 +8,10 @@ extension EventQueue {
     }
 
     struct State {
-        /// First come, first served; what is before `head` is taken.
+        /// In the order of arrival; requests before `head` have been taken by a writer.
         var waiting: [Waiting] = []
         var head = 0
-        /// Those with a writer count, too.
+        /// Number of events not yet committed, including those that a writer has taken.
         var events = 0
         var sizeInBytes = 0
         var idle: [CheckedContinuation<[Waiting]?, Never>] = []
@@ -20,7 +20,7 @@ extension EventQueue {
 }
 
 extension EventQueue.State {
-    /// Takes a request in, or says why not; a writer that was idle gets what waits.
+    /// Enqueues a request or refuses it. If a writer is idle, also returns the batch it should write.
     mutating func take(
         _ new: EventQueue.Waiting, _ limits: EventQueue.Limits
     ) -> (
@@ -28,7 +28,7 @@ extension EventQueue.State {
         wake: (writer: CheckedContinuation<[EventQueue.Waiting]?, Never>, batch: [EventQueue.Waiting])?
     ) {
         guard !isClosed else { return (HTTPProblem(.unavailable), nil) }
-        // What is more than all that may wait is taken when nothing waits.
+        // A request larger than the limits is still accepted while nothing else waits.
         let isFull =
             events > 0
             && (events + new.submission.rows.count > limits.events
@@ -44,7 +44,7 @@ extension EventQueue.State {
         return (nil, idle.popLast().map { ($0, batch(limits)) })
     }
 
-    /// What a writer takes next; empty: nothing waits.
+    /// The next batch for a writer; empty if nothing waits.
     mutating func batch(_ limits: EventQueue.Limits) -> [EventQueue.Waiting] {
         var (end, count) = (head, 0)
         while end < waiting.count, count == 0 || count + waiting[end].submission.rows.count <= limits.eventsPerStatement
@@ -61,7 +61,7 @@ extension EventQueue.State {
         return batch
     }
 
-    /// Of what is settled nothing counts any more.
+    /// Removes a settled request from the totals.
     mutating func forget(_ submission: EventSubmission) {
         events -= submission.rows.count
         sizeInBytes -= submission.sizeInBytes

@@ -5,25 +5,26 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// What one request wants written.
+/// The rows that one request writes.
 struct EventSubmission: Sendable {
     var rows: [EventRow]
-    /// In the order in which they were said.
+    /// In the order in which they were sent.
     var links: [PeopleStore.Link] = []
     var traits: [PeopleStore.Traits] = []
-    /// For the bounds of the queue.
+    /// Approximate size, for the limits of the queue.
     var sizeInBytes: Int
 }
 
-/// Where requests wait until their events are committed, many requests in one transaction.
+/// Holds requests until their events are committed, many requests in one transaction.
 ///
-/// A few writers take whatever waits, up to some hundred rows: while a statement is on its way the next one gathers.
-/// Nothing that was answered is lost with this process; what it had not answered yet its client sends again.
+/// A few writers take batches of some hundred rows; the next batch gathers while a statement runs. A request is
+/// answered only after its commit, so a crash loses nothing that was acknowledged; clients send the rest again.
 final class EventQueue: Service {
     struct Limits: Sendable {
         var events = 20_000
         var sizeInBytes = 32 << 20
-        /// A statement takes requests as a whole until it has as many, and one of a request that has more alone.
+        /// A batch takes whole requests until it has at least this many events. A larger request forms a batch of its
+        /// own.
         var eventsPerStatement = 500
         var writers = 2
     }
@@ -33,7 +34,7 @@ final class EventQueue: Service {
     private let limits: Limits
     private let logger: Logger
     private let state = Mutex(State())
-    /// Events of requests that have no answer yet.
+    /// Number of events of unanswered requests.
     var waitingEvents: Int { state.withLock { $0.events } }
 
     private let refused = Counter(label: "martlet_analytics_events_refused_total")
@@ -46,9 +47,9 @@ final class EventQueue: Service {
         self.logger = logger
     }
 
-    /// Returns when the events are committed.
+    /// Returns once the events are committed.
     ///
-    /// - Throws: `too-many-requests` when too much waits, `unavailable`; `PostgresError`.
+    /// - Throws: `too-many-requests` when the queue is full, `unavailable` during shutdown; `PostgresError`.
     func write(_ submission: EventSubmission) async throws {
         guard !submission.rows.isEmpty || !submission.links.isEmpty || !submission.traits.isEmpty else { return }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -76,7 +77,7 @@ final class EventQueue: Service {
         }
     }
 
-    /// Takes nothing more; what waits is still written.
+    /// Refuses further requests. Requests already in the queue are still written.
     private func close() {
         let idle = state.withLock { state in
             state.isClosed = true
@@ -86,7 +87,7 @@ final class EventQueue: Service {
         for writer in idle { writer.resume(returning: nil) }
     }
 
-    /// Waits until there is something; nil: there will be nothing more.
+    /// Waits for the next batch; nil if the queue is closed and empty.
     private func next() async -> [Waiting]? {
         await withCheckedContinuation { continuation in
             let batch = state.withLock { state -> [Waiting]?? in
@@ -101,18 +102,19 @@ final class EventQueue: Service {
     }
 
     private func write(_ batch: [Waiting]) async {
-        // Neither shutting down nor anything else takes back what was begun.
+        // An unstructured task, so that neither shutdown nor cancellation interrupts a write.
         await Task {
             do {
                 try await commit(batch.map(\.submission))
                 settle(batch, nil)
             } catch let error as PostgresError where batch.count > 1 && error.isAboutData {
-                // One request shall not be refused for what is in another.
+                // A bad value in one request must not make the others fail, so each is written alone.
                 for waiting in batch { await write([waiting]) }
             } catch {
                 let count = batch.reduce(0) { $0 + $1.submission.rows.count }
                 logger.warning(
-                    "Events could not be written.", metadata: ["events": "\(count)", "error.cause": "\(error)"])
+                    "Could not write events; their requests fail.",
+                    metadata: ["events": "\(count)", "error.cause": "\(error)"])
                 settle(batch, error)
             }
         }.value
@@ -127,7 +129,7 @@ final class EventQueue: Service {
         }
     }
 
-    /// Persons first: an event that is there is there with all that came with it.
+    /// Writes persons first, so that a stored event always comes with its links and traits.
     private func commit(_ submissions: [EventSubmission]) async throws {
         try await people.note(submissions.flatMap(\.links))
         try await people.note(submissions.flatMap(\.traits))
@@ -135,7 +137,7 @@ final class EventQueue: Service {
         do {
             try await store.insert(rows)
         } catch let error as PostgresError where error.code == .connectionLost || error.isSerializationFailure {
-            // Whether it was done or not: what is there is found.
+            // The transaction may or may not have committed; `isRepeated` skips rows that are already there.
             try await store.insert(rows, isRepeated: true)
         }
         written.increment(by: rows.count)
@@ -143,6 +145,6 @@ final class EventQueue: Service {
 }
 
 extension PostgresError {
-    /// Whether a value was refused (class 22, 23), not the whole.
+    /// Whether PostgreSQL rejected a value (class 22 or 23), so that only one request is at fault.
     fileprivate var isAboutData: Bool { sqlState.map { $0.hasPrefix("22") || $0.hasPrefix("23") } ?? false }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MartletPostgres
 
-/// An event as its table has it.
+/// A row of the events table.
 struct EventRow: Sendable {
     var space: Int
     var kind: EventKind
@@ -10,7 +10,7 @@ struct EventRow: Sendable {
     var key: Int64
     var subject: IncomingEvent.Subject
     var properties: String
-    /// The numbers of its terms, 0 for none.
+    /// The numbers of the event's terms; 0 for none.
     var name = 0
     var release = 0
     var os = 0
@@ -42,6 +42,6 @@ extension EventRow {
 }
 
 extension IncomingEvent {
-    /// What it shares with others, by kind of term.
+    /// The texts shared with other events, with their kind of term.
     var texts: [(TermKind, String)] { dimensions.texts + (name.map { [(.name, $0)] } ?? []) }
 }

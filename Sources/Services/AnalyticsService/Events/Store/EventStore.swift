@@ -1,21 +1,21 @@
 import Foundation
 import MartletPostgres
 
-/// Writes events. Each is there once, however often it comes.
+/// Writes events. An event is stored once, however often it is sent.
 struct EventStore: Sendable {
     let postgres: PostgresClient
 
-    /// Adds those that are not there yet and whose person has not opted out. After an error some may be there: it is
-    /// harmless to repeat.
+    /// Inserts events that are not there yet and whose person has not opted out. Not atomic: after an error some events
+    /// may be stored. Idempotent.
     ///
-    /// A day's partition has each message once. One that comes again may have come on a day before, though not before
-    /// it happened: those that happened before today are looked for there, too.
+    /// The key is unique within a day's partition only. A repeated message may have been stored on an earlier day, but
+    /// not before the event happened. Events of earlier days are therefore also looked up in the partitions since then.
     ///
-    /// - Parameter isRepeated: whether all may be there already, of a moment ago.
+    /// - Parameter isRepeated: Whether the rows may have been stored a moment ago.
     func insert(_ rows: [EventRow], isRepeated: Bool = false, now: Date = Date()) async throws {
-        // An hour for clocks that differ.
+        // An hour of tolerance for clocks that differ.
         let today = Self.day(of: now) + (isRepeated ? 86_400 : 3_600)
-        // In an order, so that two statements with the same messages do not wait for each other.
+        // Sorted, so that two statements with the same messages do not deadlock.
         let rows = rows.sorted { $0.key < $1.key }
         try await insertMakingDays(rows.filter { $0.earliest >= today }, since: nil)
         let late = rows.filter { $0.earliest < today }
@@ -23,7 +23,7 @@ struct EventStore: Sendable {
         try await insertMakingDays(late, since: min(Self.day(of: earliest), Self.day(of: now) - 86_400))
     }
 
-    /// When a day began, by UTC.
+    /// The start of a UTC day.
     private static func day(of date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 / 86_400).rounded(.down) * 86_400)
     }
@@ -38,7 +38,8 @@ struct EventStore: Sendable {
         }
     }
 
-    /// - Parameter since: from which day on to look for them in what is there; nil: only today.
+    /// - Parameter since: The first day whose events are searched for repeated messages; nil searches only today's
+    ///   partition.
     static func statement(_ rows: [EventRow], since: Date?) -> PostgresQuery {
         var statement: PostgresQuery = """
             INSERT INTO analytics.events
@@ -58,8 +59,8 @@ struct EventStore: Sendable {
                 OFFSET 0)
             """
         if let since {
-            // The parameter stands for a constant while it is planned, as it is not prepared: other days are not even
-            // opened.
+            // The statement is not prepared, so the parameter is a constant to the planner and the partitions of other
+            // days are not opened.
             statement += """
 
                 AND NOT EXISTS (
@@ -74,6 +75,6 @@ struct EventStore: Sendable {
 }
 
 extension PostgresError {
-    /// Whether there is no partition for the day. PostgreSQL has no code of its own for it.
+    /// Whether the day's partition is missing. PostgreSQL has no separate error code for that.
     fileprivate var isMissingDay: Bool { sqlState == "23514" && constraint == nil }
 }

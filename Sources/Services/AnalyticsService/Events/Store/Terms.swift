@@ -8,13 +8,13 @@ struct Term: Sendable, Hashable {
     var text: String
 }
 
-/// The numbers of terms, given out when an event first has one, and remembered.
+/// Assigns numbers to terms when they first occur, and caches them.
 ///
-/// What an app may make is limited by kind (`TermKind.maximum`): what comes later counts as `(other)`, so that nobody
-/// fills the server, nor makes every answer unreadable, with names that are all different.
+/// Each kind of term has a limit per space (`TermKind.maximum`); further terms count as `(other)`. So an app that sends
+/// ever-changing names neither fills the server nor makes every answer unreadable.
 final class Terms: Sendable {
     private static let maximumKnown = 300_000
-    /// How long a kind that is full is not asked for again: a term may have become free.
+    /// How long a full kind is not checked again; terms may have been freed by then.
     private static let fullFor: Duration = .seconds(60)
 
     private struct Group: Hashable {
@@ -24,7 +24,7 @@ final class Terms: Sendable {
 
     private struct State {
         var numbers: [Term: Int] = [:]
-        /// The number of `(other)` where there is no room for others; all that the kind has are in `numbers`.
+        /// Kinds that are full, with the number of `(other)`. All their terms are in `numbers`.
         var full: [Group: (other: Int, until: ContinuousClock.Instant)] = [:]
     }
 
@@ -35,7 +35,7 @@ final class Terms: Sendable {
         self.postgres = postgres
     }
 
-    /// The number of each.
+    /// The number of each term. Creates missing terms while there is room.
     func numbers(of terms: Set<Term>) async throws -> [Term: Int] {
         var (found, missing) = lookUp(terms)
         guard !missing.isEmpty else { return found }
@@ -79,9 +79,9 @@ final class Terms: Sendable {
                 """))
     }
 
-    /// Makes as many as there is room for.
+    /// Inserts as many terms as there is room for.
     private func make(_ terms: [Term]) async throws {
-        // In an order, so that two who make the same do not wait for each other.
+        // Sorted, so that two transactions that insert the same terms do not deadlock.
         let terms = terms.sorted { ($0.space, $0.kind.rawValue, $0.text) < ($1.space, $1.kind.rawValue, $1.text) }
         try await postgres.execute(
             """
@@ -95,7 +95,7 @@ final class Terms: Sendable {
             """)
     }
 
-    /// Reads all that a kind has, which is full, and the number of what stands for all others.
+    /// Marks a kind as full: caches all its terms, and returns the number of `(other)`.
     private func close(_ group: Group) async throws -> Int {
         try await postgres.execute(
             """

@@ -3,13 +3,13 @@ import Logging
 import MartletHTTP
 import ServiceLifecycle
 
-/// Makes blocks behind the ingest. Every copy tries; one at a time does it.
+/// Builds blocks from events that have been stored. Every instance tries; one works at a time.
 ///
-/// What was missed, as nobody ran or the installation had no blocks yet, is made up for step by step, the latest first.
-/// It rests as long as it works, so that it takes half a core at most.
+/// Time that was missed, because no instance ran or the installation had no blocks yet, is caught up step by step, the
+/// latest first. After each step the task sleeps as long as the step took, so it uses half a core at most.
 final class BlockMaking: Service {
     private static let interval: Duration = .seconds(30)
-    /// Until a block that could not be made is tried again.
+    /// How long a block that could not be built is skipped.
     private static let pause: Duration = .seconds(600)
 
     let store: BlockStore
@@ -32,27 +32,29 @@ final class BlockMaking: Service {
         }
     }
 
-    /// Plans and makes all there is. With a block that cannot be made the round ends, and those that follow go on with
-    /// the others.
+    /// Plans and builds all blocks that are due. The round ends at a block that cannot be built; later rounds skip it
+    /// and go on with the others.
     ///
-    /// - Parameter unmade: such blocks, and until when they are left alone.
+    /// - Parameter unmade: The blocks that could not be built, and until when they are skipped.
     func round(leaving unmade: inout [Int: ContinuousClock.Instant]) async {
         unmade = unmade.filter { $0.value > .now }
         let others = Array(unmade.keys)
         do {
-            while try await resting({ try await store.plan() }) {}
+            while try await throttled({ try await store.plan() }) {}
         } catch {
-            warn("blocks of events not planned", error)
+            warn("Could not plan event blocks; retrying in the next round.", error)
         }
         do {
             repeat {
                 planned.record(try await store.planned())
-            } while try await resting { try await store.make(except: others) }
+            } while try await throttled { try await store.make(except: others) }
         } catch let block as UnmadeBlock {
             unmade[block.id] = .now + Self.pause
-            warn("a block of events not made", block.cause, ["block.id": "\(block.id)"])
+            warn(
+                "Could not build an event block; skipping it for ten minutes.", block.cause, ["block.id": "\(block.id)"]
+            )
         } catch {
-            warn("blocks of events not made", error)
+            warn("Could not build event blocks; retrying in the next round.", error)
         }
     }
 
@@ -61,7 +63,7 @@ final class BlockMaking: Service {
         logger.warning(sentence, metadata: metadata.merging(["error.cause": "\(error)"]) { $1 })
     }
 
-    private func resting(_ step: () async throws -> Bool) async throws -> Bool {
+    private func throttled(_ step: () async throws -> Bool) async throws -> Bool {
         let start = ContinuousClock.now
         let isMore = try await step()
         try await Task.sleep(for: ContinuousClock.now - start)

@@ -1,9 +1,9 @@
-/// Which blocks there are to be: as many events of a space as are worth one, and at the end of a day whatever is left.
+/// Plans the blocks of each space: one as soon as enough events have come, and at the end of a day one for the rest.
 struct BlockPlan: Sendable, Equatable {
-    /// In which time is cut, in seconds.
+    /// Blocks start and end at multiples of this, in seconds.
     static let slot = 10
 
-    /// Times are of `received`, in seconds since 1970.
+    /// Events that are in no block yet. Times are those of `received`, in seconds since 1970.
     struct Waiting: Sendable, Equatable {
         var since: Int
         var events: Int
@@ -26,7 +26,9 @@ struct BlockPlan: Sendable, Equatable {
         self.waiting = waiting
     }
 
-    /// Events of a slot behind those that were added before; none of its space from `start` on is counted yet.
+    /// Adds the events of one slot. Slots must be added in order of time.
+    ///
+    /// - Parameter start: The start of the range that is planned, from which a space without waiting events is counted.
     mutating func add(_ events: Int, of space: Int32, until end: Int, start: Int) {
         var place = waiting[space] ?? Waiting(since: max(start, cuts[space] ?? start), events: 0)
         place.events += events
@@ -34,7 +36,7 @@ struct BlockPlan: Sendable, Equatable {
         if place.events >= eventsPerBlock { cut(space, at: end) }
     }
 
-    /// The day is over.
+    /// Ends the block of every space that has events waiting, because the day is over.
     mutating func endDay(at end: Int) {
         for space in waiting.keys.sorted() { cut(space, at: end) }
     }
@@ -45,6 +47,6 @@ struct BlockPlan: Sendable, Equatable {
         cuts[space] = end
     }
 
-    /// Where the last block of a space ended.
+    /// Where the last block of each space ended.
     private var cuts: [Int32: Int] = [:]
 }

@@ -9,9 +9,10 @@ extension BlockStore {
         let to: Date
     }
 
-    /// Makes the latest block that is planned. False: there is none, or another copy is at it.
+    /// Builds the latest planned block.
     ///
-    /// - Parameter others: numbers of blocks that are left alone.
+    /// - Parameter others: The ids of blocks to skip.
+    /// - Returns: false if no block is left, or another instance is building one.
     /// - Throws: `UnmadeBlock`, `PostgresError`.
     func make(except others: [Int] = []) async throws -> Bool {
         try await postgres.withTransaction { transaction in
@@ -46,7 +47,7 @@ extension BlockStore {
         try await Self.writeProperties(of: block, rows, as: planned, transaction)
     }
 
-    /// With their properties behind, as text; without those beyond the limit.
+    /// The block's events, with their properties as text in the last column. Properties beyond the limit are NULL.
     private func events(of block: Planned, _ transaction: PostgresTransaction) async throws -> PostgresRows {
         var query: PostgresQuery =
             """
@@ -73,7 +74,7 @@ extension BlockStore {
             """)
     }
 
-    /// All columns are one parameter, of which each row has its part.
+    /// Sends all columns as a single parameter, from which each row takes its part.
     private static func write(_ parts: [BlockPart], as planned: Planned, _ transaction: PostgresTransaction)
         async throws
     {
@@ -120,17 +121,17 @@ extension BlockStore {
     }
 }
 
-/// A block that could not be made.
+/// A block that could not be built.
 struct UnmadeBlock: Error {
     let id: Int
     let cause: any Error
 }
 
-/// Many columns one behind the other.
+/// Byte strings appended to each other, so that they can be sent as one parameter.
 private struct Slices {
     private(set) var all: [UInt8] = []
 
-    /// Where it is, as `substring` counts.
+    /// Appends `bytes` and returns its position, counted from 1 as by `substring`.
     mutating func add(_ bytes: [UInt8]) -> (place: Int, length: Int) {
         defer { all.append(contentsOf: bytes) }
         return (all.count + 1, bytes.count)
@@ -138,12 +139,12 @@ private struct Slices {
 }
 
 extension BlockEvent {
-    /// Of `analytics.events AS e`.
+    /// Columns of `analytics.events AS e`.
     static let columns: PostgresQuery =
         "e.person, e.at, e.name, e.kind IN (2, 3), e.release, e.os, e.device, e.configuration, e.variants, e.country"
     static let columnCount = 10
 
-    /// What `columns` gave: by their bytes, as there are very many.
+    /// Reads a row of `columns`. Decodes the bytes directly, because there are very many rows.
     init(_ row: PostgresRow) {
         person = UInt64(bitPattern: row.number(0, Int64.self))
         at = row.number(1, Int64.self)
@@ -155,7 +156,7 @@ extension BlockEvent {
 }
 
 extension PostgresRow {
-    /// A number as PostgreSQL sends it; 0 when it is not of this width. Times are microseconds since 2000.
+    /// A number in PostgreSQL's binary format; 0 if the width differs. Times are microseconds since 2000.
     func number<Number: FixedWidthInteger>(_ column: Int, _ type: Number.Type) -> Number {
         withBytes(column) { bytes in
             guard let bytes, bytes.count == MemoryLayout<Number>.size else { return 0 }

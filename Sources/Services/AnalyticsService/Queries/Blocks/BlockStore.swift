@@ -1,33 +1,36 @@
 import Foundation
 import MartletPostgres
 
-/// Plans blocks and makes them, each step in a transaction of its own, one copy of the service at a time.
+/// Plans and builds blocks. Each step is one transaction, and one instance works at a time.
 ///
-/// Blocks are of `received`, so what comes late is in a later one. They are planned of times only in which no
-/// transaction can add anything any more: those that began before are over. Then they do not change, except that they
-/// can be made again.
+/// Blocks are ranges of `received`, so a late event ends up in a later block. A range is planned only once every
+/// transaction that began within it has ended. After that, its events no longer change; a block can be rebuilt at any
+/// time.
 struct BlockStore: Sendable {
-    /// How many events are worth a block.
+    /// Number of events from which a block is worth building.
     static let eventsPerBlock = 50_000
-    /// More are left to be read as events: so many are received in ten seconds by a statement of the operator's only.
+    /// Larger blocks are not built, and their events are read from the table. Only a bulk insert by the operator writes
+    /// that many events within ten seconds.
     static let maximumEvents = 1_000_000
-    /// Time that is looked through in a step, in seconds: a step ends with a multiple of it at the latest, and so does
-    /// a day.
+    /// Length of the range of time planned in one step, in seconds. Steps end at multiples of it, so a step never spans
+    /// two days.
     static let longestStep = 6 * 3_600
     static let timeout: Duration = .seconds(120)
 
     let postgres: PostgresClient
     var eventsPerBlock = Self.eventsPerBlock
-    /// Of one block's events, as they are in memory at once; of what is beyond it is not kept what they have.
+    /// Limit for the properties of one block, which are held in memory together. Properties beyond it are not stored.
     var maximumPropertiesInBytes = 64 << 20
-    /// How long the clocks of transactions that begin are given, in seconds.
+    /// How long a transaction that has just begun may take to become visible, in seconds.
     var settlingTime = RollUpStore.longestInsert
 
-    /// Looks through the next time. False: there is none, or another copy is at it.
+    /// Plans the blocks of the next range of time.
+    ///
+    /// - Returns: false if no range is due, or another instance is planning.
     func plan() async throws -> Bool {
         try await postgres.withTransaction { transaction in
             guard let (first, last, isFirst) = try await range(transaction), first < last else { return false }
-            // From the beginning: all anew.
+            // The first run discards all existing blocks.
             if isFirst {
                 try await transaction.execute("DELETE FROM analytics.blocks", timeout: Self.timeout)
                 try await transaction.execute("DELETE FROM analytics.block_spaces")
@@ -52,7 +55,7 @@ struct BlockStore: Sendable {
         }
     }
 
-    /// What is to be looked through, in seconds since 1970, and whether nothing was before; nil: another copy is at it.
+    /// The range to plan, in seconds since 1970, and whether it is the first one; nil if another instance is planning.
     private func range(_ transaction: PostgresTransaction) async throws -> (first: Int, last: Int, isFirst: Bool)? {
         let rows = try await transaction.query(
             """
@@ -102,14 +105,14 @@ struct BlockStore: Sendable {
 
     private static func date(_ seconds: Int) -> Date { Date(timeIntervalSince1970: Double(seconds)) }
 
-    /// How many blocks are planned and not made yet.
+    /// Number of blocks that are planned but not built.
     func planned() async throws -> Int {
         try await postgres.query(
             "SELECT count(*) FROM analytics.blocks WHERE NOT is_built AND events <= \(Self.maximumEvents)"
         ).first?.decode(0) ?? 0
     }
 
-    /// Blocks of days of which the events are gone.
+    /// Deletes the blocks of days whose events have been deleted.
     static func forgetDays(_ postgres: PostgresClient) async throws {
         try await postgres.execute(
             """

@@ -2,8 +2,8 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Blocks are made of events, and handed out as those. One that tells of a user who is erased is emptied, and made
-/// again of the events that are left.
+/// Erases users from blocks. A block that contains the user is emptied, and later rebuilt from the remaining events.
+/// Nothing is exported from blocks, because the events themselves are.
 struct BlockUserData: UserDataHolder {
     private static let timePerCall: Duration = .seconds(2)
     private static let blocksPerStatement = 50
@@ -11,13 +11,14 @@ struct BlockUserData: UserDataHolder {
     let postgres: PostgresClient
     let subjects: UserSubjects
 
-    /// Behind the events. A call looks through blocks in the order of their ids, for two seconds at most.
+    /// Must run after the events have been erased. A call scans blocks in the order of their ids, for at most two
+    /// seconds.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         var last = try request.after.map { try Self.id($0) } ?? 0
         let subject = try await subjects.subject(of: request)
         let persons = Set(subject.persons.map { UInt64(bitPattern: Int64($0)) })
         return try await postgres.withTransaction { transaction in
-            // A block that is being made may be of events that are erased already; the next one is not.
+            // Waits for a block that is being built, which may still contain the erased events.
             try await transaction.execute("SELECT FROM analytics.block_reach FOR UPDATE")
             let end = ContinuousClock.now + Self.timePerCall
             while true {
@@ -32,7 +33,7 @@ struct BlockUserData: UserDataHolder {
                     if row.withBytes(1, { Self.has(persons, $0) }) { touched.append(last) }
                 }
                 if !touched.isEmpty { try await Self.empty(touched, transaction) }
-                // What they were made of is counted where it was erased.
+                // Returns no count, because the erased events have been counted already.
                 if rows.count < Self.blocksPerStatement { return UserErasure() }
                 if ContinuousClock.now > end { return UserErasure(next: "\(last)") }
             }
@@ -43,13 +44,13 @@ struct BlockUserData: UserDataHolder {
 
     private static func id(_ text: String) throws -> Int {
         guard let id = Int(text), id >= 0 else {
-            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+            throw HTTPProblem(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         return id
     }
 
     private static func has(_ persons: Set<UInt64>, _ bytes: UnsafeRawBufferPointer?) -> Bool {
-        // What cannot be read is made again.
+        // A block that cannot be read is rebuilt, too.
         guard let bytes, let found = try? BlockProfiles.persons(bytes) else { return true }
         return found.contains { persons.contains($0) }
     }

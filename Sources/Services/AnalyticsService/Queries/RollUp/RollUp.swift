@@ -2,10 +2,10 @@ import Logging
 import MartletHTTP
 import ServiceLifecycle
 
-/// Rolls events up behind the ingest, about every ten seconds. Every copy tries; one at a time does it.
+/// Rolls up stored events about every ten seconds. Every instance tries; one works at a time.
 ///
-/// What was missed, because nobody ran or events were restored, is made up for in steps of six hours, each its own
-/// transaction.
+/// Time that was missed, because no instance ran or events were restored, is caught up in steps of six hours, each in a
+/// transaction of its own.
 final class RollUp: Service {
     private static let interval: Duration = .seconds(10)
     private static let intervalOfPruning: Duration = .seconds(3_600)
@@ -22,15 +22,15 @@ final class RollUp: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // A minute after the start: first what came meanwhile.
+            // Prunes a minute after the start, so that missed events are rolled up first.
             var pruned = ContinuousClock.now - Self.intervalOfPruning + .seconds(60)
             while !Task.isCancelled {
-                await self.attempt("events not rolled up") { _ = try await self.catchUp() }
-                await self.attempt("days not made anew in another time zone") {
+                await self.attempt("Could not roll up events; retrying.") { _ = try await self.catchUp() }
+                await self.attempt("Could not rebuild days in another time zone; retrying.") {
                     while try await self.store.followTimeZone() { _ = try await self.catchUp() }
                 }
                 if ContinuousClock.now - pruned >= Self.intervalOfPruning {
-                    await self.attempt("old roll-ups not removed") {
+                    await self.attempt("Could not remove old roll-ups; retrying in an hour.") {
                         try await self.store.prune()
                         try await self.requests.prune()
                     }
@@ -41,7 +41,7 @@ final class RollUp: Service {
         }
     }
 
-    /// Everything that is there; returns how many events were rolled up. Nothing while another copy is at it.
+    /// Rolls up all stored events; returns their number. Does nothing while another instance works.
     func catchUp() async throws -> Int {
         var count = 0
         while let step = try await store.step() {

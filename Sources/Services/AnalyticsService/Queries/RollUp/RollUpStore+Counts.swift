@@ -1,7 +1,7 @@
 import MartletPostgres
 
-/// Counts of events, and who had them. Each statement adds what is in the batch; `days` is all that a day's time zone
-/// decides.
+/// Adds the batch to the counts of events and the sets of persons. Of all the tables, only `days` and the sets by day
+/// depend on the time zone.
 extension RollUpStore {
     static func countHours(_ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
@@ -35,7 +35,7 @@ extension RollUpStore {
             """, timeout: timeout)
     }
 
-    /// - Parameter withHours: not, where days are made anew: hours are the same in every time zone.
+    /// - Parameter withHours: false when rebuilding days, because hours do not depend on the time zone.
     static func addPeople(_ transaction: PostgresTransaction, withHours: Bool = true) async throws {
         try await transaction.execute(
             """
@@ -57,7 +57,7 @@ extension RollUpStore {
             """, timeout: timeout)
     }
 
-    /// When persons were there first. A late event may move it back.
+    /// Records when persons were first seen. A late event may move this back.
     static func noteStarts(_ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
@@ -69,10 +69,10 @@ extension RollUpStore {
             """, timeout: timeout)
     }
 
-    /// The day of an event in the time zone of its space.
+    /// The day of an event in its space's time zone.
     private static let day: PostgresQuery = "(b.at AT TIME ZONE coalesce(z.time_zone, 'UTC'))::date - date '1970-01-01'"
 
-    /// Which of the grouping sets a row is of, as `Dimension` numbers them.
+    /// The `Dimension` of a row, derived from its grouping set.
     private static let dimension: PostgresQuery =
         """
         CASE WHEN grouping(release) = 0 THEN 3 WHEN grouping(os) = 0 THEN 4 WHEN grouping(device) = 0 THEN 5 WHEN grouping(country) = 0 THEN 6

@@ -3,8 +3,8 @@ import MartletPostgres
 extension RollUpStore {
     private static let rowsPerStatement = 100_000
 
-    /// Removes what is older than the events of its space may become, sessions that no late event changes any more, and
-    /// persons of whom there is nothing else.
+    /// Deletes roll-ups older than the space's retention, sessions that late events can no longer change, and persons
+    /// without any other data.
     func prune() async throws {
         while try await pruneSessions() == Self.rowsPerStatement {}
         let old: PostgresQuery =
@@ -30,8 +30,9 @@ extension RollUpStore {
             """, timeout: Self.timeout)
     }
 
-    /// As many at a time as share a row of bits, when none of them was there in all the hours that are kept: visitors
-    /// without an id are new ones every day. Whoever comes back is new. Nothing while anything is rolled up.
+    /// Deletes persons in whole chunks of bits, once none of a chunk was seen in the hours that are kept: visitors
+    /// without an id are new persons every day. A person who returns later is new. Does nothing while an instance rolls
+    /// up events.
     private func prunePersons() async throws {
         try await postgres.withTransaction { transaction in
             guard try await !transaction.query("SELECT FROM analytics.rollups FOR UPDATE SKIP LOCKED").isEmpty else {

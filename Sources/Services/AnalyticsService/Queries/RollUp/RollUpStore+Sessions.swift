@@ -1,11 +1,11 @@
 import MartletPostgres
 
 extension RollUpStore {
-    /// Joins the batch's events to sessions, whatever order they come in.
+    /// Merges the batch's events into sessions. Events may arrive in any order.
     ///
-    /// A session is a person's events of which none is more than 30 minutes behind the one before. Those of the batch
-    /// are put together first; the sessions that they touch are taken out, joined with them and put back, and the
-    /// counts by quarters of an hour follow.
+    /// A session is a run of a person's events with gaps of at most 30 minutes. The batch is first grouped into
+    /// sessions. The stored sessions that they touch are deleted, merged with them and inserted again, and the counts
+    /// by quarter of an hour are updated.
     static func mergeSessions(_ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """

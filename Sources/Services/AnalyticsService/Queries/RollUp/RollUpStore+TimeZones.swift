@@ -1,24 +1,26 @@
 import Foundation
 import MartletPostgres
 
-/// Days of another time zone than they were, made anew from the events that are there. Days before them stay as they
-/// are.
+/// Rebuilds days from the stored events after a space has changed its time zone. Days whose events are gone stay as
+/// they are.
 ///
-/// In steps like those of a roll-up, between which others are rolled up; until all are done the space has no days that
-/// are told from (`again_to`). It takes about as long as rolling the events up did.
+/// The work is done in steps like those of the roll-up, which continues in between. Until all steps are done
+/// (`again_to`), the space's days are not used for answers. A rebuild takes about as long as rolling the events up did.
 extension RollUpStore {
     private struct Change {
         let space: Int32
         let timeZone: String
-        /// Of `received`, what there is and what is rolled up.
+        /// The range of `received` that is stored and rolled up.
         let first: Date
         let reached: Date
-        /// The first of which all events are there, in the new time zone: what happened on it was received later. Every
-        /// day, when none are gone.
+        /// The first day, in the new time zone, for which all events are still stored. If no events are gone, it is
+        /// before every day.
         let firstDay: Int
     }
 
-    /// One step. False: nothing is to be made anew, or another copy is at it.
+    /// Performs one step.
+    ///
+    /// - Returns: false if there is nothing to rebuild, or another instance works.
     func followTimeZone() async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await Self.prepare(transaction)
@@ -26,7 +28,7 @@ extension RollUpStore {
                 try await Self.begin(change, transaction)
                 return true
             }
-            return try await Self.goOn(transaction)
+            return try await Self.continueRebuilding(transaction)
         }
     }
 
@@ -47,8 +49,8 @@ extension RollUpStore {
             firstDay: try row.decode(4))
     }
 
-    /// From now on what is rolled up is of the new time zone; of what was, the last minute is taken now, when it is
-    /// known what of it was.
+    /// Switches to the new time zone: events rolled up from now on are counted by it. Counts the last minute before the
+    /// watermark at once, while the snapshot still tells which of its events had been rolled up.
     private static func begin(_ change: Change, _ transaction: PostgresTransaction) async throws {
         let rest = change.reached.addingTimeInterval(-Double(longestInsert))
         let isAll = rest <= change.first
@@ -64,15 +66,15 @@ extension RollUpStore {
         try await transaction.execute(
             "DELETE FROM analytics.people_sets WHERE space = \(change.space) AND dimension < 100 AND slot >= \(change.firstDay)",
             timeout: timeout)
-        try await takeAgain(
+        try await countAgain(
             """
             e.space = \(change.space) AND e.received >= \(isAll ? change.first : rest) AND e.received <= done.reached
                 AND (e.received < done.reached - make_interval(secs => \(Double(longestInsert))) OR NOT done.is_same OR \(wasSeen))
             """, transaction)
     }
 
-    /// The next hours of some space; false: there is none.
-    private static func goOn(_ transaction: PostgresTransaction) async throws -> Bool {
+    /// Rebuilds the next hours of some space; false if nothing is left to do.
+    private static func continueRebuilding(_ transaction: PostgresTransaction) async throws -> Bool {
         let rows = try await transaction.query(
             """
             UPDATE analytics.rolled_spaces AS z SET again_to = nullif(step.start, z.again_from), again_from = CASE WHEN step.start > z.again_from THEN z.again_from END
@@ -84,12 +86,12 @@ extension RollUpStore {
             """)
         guard let row = rows.first else { return false }
         let space: Int32 = try row.decode(0), start: Date = try row.decode(1), stop: Date = try row.decode(2)
-        try await takeAgain("e.space = \(space) AND e.received >= \(start) AND e.received < \(stop)", transaction)
+        try await countAgain("e.space = \(space) AND e.received >= \(start) AND e.received < \(stop)", transaction)
         return true
     }
 
-    /// Counts events that are rolled up already for the days of their space only.
-    private static func takeAgain(_ condition: PostgresQuery, _ transaction: PostgresTransaction) async throws {
+    /// Counts events again for the days of their space only.
+    private static func countAgain(_ condition: PostgresQuery, _ transaction: PostgresTransaction) async throws {
         let count = try await transaction.execute(
             """
             WITH done AS MATERIALIZED (\(done))

@@ -1,32 +1,32 @@
 import Foundation
 import MartletPostgres
 
-/// Adds events to the roll-ups, each once.
+/// Adds events to the roll-ups, each exactly once.
 ///
-/// The order is that of `received`, which is when the transaction that wrote the event began, by the database's clock;
-/// what is changed are the buckets of `at`. A transaction may end up to `longestInsert` after it began: events of that
-/// time are looked at again, and those are taken that the snapshot of the last roll-up did not show. So none is left
-/// out and none is counted twice, whoever commits when.
+/// Events are taken in the order of `received`, which is the start of the transaction that wrote them, by the
+/// database's clock. They are counted in the buckets of `at`. A transaction may commit up to `longestInsert` after its
+/// start. Each step therefore looks at the events of that time again, and takes those that were not visible in the
+/// previous step's snapshot. So no event is missed or counted twice, whatever the order of commits.
 struct RollUpStore: Sendable {
-    /// `PostgresClient` gives up after 30 seconds, PostgreSQL after 35.
+    /// In seconds. `PostgresClient` gives up after 30 seconds, PostgreSQL after 35.
     static let longestInsert = 60
-    /// At most so much of `received` at once, in seconds.
+    /// Maximum range of `received` in one step, in seconds.
     static let longestStep = 6 * 3600
-    /// Days that a late event may still change a session.
+    /// How many days a session can still be changed by late events.
     static let openSessionDays = 35
     static let timeout: Duration = .seconds(600)
-    /// Events whose persons are looked up one by one.
-    private static let few = 2_000
+    /// Up to this number of events, persons are looked up one by one.
+    private static let nestedLoopLimit = 2_000
 
     let postgres: PostgresClient
 
     struct Step: Sendable {
         let events: Int
-        /// Whether all that is there is rolled up.
+        /// Whether all stored events are rolled up.
         let isLast: Bool
     }
 
-    /// Rolls up the next events; nil: another copy is at it.
+    /// Rolls up the next events; nil if another instance works.
     func step() async throws -> Step? {
         try await postgres.withTransaction { transaction in
             try await Self.prepare(transaction)
@@ -59,36 +59,35 @@ struct RollUpStore: Sendable {
         try await transaction.execute("SET LOCAL work_mem = '64MB'")
     }
 
-    /// The batch has no statistics. Of many events looking up one person after the other is the worst that can be done,
-    /// of few reading all persons there are is.
+    /// Chooses joins by the size of the batch, which has no statistics. For many events, looking up persons one by one
+    /// is the slowest plan; for few events, reading all persons is.
     static func plan(for events: Int, _ transaction: PostgresTransaction) async throws {
-        if events > few { try await transaction.execute("SET LOCAL enable_nestloop = off") }
+        if events > nestedLoopLimit { try await transaction.execute("SET LOCAL enable_nestloop = off") }
     }
 
-    /// Another text where transactions' numbers mean something else: after a restore nothing before the watermark is
-    /// looked at again.
+    /// Identifies the history to which transaction ids belong. It changes with a restore, after which no event before
+    /// the watermark is looked at again.
     private static let epoch: PostgresQuery =
         "(\(PostgresQuery.lineOfRecovery) || '/' || 'analytics.rollups'::regclass::oid)"
 
-    /// How far events are rolled up.
+    /// The watermark, up to which events are rolled up, and the snapshot of the last step.
     static let done: PostgresQuery =
         """
         SELECT reached, seen, epoch = \(epoch) AS is_same, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS top FROM analytics.rollups
         """
 
-    /// Whether the last roll-up could see an event of the minute before it. `xmin` has the lower 32 bits of the
-    /// transaction's number.
+    /// Whether the last step's snapshot showed the event. `xmin` has only the lower 32 bits of the transaction id.
     static let wasSeen: PostgresQuery =
         "pg_visible_in_snapshot((done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen)"
 
-    /// An event as the batch has it, of whoever it turned out to be by now.
+    /// The columns of an event for the batch. The person is replaced by the account it is linked to by now.
     static let batched: PostgresQuery =
         """
         e.at, coalesce((SELECT p.account FROM analytics.people AS p WHERE p.space = e.space AND p.person = e.person AND p.account <> 0), e.person),
         e.space, e.name, e.release, e.os, e.device, e.configuration, e.country, e.kind
         """
 
-    /// Fills the batch and moves the watermark; returns how many events there are.
+    /// Fills the batch and moves the watermark; returns the number of events.
     private static func take(_ first: Date, _ last: Date, _ transaction: PostgresTransaction) async throws -> Int {
         let rows = try await transaction.query(
             """
@@ -104,7 +103,7 @@ struct RollUpStore: Sendable {
         return try rows.first?.decode(0) ?? 0
     }
 
-    /// Gives numbers to those who have none. An account whose device has one gets the same: it is the same person.
+    /// Numbers persons who have no number yet. An account gets the number of its device, because it is the same person.
     private static func numberPeople(_ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """

@@ -3,8 +3,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What roll-ups hold of a user: a number, when it was there first, its sessions of late, and its bits in sets of
-/// persons. Counts are nobody's, and stay.
+/// A user's data in roll-ups: a number, the time of the first event, recent sessions, and bits in sets of persons.
+/// Counts are anonymous and stay.
 struct RollUpUserData: UserDataHolder {
     private static let timePerCall: Duration = .seconds(2)
     private static let daysPerStatement = 30
@@ -13,13 +13,13 @@ struct RollUpUserData: UserDataHolder {
     let postgres: PostgresClient
     let subjects: UserSubjects
 
-    /// A call goes through the days from the first one on, for two seconds at most. The number goes last: it is how the
-    /// bits are found.
+    /// A call clears days in order, for at most two seconds. The number is deleted last, because the bits are found by
+    /// it.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let after = try request.after.map { try Self.day($0) }
         let subject = try await subjects.subject(of: request)
         return try await postgres.withTransaction { transaction in
-            // A roll-up that runs may hold events that are erased already; the next one finds them no more.
+            // Waits for a running roll-up, which may still hold erased events. The next one does not find them.
             try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
             let numbers = try await Self.numbers(of: subject, transaction)
             guard !numbers.isEmpty else { return UserErasure() }
@@ -39,7 +39,7 @@ struct RollUpUserData: UserDataHolder {
 
     private static func day(_ text: String) throws -> Int {
         guard let day = Int(text), (0...1_000_000).contains(day) else {
-            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+            throw HTTPProblem(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         return day
     }
@@ -52,7 +52,7 @@ struct RollUpUserData: UserDataHolder {
         ).map { try $0.decode(0) }
     }
 
-    /// On which they may have been there (since 1970), in whatever time zone.
+    /// The days on which they may have been seen, counted from 1970, in any time zone.
     private static func days(of numbers: [Int], in space: Space, _ transaction: PostgresTransaction) async throws
         -> ClosedRange<Int>
     {
@@ -80,7 +80,7 @@ struct RollUpUserData: UserDataHolder {
         }
     }
 
-    /// A number may be given to somebody else from now on.
+    /// Deletes the numbers. From then on they may be given to other persons.
     private static func forget(_ subject: UserSubjects.Subject, _ numbers: [Int], _ transaction: PostgresTransaction)
         async throws -> Int
     {

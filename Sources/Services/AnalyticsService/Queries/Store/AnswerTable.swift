@@ -6,7 +6,7 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// What is answered to a question: rows of cells, as JSON or CSV.
+/// The answer to a question: rows of cells, sent as JSON or CSV.
 struct AnswerTable: Sendable {
     enum Cell: Sendable, Equatable {
         case none
@@ -15,7 +15,7 @@ struct AnswerTable: Sendable {
         case count(Int)
         case real(Double)
 
-        /// None for nil.
+        /// A text cell; an empty one for nil.
         static func of(_ text: String?) -> Cell { text.map { Cell.text($0) } ?? Cell.none }
         static func of(_ count: Int?) -> Cell { count.map { Cell.count($0) } ?? Cell.none }
         static func of(_ number: Double?) -> Cell { number.map { Cell.real($0) } ?? Cell.none }
@@ -39,12 +39,12 @@ struct AnswerTable: Sendable {
         }
     }
 
-    /// What stands beside the rows in JSON, and nowhere in CSV.
+    /// Members next to the rows; only in JSON.
     var head: [JSONValue.Member]
     let columns: [String]
     var rows: [[Cell]] = []
 
-    /// `{…,"count":n,"data":[{"<column>":…}]}`, or one line of CSV for each row below one with the columns' names.
+    /// Either `{…,"count":n,"data":[{"<column>":…}]}`, or CSV with a header line.
     func response(_ format: Format) -> Response {
         switch format {
         case .json:
@@ -70,7 +70,7 @@ struct AnswerTable: Sendable {
 }
 
 extension Span {
-    /// What every answer about a span says first.
+    /// The first members of every answer about a span.
     var head: [JSONValue.Member] {
         [
             .init("from", .string(from)), .init("to", .string(to)), .init("interval", .string(interval.rawValue)),

@@ -1,18 +1,18 @@
-/// How many events, and how many persons had them.
+/// Asks for the number of events and, optionally, of their persons.
 struct CountQuestion: Sendable {
     static let maximumGroups = 100
     static let maximumDepth = 8
 
-    /// What values are told apart by.
+    /// How events are grouped.
     enum Group: Sendable, Equatable {
         case none
         case dimension(Dimension)
         case variants
-        /// The property at this path.
+        /// By the property at this path.
         case property([String])
     }
 
-    /// Only events that have this.
+    /// Counts only events with this value.
     struct Filter: Sendable {
         let group: Group
         /// As text.
@@ -23,10 +23,10 @@ struct CountQuestion: Sendable {
     var group = Group.none
     var filters: [Filter] = []
     var withPeople = false
-    /// The values with the most events; all others are one.
+    /// Maximum number of values listed; all others are summed up as one.
     var limit = 10
 
-    /// Where the answer is from.
+    /// The tables that can answer the question.
     enum Source: Sendable {
         case days, hours, events
     }
@@ -36,23 +36,23 @@ struct CountQuestion: Sendable {
         switch group {
         case .variants, .property: return .events
         case .dimension(let dimension) where event != nil:
-            // Who had an event under one release or other is told by the events only.
+            // Days have no sets of persons for an event together with another dimension.
             return dimension.isAttribute && span.hasRolledDays && !withPeople ? .days : .events
         case .dimension, .none:
             if span.hasRolledDays { return .days }
-            // Of hours it is known who was there, and not what they did.
+            // Hours have only the set of all persons.
             return span.hasWholeHours && (!withPeople || (event == nil && group == .none)) ? .hours : .events
         }
     }
 }
 
-/// A line of the answer.
+/// A row of the answer.
 struct CountRow: Sendable, Equatable {
     /// Index of the interval.
     var interval: Int
-    /// Place among the values, from 1 on; nil: all beyond the limit.
+    /// The rank of the value, from 1; nil for all values beyond the limit.
     var place: Int?
-    /// Nil: not said, or there is no group.
+    /// Nil if the events have no value, or are not grouped.
     var value: String?
     var events: Int
     var people: Int?

@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What questions have in common in their query.
+/// Parameters shared by all questions.
 extension Request {
     static let spanParameters: Set<Substring> = ["from", "to", "interval", "timeZone", "format"]
 
@@ -31,7 +31,7 @@ extension Request {
         return choice
     }
 
-    /// Text of at most 1,000 bytes; nil: there is none, or it is empty.
+    /// A text of at most 1,000 bytes; nil if it is missing or empty.
     func text(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name].map(String.init), !text.isEmpty else { return nil }
         guard text.utf8.count <= 1_000, !text.utf8.contains(0) else {
@@ -52,7 +52,8 @@ extension Request {
         guard let text = uri.queryParameters["timeZone"] else { return nil }
         guard TimeZone(iana: String(text)) != nil else {
             throw HTTPProblem(
-                .invalidParameter, "There is no such time zone: name one as the IANA does, such as Europe/Dublin.",
+                .invalidParameter,
+                "There is no such time zone; use a name of the IANA database, such as Europe/Dublin.",
                 field: "timeZone")
         }
         return String(text)
@@ -60,7 +61,7 @@ extension Request {
 }
 
 extension ServiceContext {
-    /// The space that a question is about, when who asks may read it.
+    /// The space that a question is about, if the principal may read it.
     ///
     /// - Throws: `forbidden`, `app-not-found`, and as `author(may:_:)`.
     func askedSpace(_ spaces: Spaces) async throws -> Space {

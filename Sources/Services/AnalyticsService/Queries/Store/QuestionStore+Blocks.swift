@@ -3,7 +3,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What blocks of events tell as the events would, and sooner. Nil: there are none, or they do not say it.
+/// Answers from blocks, faster than from events but with the same result. Nil if there are no blocks, or they cannot
+/// answer.
 extension QuestionStore {
     func blockFunnel(_ names: [Int], _ question: FunnelQuestion, in span: Span) async throws -> [Int]? {
         var request = BlockRequest(bounds: span.microseconds)
@@ -19,7 +20,7 @@ extension QuestionStore {
         var request = BlockRequest(bounds: span.microseconds)
         request.withPersons = question.withPeople
         if let event = question.event {
-            // An event that no event has is none that blocks could be asked for.
+            // A name that no event has is number -1, which no block contains.
             request.names = [try await numbers(of: [event], .name, in: span.space)[0]]
         }
         let filters = try await filters(question, &request, in: span.space)
@@ -49,9 +50,10 @@ extension QuestionStore {
             } catch is NotInBlocks {
                 return nil
             } catch is BrokenBlock {
-                // The events themselves are whole.
+                // The events are still intact and answer the question.
                 logger.warning(
-                    "A block of events is damaged: the events were asked.", metadata: ["space.id": "\(span.space.id)"])
+                    "An event block is damaged; answering from the events instead.",
+                    metadata: ["space.id": "\(span.space.id)"])
                 return nil
             } catch let error as PostgresError where error.isTimeout {
                 throw Self.tooLarge(Self.rawTimeout, cause: "\(error)")
@@ -87,7 +89,7 @@ extension QuestionStore {
         return filters
     }
 
-    /// The numbers of texts, in order; -1 for one that no event has.
+    /// The numbers of terms, in the order of `texts`; -1 for a text that no event has.
     func numbers(of texts: [String], _ kind: TermKind, in space: Space) async throws -> [Int] {
         try await postgres.query(
             """
@@ -112,6 +114,6 @@ extension BlockDimension {
 }
 
 extension Span {
-    /// Where intervals begin and the last ends, as PostgreSQL counts time: since 2000.
+    /// The bounds of the intervals in PostgreSQL's microseconds since 2000.
     fileprivate var microseconds: [Int64] { bounds.map { (Int64($0) - 946_684_800) * 1_000_000 } }
 }

@@ -1,7 +1,7 @@
 import MartletPostgres
 
 extension QuestionStore {
-    /// In the order of values, those with the most events first, and of intervals. What is 0 has no row.
+    /// Counts ordered by the rank of the value, then interval. Zero counts have no row.
     func counts(_ question: CountQuestion, in span: Span) async throws -> [CountRow] {
         let source = question.source(span)
         guard source != .events else { return try await rawCounts(question, in: span) }
@@ -21,7 +21,7 @@ extension QuestionStore {
         let place: Int?
     }
 
-    /// With the numbers of the values that have a place, in order.
+    /// Counts from roll-ups.
     private func rolledCounts(
         _ question: CountQuestion, _ slots: [Int], _ source: CountQuestion.Source, in span: Span
     ) async throws -> (rows: [CountRow], values: [Int]) {
@@ -77,22 +77,22 @@ extension QuestionStore {
         return people
     }
 
-    /// Narrows to the event where it is a value, not what values are of.
+    /// Restricts values to the event if values are events, as opposed to properties of one event.
     private static func only(_ question: CountQuestion, in space: Space) -> PostgresQuery {
         question.event == nil || question.isNamed ? "" : "AND value = \(term(question.event, in: space))"
     }
 
-    /// The number of a name.
+    /// A subquery for the term of an event's name.
     static func term(_ name: String?, in space: Space) -> PostgresQuery {
         "(SELECT id FROM analytics.terms WHERE space = \(space.id) AND kind = \(TermKind.name.rawValue) AND text = \(name))"
     }
 }
 
 extension CountQuestion {
-    /// Whether values are told of events of one name.
+    /// Whether values are counted for the events of one name.
     fileprivate var isNamed: Bool { event != nil && group != .none }
 
-    /// Where rolled-up rows are.
+    /// The dimensions of the roll-up's rows.
     fileprivate var dimensions: [Int] {
         switch group {
         case .dimension(let dimension): [Int(dimension.rawValue)]

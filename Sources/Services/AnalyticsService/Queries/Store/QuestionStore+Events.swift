@@ -1,9 +1,9 @@
 import Foundation
 import MartletPostgres
 
-/// What only the events themselves can tell, or blocks of them.
+/// Questions that only the events themselves, or blocks of them, can answer.
 extension QuestionStore {
-    /// `at` is never after `received`; a day is for clocks that were set.
+    /// `at` is never later than `received`. A day of tolerance, because clocks may have been set.
     static let earlier: TimeInterval = 86_400
 
     func rawCounts(_ question: CountQuestion, in span: Span) async throws -> [CountRow] {
@@ -37,7 +37,7 @@ extension QuestionStore {
         }
     }
 
-    /// Events as `e`, and as `p` whom a person turned out to be.
+    /// Events as `e`, joined with the accounts that persons are linked to as `p`.
     static func source(withPeople: Bool) -> PostgresQuery {
         guard withPeople else { return "analytics.events AS e" }
         return """
@@ -45,7 +45,7 @@ extension QuestionStore {
             """
     }
 
-    /// One value for one person; NULL for nobody's.
+    /// The person of an event, an account if it is linked to one; NULL for nobody.
     static let who: PostgresQuery = "coalesce(p.account, nullif(e.person, 0))"
 
     static func within(_ span: Span) -> PostgresQuery {
@@ -66,13 +66,13 @@ extension QuestionStore {
         return query
     }
 
-    /// NULL: not said. Terms are told apart by their numbers.
+    /// The value of an event; NULL for none. Terms are compared by number.
     private static func value(_ group: CountQuestion.Group) -> PostgresQuery {
         if case .property(let path) = group { return "left(e.properties #>> \(path), 255)" }
         return column(group)?.column ?? "NULL::text"
     }
 
-    /// What a value is called.
+    /// The text of a value.
     private static func text(_ group: CountQuestion.Group) -> PostgresQuery {
         column(group) == nil ? "value" : "(SELECT t.text FROM analytics.terms AS t WHERE t.id = value)"
     }
@@ -85,7 +85,7 @@ extension QuestionStore {
             """
     }
 
-    /// Where terms stand in events; nil: the group has none.
+    /// The column of an event that holds the group's term; nil if the group has none.
     private static func column(_ group: CountQuestion.Group) -> (column: PostgresQuery, kind: TermKind)? {
         switch group {
         case .none, .property: nil

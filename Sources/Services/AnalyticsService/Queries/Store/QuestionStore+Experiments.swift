@@ -4,15 +4,15 @@ import MartletHTTP
 import MartletPostgres
 
 extension QuestionStore {
-    /// Of all statements of a question about an experiment: config waits a second longer, and what nobody waits for is
-    /// not worked on.
+    /// For all statements of one question together. A second less than the config service waits, so that no work
+    /// continues after it has given up.
     private static let sumsTimeout: Duration = .seconds(24)
 
     /// Sums over the units of an experiment.
     ///
-    /// A unit is a person with an event in the time that carries `experiment=variation` among its variants. What it did
-    /// counts from the first such event on; a unit without the metric's event counts with 0. Units of two variations
-    /// are counted apart. A covariate is the same of the days before that first event.
+    /// A unit is a person with an event in the span that carries `experiment=variation` among its variants. Its events
+    /// count from the first such event on; a unit without the metric's event counts as 0. Units with several variations
+    /// are counted separately. A covariate is the same sum over the days before that first event.
     ///
     /// - Throws: `question-too-large`, `too-many-requests`.
     func sums(_ question: ExperimentQuestion, in space: Space) async throws -> ExperimentSums {
@@ -81,13 +81,13 @@ extension QuestionStore {
         let left = end - .now
         guard left > .zero else {
             throw HTTPProblem(
-                .questionTooLarge, "It was not answered in time. Ask for fewer metrics, or about fewer days.")
+                .questionTooLarge, "The question was not answered in time. Ask for fewer metrics or fewer days.")
         }
         return try await raw(query, timeout: min(left, Self.rawTimeout))
     }
 
-    /// What an event counts: a property that is no number, or one beyond 10¹², or so small that its square is none,
-    /// counts as 0.
+    /// The amount of an event. A property counts as 0 if it is not a number, is beyond 10¹², or is so small that its
+    /// square vanishes.
     private static func amount(_ metric: ExperimentQuestion.Metric) -> PostgresQuery {
         guard let property = metric.property else { return "1" }
         return """
@@ -97,7 +97,7 @@ extension QuestionStore {
             """
     }
 
-    /// - Parameter sums: of x, x², y, y² and xy.
+    /// - Parameter sums: Of x, x², y, y² and xy, in this order.
     private static func sums(_ metric: ExperimentQuestion.Metric, units: Int, _ sums: [Double]) -> ExperimentSums.Sums {
         var answer = ExperimentSums.Sums(units: units, sum: sums[0])
         if metric.kind != .proportion { answer.sumOfSquares = sums[1] }
@@ -111,7 +111,7 @@ extension QuestionStore {
         return answer
     }
 
-    /// Units, the variation each was given, and when first.
+    /// CTEs that list the units with their variation and the time of their first exposure.
     private static func exposed(_ question: ExperimentQuestion, in space: Space) -> PostgresQuery {
         """
         carried AS (
@@ -125,7 +125,7 @@ extension QuestionStore {
         """
     }
 
-    /// - Parameter seconds: in front of the time that is asked about.
+    /// - Parameter seconds: How far before the span events are included.
     private static func within(_ question: ExperimentQuestion, before seconds: Int = 0, in space: Space)
         -> PostgresQuery
     {

@@ -1,25 +1,26 @@
 import MartletPostgres
 
-/// Events that follow one another.
+/// Asks how many persons had several events in order.
 struct FunnelQuestion: Sendable {
     static let stepCount = 2...10
     static let windowInSeconds = 60...(90 * 86_400)
 
-    /// Names, each once.
+    /// Names of events, each at most once.
     var steps: [String]
-    /// From the first step to the last.
+    /// Maximum time between the first step and the last.
     var windowInSeconds: Int
 }
 
 extension QuestionStore {
-    /// How many persons came as far as each step.
+    /// Counts how many persons reached each step.
     ///
-    /// Somebody reached a step who had the events of all steps up to it in this order, the last of them at most the
-    /// window after the first; other events may lie between. Each event of a step is given the latest start of a way to
-    /// it, which is the best one for all that follow. Events of the same instant follow one another as the steps do.
+    /// A person reached a step with events of all steps up to it, in this order, where the last is at most the window
+    /// after the first. Other events may lie between. For each event of a step, the latest start of a path to it is
+    /// kept, which is the best one for all later steps. Events at the same instant follow each other in the order of
+    /// the steps.
     func funnel(_ question: FunnelQuestion, in span: Span) async throws -> [Int] {
         let names = try await numbers(of: question.steps, .name, in: span.space)
-        // As numbers, so that PostgreSQL knows beforehand how many events there are.
+        // As term numbers, so that PostgreSQL can estimate the number of events.
         if let people = try await blockFunnel(names, question, in: span) { return people }
         return try await eventFunnel(names, question, in: span)
     }
@@ -31,9 +32,9 @@ extension QuestionStore {
             FROM \(Self.source(withPeople: true)) WHERE \(Self.within(span)) AND e.person <> 0 AND e.name = ANY (\(names)::integer[])
             """
         for step in question.steps.indices.dropFirst() {
-            // Each level replaces the starts of one step by what the step before hands on, and leaves out what no later
-            // level needs: events of steps behind while nobody had come to this one, and of this one all but a person's
-            // first, which tells that it was reached.
+            // Each level of the query replaces the starts of one step by those carried over from the step before. It
+            // drops what later levels do not need: events of later steps before the person came to this one, and all of
+            // this step's events but the first, which shows that the step was reached.
             query = """
                 SELECT who, at, step, CASE WHEN step <= \(step) THEN start
                     WHEN step = \(step + 1) AND at - latest <= make_interval(secs => \(Double(question.windowInSeconds))) THEN latest END AS start
@@ -44,7 +45,7 @@ extension QuestionStore {
                 WHERE CASE WHEN step > \(step) THEN latest IS NOT NULL WHEN step = \(step) THEN start IS NOT NULL AND place = 1 ELSE TRUE END
                 """
         }
-        // Whoever reached a step reached those before it.
+        // A person who reached a step also reached all before it.
         let rows = try await raw(
             "SELECT last, count(*) FROM (SELECT who, max(step) AS last FROM (\(query)) AS reached WHERE start IS NOT NULL GROUP BY who) AS ends GROUP BY 1"
         )

@@ -4,11 +4,11 @@ import MartletPostgres
 extension QuestionStore {
     static let liveMinutes = 30
 
-    /// What happens now, from the events themselves.
+    /// The current activity, read from the events themselves.
     struct Live: Sendable {
         var events = 0
         var people = 0
-        /// By minutes that are over or run, the oldest first; those without events, too.
+        /// The last minutes including the current one, the oldest first. Minutes without events are included.
         var minutes: [(start: Date, events: Int, people: Int)] = []
         var topEvents: [(name: String, events: Int)] = []
         var topScreens: [(name: String, events: Int)] = []

@@ -1,13 +1,13 @@
 import MartletPostgres
 
 extension QuestionStore {
-    /// Who was there in an interval, and how many of them for the first time.
+    /// The number of persons seen in an interval, and how many of them were new.
     struct Presence: Sendable, Equatable {
         var active = 0
         var new = 0
     }
 
-    /// Of every interval, and of all of them together.
+    /// Presence in each interval, and in the whole span.
     func presence(in span: Span) async throws -> (intervals: [Presence], total: Presence) {
         var intervals = [Presence](repeating: Presence(), count: span.labels.count)
         var total = Presence()
@@ -33,11 +33,11 @@ extension QuestionStore {
         var sessions = 0
         var microseconds = 0
 
-        /// Nil: there was none.
+        /// Nil if there were no sessions.
         var averageSeconds: Double? { sessions > 0 ? Double(microseconds) / Double(sessions) / 1_000_000 : nil }
     }
 
-    /// Sessions that began in an interval, whole.
+    /// Sessions by the interval in which they began, counted as a whole.
     func sessions(in span: Span) async throws -> [Sessions] {
         var intervals = [Sessions](repeating: Sessions(), count: span.labels.count)
         let rows = try await postgres.query(
@@ -56,14 +56,14 @@ extension QuestionStore {
 
     struct Returned: Sendable, Equatable {
         let cohort: Int
-        /// Intervals after the cohort's; 0 is its own.
+        /// Number of intervals after the cohort's own, which is 0.
         let period: Int
         let people: Int
     }
 
-    /// Of those who were there for the first time in an interval, how many were there in it and in the ones behind it.
+    /// For the persons new in each interval, how many were seen in it and in later intervals.
     ///
-    /// For spans of days as they are rolled up.
+    /// Only for spans made of rolled-up days.
     func retention(in span: Span) async throws -> [Returned] {
         let rows = try await postgres.query(
             """
@@ -85,7 +85,7 @@ extension QuestionStore {
 }
 
 extension Span {
-    /// The same time as one interval.
+    /// The same span as a single interval.
     var whole: Span {
         Span(
             space: space, interval: .none, timeZone: timeZone, from: from, to: to,

@@ -1,15 +1,15 @@
 import Foundation
 import MartletPostgres
 
-/// Events as they are, page by page.
+/// Asks for single events, page by page.
 struct EventPageQuestion: Sendable {
     static let maximumLimit = 1_000
 
-    /// Of `received`.
+    /// The start of the range of `received`.
     var from: Date
     var to: Date
     var event: String?
-    /// 64 bits.
+    /// The 64 bits of a person.
     var person: Int64?
     var limit: Int
     var after: EventCursor?
@@ -23,7 +23,7 @@ extension QuestionStore {
         let properties: String
     }
 
-    /// What the cells of an event are, before its properties.
+    /// The cells of an event before its properties.
     static let eventColumns = [
         "id", "received", "at", "type", "name", "person", "release", "os", "device", "configuration", "variants",
         "country",

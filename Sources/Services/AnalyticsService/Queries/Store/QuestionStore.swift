@@ -6,29 +6,30 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Asks roll-ups, which is quick, blocks of events, and the events themselves, which few may do at a time and not for
-/// long.
+/// Answers questions from roll-ups, which is fast; from blocks of events; or from the events themselves. The latter two
+/// are limited in number and time.
 struct QuestionStore: Sendable {
-    /// Questions to the events at a time, in one process, and how many wait for their turn.
+    /// Maximum number of concurrent questions to the events in one process, and of those that wait.
     static let maximumRaw = 2
     static let maximumRawWaiting = 16
-    /// Of one question to the events.
+    /// Time limit of one question to the events.
     static let rawTimeout: Duration = .seconds(20)
 
-    private static let noRow = HTTPProblem(.internalError, cause: "a row that is always there is missing")
+    private static let noRow = HTTPProblem(.internalError, cause: "a query that always returns a row returned none")
 
     let postgres: PostgresClient
     let logger: Logger
     let semaphore = AsyncSemaphore(
         limit: Self.maximumRaw, maximumWaiting: Self.maximumRawWaiting,
         refusal: HTTPProblem(
-            .tooManyRequests, "Too many questions to the events themselves are waiting.", headers: [.retryAfter: "5"]))
+            .tooManyRequests, "Too many questions that read single events are waiting. Try again later.",
+            headers: [.retryAfter: "5"]))
 
     init(postgres: PostgresClient, logger: Logger) {
         (self.postgres, self.logger) = (postgres, logger)
     }
 
-    /// Asks the events.
+    /// Runs a query on the events, as soon as a permit is free.
     ///
     /// - Throws: `question-too-large`, `too-many-requests`.
     func raw(_ query: PostgresQuery, timeout: Duration = Self.rawTimeout) async throws -> PostgresRows {
@@ -46,10 +47,11 @@ struct QuestionStore: Sendable {
     static func tooLarge(_ timeout: Duration, cause: String? = nil) -> HTTPProblem {
         HTTPProblem(
             .questionTooLarge,
-            "It was not answered within \(timeout.components.seconds) seconds. Ask about fewer days.", cause: cause)
+            "The question was not answered within \(timeout.components.seconds) seconds. Ask about fewer days.",
+            cause: cause)
     }
 
-    /// Cuts the time that is asked about.
+    /// Divides the requested time into intervals.
     ///
     /// - Throws: `invalid-parameter`, `limit-exceeded`.
     func span(_ request: Span.Request, in space: Space) async throws -> Span {
@@ -62,7 +64,8 @@ struct QuestionStore: Sendable {
             throw HTTPProblem(.invalidParameter, "There is no such day.", field: "from")
         } catch let error as PostgresError where error.sqlState == "22023" {
             throw HTTPProblem(
-                .invalidParameter, "There is no such time zone: name one as the IANA does, such as Europe/Dublin.",
+                .invalidParameter,
+                "There is no such time zone; use a name of the IANA database, such as Europe/Dublin.",
                 field: "timeZone")
         }
         guard let row = rows.first else { throw Self.noRow }
@@ -71,13 +74,13 @@ struct QuestionStore: Sendable {
             throw HTTPProblem(.invalidParameter, "The last day is before the first.", field: "to")
         }
         guard length <= Span.maximumDays else {
-            throw HTTPProblem(.limitExceeded, "A question is about at most \(Span.maximumDays) days.", field: "from")
+            throw HTTPProblem(.limitExceeded, "A question may cover at most \(Span.maximumDays) days.", field: "from")
         }
         let bounds: [Int] = try row.decode(3)
         guard bounds.count - 1 <= Span.maximumIntervals else {
             throw HTTPProblem(
                 .limitExceeded,
-                "A question has at most \(Span.maximumIntervals) intervals: ask for longer ones, or fewer days.",
+                "A question may have at most \(Span.maximumIntervals) intervals. Ask for longer intervals or fewer days.",
                 field: "interval")
         }
         return Span(
@@ -97,8 +100,8 @@ struct QuestionStore: Sendable {
         return (try row.decode(0), try row.decode(1), try row.decode(2))
     }
 
-    /// Days begin at midnight there, or when the clock that skips it goes on. Hours follow one another, whatever the
-    /// clock does.
+    /// The start of each interval. A day begins at local midnight, or right after it if the clock skips midnight. Hours
+    /// have equal length across changes of the clock.
     private static func spanQuery(_ request: Span.Request, _ zone: String) -> PostgresQuery {
         let starts: PostgresQuery
         switch request.interval {
@@ -137,6 +140,6 @@ struct QuestionStore: Sendable {
 }
 
 extension PostgresError {
-    /// Whether there was not enough time.
+    /// Whether the query ran out of time.
     var isTimeout: Bool { code == .timeout || sqlState == "57014" }
 }

@@ -2,13 +2,13 @@ import Foundation
 import MartletAPI
 import MartletPostgres
 
-/// Requests at the gateways, by the minute.
+/// Counts of the gateways' requests by minute.
 struct RequestCountStore: Sendable {
     static let retentionDays = 90
 
     let postgres: PostgresClient
 
-    /// Adds a gateway's minute; what is there of it already stays.
+    /// Adds a gateway's counts of one minute. Idempotent: counts that are already there stay.
     func add(_ report: RequestCounts) async throws {
         try await postgres.execute(
             """
@@ -28,7 +28,7 @@ struct RequestCountStore: Sendable {
         let microseconds: Int
     }
 
-    /// By interval (whole minutes, counted from midnight UTC), service and first digit of the status.
+    /// Counts by interval (whole minutes, from midnight UTC), service and first digit of the status.
     func list(from: Date, to: Date, intervalInMinutes: Int) async throws -> [Row] {
         let rows = try await postgres.query(
             """

@@ -1,21 +1,21 @@
 import Foundation
 import MartletPostgres
 
-/// The time that a question is about, cut into intervals of one time zone.
+/// The time that a question covers, divided into intervals in one time zone.
 struct Span: Sendable {
     enum Interval: String, Sendable, CaseIterable {
         case hour, day, week, month
-        /// All of it.
+        /// One interval for the whole span.
         case none
     }
 
-    /// How it was asked for.
+    /// The span as requested.
     struct Request: Sendable {
-        /// The first and the last day, `2026-11-22`; nil: the last 30 days.
+        /// The first and the last day, such as `2026-11-22`; nil for the last 30 days.
         var from: String?
         var to: String?
         var interval: Interval
-        /// Nil: the space's.
+        /// Nil for the space's time zone.
         var timeZone: String?
     }
 
@@ -28,27 +28,28 @@ struct Span: Sendable {
     /// The first and the last day.
     let from: String
     let to: String
-    /// Where intervals begin, in seconds since 1970, and where the last ends. One is cut off where the span is.
+    /// The start of each interval and the end of the last, in seconds since 1970. Intervals are cut off at the ends of
+    /// the span.
     let bounds: [Int]
-    /// The same as days since 1970 in the time zone.
+    /// The bounds as days since 1970 in the time zone.
     let days: [Int]
-    /// What the intervals are called: the day on which they begin, or the hour with its offset.
+    /// The name of each interval: its first day, or its hour with the offset from UTC.
     let labels: [String]
-    /// By when events are rolled up.
+    /// The time up to which events are rolled up.
     let asOf: Date?
-    /// In which days are rolled up; nil while they are made anew.
+    /// The time zone of rolled-up days; nil while they are rebuilt.
     let rolledTimeZone: String?
 
-    /// Whether intervals are made of whole hours of UTC.
+    /// Whether intervals consist of whole hours of UTC.
     var hasWholeHours: Bool { bounds.allSatisfy { $0 % 3_600 == 0 } }
 
-    /// Whether intervals are made of days as they are rolled up.
+    /// Whether intervals consist of rolled-up days.
     var hasRolledDays: Bool { interval != .hour && timeZone == rolledTimeZone }
 
     var start: Date { Date(timeIntervalSince1970: Double(bounds.first ?? 0)) }
     var end: Date { Date(timeIntervalSince1970: Double(bounds.last ?? 0)) }
 
-    /// Starts of hours, since 1970; not for what has no whole ones.
+    /// The bounds as hours since 1970; only valid if `hasWholeHours`.
     var hours: [Int] { bounds.map { $0 / 3_600 } }
     var quarters: [Int] { bounds.map { $0 / 900 } }
 }

@@ -7,22 +7,22 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Where everybody passes who works with tickets: staff with the right, and the app's own server.
+/// Admits callers to tickets: staff members with the necessary right, and the app's own server.
 struct TicketAccess: Sendable {
     let spaces: Spaces
     let people: TicketPeople
     let directory: StaffDirectory
     let names: AssigneeNames
 
-    /// Who asks, and about which tickets.
+    /// The caller, and the space whose tickets they may use.
     struct Visitor: Sendable {
         let space: Space
         let author: Author
-        /// Nil: the app's server.
+        /// The staff member; nil for the app's server.
         let staff: UUID?
     }
 
-    /// - Parameter parameters: those that the query may have.
+    /// - Parameter parameters: The names of the query parameters that are allowed.
     /// - Throws: `forbidden` and as `ServiceContext.author(may:_:)`; `app-not-found`; `invalid-parameter`.
     func admit(
         _ request: Request, _ context: ServiceContext, to action: StaffAction, parameters: Set<Substring> = []
@@ -32,18 +32,18 @@ struct TicketAccess: Sendable {
         return visitor
     }
 
-    /// To the ticket in the path, by its number.
+    /// Admits a caller to the ticket named in the path.
     ///
-    /// - Throws: as `admit(_:_:to:parameters:)`; `ticket-not-found` for what can be no ticket's number.
+    /// - Throws: as `admit(_:_:to:parameters:)`; `ticket-not-found` if the path holds no ticket number.
     func admitToTicket(
         _ request: Request, _ context: ServiceContext, to action: StaffAction, parameters: Set<Substring> = []
     ) async throws -> (visitor: Visitor, number: Int) {
         (try await admit(request, context, to: action, parameters: parameters), try TicketInput.ticket(context))
     }
 
-    /// What a body wants a ticket to be.
+    /// Parses and checks a change of a ticket.
     ///
-    /// - Parameter current: who has the ticket by now: they may keep it, also where they are gone since.
+    /// - Parameter current: The current assignee, who may keep the ticket even if they have left since.
     /// - Throws: as `TicketChange.init`, and for an assignee as `StaffDirectory.check`.
     func change(
         _ fields: BodyFields, _ visitor: Visitor, _ context: ServiceContext, current: () async throws -> UUID? = { nil }
@@ -66,7 +66,7 @@ struct TicketAccess: Sendable {
 }
 
 extension TicketAccess {
-    /// The ticket as it is now, with its revision.
+    /// Responds with the current state of a ticket and its revision.
     ///
     /// - Throws: `ticket-not-found`.
     func answer(with number: Int, of tickets: TicketStore, in space: Space, status: HTTPResponse.Status = .ok)
@@ -76,14 +76,14 @@ extension TicketAccess {
         return .revised(try await named([json], in: space)[0], revision, status: status)
     }
 
-    /// Tickets with what their assignees are called, and whether they are gone.
+    /// Adds to tickets the assignee's name, and whether the assignee is gone.
     func named(_ tickets: [String], in space: Space) async throws -> [String] {
         try await names.named(tickets, .tickets, in: space)
     }
 }
 
 extension Response {
-    /// JSON of something that has a revision.
+    /// A JSON response with the revision as `ETag`.
     static func revised(_ json: String, _ revision: Int64, status: HTTPResponse.Status = .ok) -> Response {
         var response = Response.json(ByteBuffer(string: json), status: status)
         response.headers[.eTag] = EntityTag(text: String(revision)).header

@@ -2,7 +2,7 @@ import Foundation
 import MartletFiles
 import NIOCore
 
-/// Whose feedback is, and which report it is about, of what may be taken.
+/// Validates feedback and parses its user id and its report's id.
 struct CheckedFeedback: Sendable {
     let user: UUID?
     let event: UUID?
@@ -13,32 +13,34 @@ struct CheckedFeedback: Sendable {
         }
         try check(
             (1...Feedback.maximumMessage).contains(feedback.message.unicodeScalars.count), "message",
-            "This has 1 to \(Feedback.maximumMessage) characters.")
+            "Must have 1 to \(Feedback.maximumMessage) characters.")
         for (field, text, limit) in [
             ("message", feedback.message, Feedback.maximumMessage), ("name", feedback.name ?? "", 200),
             ("email", feedback.email ?? "", 254),
             ("appVersion", feedback.appVersion ?? "-", 64), ("key", feedback.key ?? "-", 100),
         ] {
-            try check(text.unicodeScalars.count <= limit, field, "This has at most \(limit) characters.")
+            try check(text.unicodeScalars.count <= limit, field, "Must have at most \(limit) characters.")
             try check(
                 !text.unicodeScalars.contains { TicketInput.isControl($0) && !["\n", "\r", "\t"].contains($0) }, field,
-                "This has no control characters.")
+                "Must not contain control characters.")
         }
-        try check(feedback.appVersion != "" && feedback.key != "", "appVersion", "This must not be empty.")
+        try check(feedback.appVersion != "" && feedback.key != "", "appVersion", "Must not be empty.")
         user = feedback.userID.flatMap { UUID(uuidString: $0) }
-        try check(feedback.userID == nil || user != nil, "user", "This is no user's id.")
+        try check(feedback.userID == nil || user != nil, "user", "Expected the id of a user.")
         event = feedback.eventID.flatMap(Feedback.uuid)
-        try check(feedback.eventID == nil || event != nil, "eventId", "This is an event's id: 32 hexadecimal digits.")
         try check(
-            feedback.files.count <= Feedback.maximumFiles, "files", "There are at most \(Feedback.maximumFiles) files.")
+            feedback.eventID == nil || event != nil, "eventId", "Expected the id of an event: 32 hexadecimal digits.")
+        try check(
+            feedback.files.count <= Feedback.maximumFiles, "files",
+            "At most \(Feedback.maximumFiles) files are allowed.")
         for file in feedback.files {
             try check(
                 file.bytes.readableBytes <= Feedback.maximumFileInBytes, "screenshot",
-                "A picture has at most \(Feedback.maximumFileInBytes) bytes.")
+                "A picture may have at most \(Feedback.maximumFileInBytes) bytes.")
             let prefix = Array(file.bytes.readableBytesView.prefix(512))
             try check(
                 ContentType.isPicture(ContentType.decide(declared: nil, prefix: prefix)), "screenshot",
-                "This is no picture.")
+                "The file is not a picture.")
         }
     }
 }

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// What a person who uses an app says about it.
+/// A message from an end user about the app.
 struct Feedback: Sendable {
     static let maximumMessage = 8_000
     static let maximumFiles = 3
@@ -12,16 +12,16 @@ struct Feedback: Sendable {
     var message: String
     var name: String?
     var email: String?
-    /// A user of the app.
+    /// The id of a user of the app.
     var userID: String?
     var appVersion: String?
-    /// The crash report it is about: 32 hexadecimal digits, or a UUID.
+    /// The id of the crash report it refers to: 32 hexadecimal digits, or a UUID.
     var eventID: String?
-    /// What is sent again has the same.
+    /// Identifies the feedback when it is sent again.
     var key: String?
     /// Pictures.
     var files: [File] = []
-    /// The address it came from, where that is a person's who is not signed in. It is not stored.
+    /// The address it came from, if the sender is not signed in. Not stored.
     var source: String?
 
     struct File: Sendable {
@@ -45,7 +45,8 @@ struct Feedback: Sendable {
         self.files = files
     }
 
-    /// The same cut to what is allowed, for what came with other things that must not fail; nil when nothing was said.
+    /// Feedback cut to the limits, for feedback that arrives with other data and must not make that fail. Nil if the
+    /// message is empty.
     static func fitted(
         message: String, name: String? = nil, email: String? = nil, userID: String? = nil, appVersion: String? = nil,
         eventID: String? = nil,
@@ -69,7 +70,7 @@ struct Feedback: Sendable {
         return String(String.UnicodeScalarView(scalars.prefix(limit))).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// A UUID with or without its dashes.
+    /// Parses a UUID with or without dashes.
     static func uuid(_ text: String) -> UUID? {
         guard text.utf8.count == 32, text.utf8.allSatisfy({ $0 < 0x80 }) else { return UUID(uuidString: text) }
         let digits = Array(text)
@@ -79,7 +80,7 @@ struct Feedback: Sendable {
             }.joined(separator: "-"))
     }
 
-    /// The beginning of what was said, for a ticket.
+    /// The beginning of the message, as the ticket's title.
     var title: String {
         let line =
             message.split(whereSeparator: \.isNewline).lazy.map { $0.trimmingCharacters(in: .whitespaces) }.first {
@@ -94,9 +95,9 @@ struct Feedback: Sendable {
     static let untitled = "Feedback"
 }
 
-/// Why feedback was not taken.
+/// The reason for which feedback was refused.
 enum FeedbackRefusal: Error, Equatable {
-    /// As many as are taken in an hour have come; more are in `seconds`.
+    /// The hourly limit has been reached. More is accepted after `seconds`.
     case tooMany(seconds: Int)
     case invalid(field: String, reason: String)
 }

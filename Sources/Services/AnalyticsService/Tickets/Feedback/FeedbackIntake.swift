@@ -6,18 +6,18 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Makes tickets of feedback.
+/// Creates tickets from feedback.
 struct FeedbackIntake: Sendable {
     struct Limits: Sendable {
-        /// In an hour, from everybody together.
+        /// Maximum per hour and space.
         var inSpace = 300
-        /// The same, from one signed-in user.
+        /// Maximum per hour and signed-in user.
         var ofUser = 20
-        /// The same, from one address without a user, counted by each copy of the service.
+        /// Maximum per hour and address of senders who are not signed in. Each instance counts for itself.
         var ofSource = 30
     }
 
-    /// Whoever uses the app; who it is stands in `ticket_feedback` only.
+    /// Stands for any user of the app. The actual user is stored only in `ticket_feedback`.
     static let author = Author(text: "client")
 
     let attachments: AttachmentStore
@@ -31,11 +31,11 @@ struct FeedbackIntake: Sendable {
 
     private var tickets: TicketStore { attachments.tickets }
 
-    /// Makes a ticket of type `feedback`; answers its number. What has the `key` of something that came before is taken
-    /// as said already.
+    /// Creates a ticket of type `feedback` and returns its number. Idempotent by `key`: feedback with a known key
+    /// returns the existing ticket.
     ///
-    /// - Throws: `FeedbackRefusal`: there is no ticket then, and sending it again is of no use (now). Otherwise as
-    ///   database and files.
+    /// - Throws: `FeedbackRefusal` if no ticket was created and retrying now is pointless; otherwise as the database
+    ///   and the file storage.
     @discardableResult
     func store(_ feedback: Feedback, in space: Space) async throws -> Int {
         let checked = try CheckedFeedback(feedback)
@@ -46,7 +46,7 @@ struct FeedbackIntake: Sendable {
         }
         let files = try await store(feedback.files, in: space)
         do {
-            // The report that it is about is there, or comes and looks for this.
+            // If the report is not stored yet, it must find this feedback later; so no report is stored meanwhile.
             let (number, attached) = try await tickets.change(
                 space, by: Self.author, holdingReports: checked.event != nil
             ) { work in
@@ -77,7 +77,8 @@ struct FeedbackIntake: Sendable {
 
     // MARK: Limits
 
-    /// Before anything is locked or stored, and again in its turn: others may have come first.
+    /// Checked before anything is locked or stored, and again under the lock, because other feedback may have come
+    /// first.
     private func checkLimits(_ user: UUID?, in space: Space, _ query: (PostgresQuery) async throws -> PostgresRows)
         async throws
     {
@@ -126,7 +127,7 @@ struct FeedbackIntake: Sendable {
     private func write(
         _ feedback: Feedback, _ checked: CheckedFeedback, _ files: [AttachmentStore.Stored], _ work: TicketWork
     ) async throws -> (number: Int, attached: Int) {
-        // The same came by another way while the files were stored.
+        // The same feedback may have arrived another way while the files were stored.
         if let key = feedback.key, let row = try await work.transaction.query(Self.knownTicket(key, work.space)).first {
             return (try row.decode(0), 0)
         }
@@ -146,7 +147,7 @@ struct FeedbackIntake: Sendable {
             VALUES (\(id), \(work.space.id), \(checked.user), \(feedback.name ?? ""), \(feedback.email ?? ""), \(feedback.message), \(checked.event),
                 \(feedback.key))
             """)
-        // Words without their pictures are better than none.
+        // Pictures that do not fit are dropped, because text without pictures is better than nothing.
         var attached = 0
         for file in files {
             guard try await work.hasRoom(for: file, upTo: TicketLimits.attachmentsOfFeedbackInBytes) else { break }

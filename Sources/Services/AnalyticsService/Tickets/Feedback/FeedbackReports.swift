@@ -2,10 +2,10 @@ import Foundation
 import MartletPostgres
 
 extension FeedbackIntake {
-    /// Attaches the issues of crash reports to the tickets of feedback that came before them, in the transaction that
+    /// Attaches issues to the tickets of feedback that arrived before its crash report. Runs in the transaction that
     /// stores the reports.
     ///
-    /// A ticket that has as many issues as it may keeps those: nothing is to hold reports up.
+    /// A ticket that already has the maximum number of issues is left alone, so that it does not hold up the reports.
     func join(_ events: [UUID], in space: Space, _ transaction: PostgresTransaction) async throws {
         let missing = try await transaction.query(
             """
@@ -17,7 +17,7 @@ extension FeedbackIntake {
                 AND (SELECT count(*) FROM analytics.ticket_issues AS a WHERE a.ticket = f.ticket) < \(TicketLimits.issues)
             """
         ).map { (ticket: try $0.decode(0, as: Int64.self), issue: try $0.decode(1, as: Int.self)) }
-        // Nothing is locked for the many reports that nobody said anything of.
+        // No lock is needed for the many reports without feedback.
         guard !missing.isEmpty else { return }
         let work = try await attachments.tickets.begin(in: space, by: Self.author, transaction)
         for (ticket, issue) in missing {
@@ -28,8 +28,7 @@ extension FeedbackIntake {
 }
 
 extension TicketWork {
-    /// The number of the issue that a crash report was counted to, and the version it came from; nil where it has not
-    /// come yet.
+    /// The issue that a crash report belongs to, and the version it came from; nil if the report has not arrived yet.
     func report(_ event: UUID) async throws -> (issue: Int, appVersion: String?)? {
         try await transaction.query(
             """

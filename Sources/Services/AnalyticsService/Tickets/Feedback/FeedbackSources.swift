@@ -2,10 +2,10 @@ import Foundation
 import MartletPostgres
 import Synchronization
 
-/// How much feedback came from each address in this hour, so that one person's does not use up what everybody may say.
-/// Forgotten with the hour.
+/// Counts feedback by address in the current hour, so that one sender cannot use up the limit of the whole space. Kept
+/// in memory only, and discarded after the hour.
 final class FeedbackSources: Sendable {
-    /// Beyond, the counts begin anew.
+    /// With more addresses than this, all counts restart.
     private static let maximumSources = 20_000
 
     private struct Key: Hashable {
@@ -20,7 +20,7 @@ final class FeedbackSources: Sendable {
 
     private let counts = Mutex(Counts())
 
-    /// Counts one; false: there were as many as may be.
+    /// Counts one message. Returns false if the address has reached the limit.
     func take(_ address: String, in space: Space, upTo limit: Int, at now: Date) -> Bool {
         counts.withLock { counts in
             let hour = Int(now.timeIntervalSince1970 / 3_600)
@@ -32,7 +32,7 @@ final class FeedbackSources: Sendable {
         }
     }
 
-    /// Of an IPv6 address the network, all of which is one household's.
+    /// The address, or for IPv6 its network, which usually belongs to a single household.
     private static func network(_ address: String) -> String {
         guard address.contains(":") else { return address }
         return address.split(separator: ":", omittingEmptySubsequences: false).prefix(4).joined(separator: ":")

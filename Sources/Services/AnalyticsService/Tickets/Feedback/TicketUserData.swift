@@ -6,14 +6,14 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What tickets have of end users: the feedback they gave while they were signed in, with its pictures; and to be
-/// erased also what was said of their crash reports, which are handed out with those. So this part comes before the
-/// reports are gone.
+/// The data that tickets have about end users: feedback given while signed in, with its pictures. Erasing also covers
+/// feedback about the user's crash reports, which is exported together with the reports. Must therefore run before the
+/// reports are erased.
 ///
-/// Erasing leaves the ticket, which is the team's: its title says nothing any more, neither does its history.
+/// The ticket itself belongs to the team and stays, but its title and history no longer show the feedback.
 struct TicketUserData: UserDataHolder {
     static let rowsPerSlice = 100
-    /// Of pictures in one slice, before base64.
+    /// Size of pictures in one slice, before base64.
     private static let filesPerSliceInBytes = 8 << 20
 
     let attachments: AttachmentStore
@@ -23,7 +23,7 @@ struct TicketUserData: UserDataHolder {
 
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await owner(request)
-        // Nothing is locked for the many users who said nothing.
+        // No lock is needed for the many users without feedback.
         guard try await !tickets.postgres.query(Self.selection(user, space, "SELECT ticket", limit: 1)).isEmpty else {
             return UserErasure()
         }
@@ -41,7 +41,7 @@ struct TicketUserData: UserDataHolder {
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (user, space) = try await owner(request)
         guard let after = request.after.map({ Int64($0) }) ?? 0, after >= 0 else {
-            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+            throw HTTPProblem(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         let rows = try await tickets.postgres.query(
             """
@@ -64,7 +64,7 @@ struct TicketUserData: UserDataHolder {
         )
     }
 
-    /// Returns how many bytes the files have.
+    /// Writes the files of a ticket; returns their total size.
     private func write(filesOf ticket: Int64, in space: Space, into lines: inout ByteBuffer) async throws -> Int {
         var total = 0
         let rows = try await tickets.postgres.query(
@@ -96,22 +96,22 @@ struct TicketUserData: UserDataHolder {
 
     private func owner(_ request: UserDataRequest) async throws -> (user: UUID, space: Space) {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+            throw HTTPProblem(.invalidBody, "Expected the id of an app.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+            throw HTTPProblem(.invalidBody, "Expected the id of a user.", field: "user")
         }
         return (user, try await spaces.space(of: request.app, request.environment))
     }
 }
 
 extension TicketWork {
-    /// Takes out of tickets what a person said; answers the blobs that nobody has any more.
+    /// Removes a user's feedback from tickets; returns the blobs that are no longer referenced.
     fileprivate func forget(_ ids: [Int]) async throws -> [BlobName] {
         let blobs: [String] = try await transaction.query(
             "DELETE FROM analytics.ticket_attachments WHERE ticket = ANY (\(ids)) AND is_feedback RETURNING blob"
         ).map { try $0.decode(0) }
-        // As it came in an envelope; the same words once more.
+        // The same feedback as it arrived in an envelope.
         try await transaction.execute(
             """
             DELETE FROM analytics.crash_feedback AS c USING analytics.ticket_feedback AS f

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What somebody wants a ticket to be: of a field that is nil nothing is said.
+/// A requested change of a ticket; nil leaves a field as it is.
 struct TicketChange: Sendable {
     static let fields: Set<String> = [
         "type", "status", "priority", "title", "description", "assignee", "appVersion", "sprint", "estimate", "labels",
@@ -14,19 +14,19 @@ struct TicketChange: Sendable {
     var priority: TicketPriority?
     var title: String?
     var description: String?
-    /// `.some(nil)`: nobody.
+    /// `.some(nil)` removes the assignee.
     var assignee: UUID??
     var appVersion: String??
-    /// A number; `.some(nil)`: none, which is the backlog.
+    /// The number of a sprint; `.some(nil)` moves the ticket to the backlog.
     var sprint: Int??
-    /// Of the work, in whatever the team counts; `.some(nil)`: none.
+    /// The estimated work, in the team's own unit; `.some(nil)` removes it.
     var estimate: Int??
-    /// All names that it shall have.
+    /// The names of all labels that the ticket will have.
     var labels: [String]?
 
     init() {}
 
-    /// - Parameter staff: who `me` is; nil: nobody.
+    /// - Parameter staff: The staff member that `me` stands for, if any.
     /// - Throws: `invalid-body` naming the field.
     init(_ fields: BodyFields, staff: UUID?) throws {
         type = try TicketInput.choice(fields, "type", TicketType.self)
@@ -34,7 +34,7 @@ struct TicketChange: Sendable {
         priority = try TicketInput.choice(fields, "priority", TicketPriority.self)
         title = try TicketInput.line(fields, "title", upTo: TicketLimits.title)
         if fields["title"] != nil, title == nil {
-            throw HTTPProblem(.invalidBody, "A ticket has a title.", field: "title")
+            throw HTTPProblem(.invalidBody, "A ticket must have a title.", field: "title")
         }
         if fields["description"] != nil {
             description = try TicketInput.text(fields, "description", upTo: TicketLimits.description) ?? ""
@@ -50,7 +50,8 @@ struct TicketChange: Sendable {
         guard let text = try fields.string("assignee") else { return nil }
         guard let id = text == "me" ? staff : UUID(uuidString: text) else {
             throw HTTPProblem(
-                .invalidBody, "This is the id of a staff member, or \"me\" where one asks.", field: "assignee")
+                .invalidBody, "Expected the id of a staff member or, if a staff member asks, \"me\".", field: "assignee"
+            )
         }
         return id
     }
@@ -58,13 +59,13 @@ struct TicketChange: Sendable {
     private static func labels(_ fields: BodyFields) throws -> [String] {
         let names = try fields.strings("labels", upTo: TicketLimits.labelsOfTicket) ?? []
         guard Set(names.map { $0.lowercased() }).count == names.count else {
-            throw HTTPProblem(.invalidBody, "One label is there twice.", field: "labels")
+            throw HTTPProblem(.invalidBody, "A label occurs twice.", field: "labels")
         }
         return names
     }
 }
 
-/// A ticket's row, as far as changes need it.
+/// The fields of a ticket's row that changes need.
 struct TicketRow: Sendable {
     let id: Int64
     let number: Int
@@ -80,11 +81,11 @@ struct TicketRow: Sendable {
     var position: String
     var revision: Int64
     let isDeleted: Bool
-    /// By name.
+    /// Sorted by name.
     var labels: [String]
 }
 
-/// A change of one field, for the history.
+/// A change of one field, as recorded in the history.
 struct TicketFieldChange: Sendable {
     var field: String
     var before: JSONValue
@@ -92,9 +93,9 @@ struct TicketFieldChange: Sendable {
 }
 
 extension TicketRow {
-    /// Makes the change and says what became different.
+    /// Applies the change and returns the fields that differ.
     ///
-    /// - Parameter labels: the names as the labels have them, in order; nil: nothing is said of them.
+    /// - Parameter labels: The labels' names as stored, sorted; nil leaves the labels as they are.
     mutating func apply(_ change: TicketChange, labels newLabels: [String]?) -> [TicketFieldChange] {
         var changes: [TicketFieldChange] = []
         func set<Value: Equatable>(_ field: String, _ old: inout Value, _ new: Value?, _ json: (Value) -> JSONValue) {
@@ -115,7 +116,7 @@ extension TicketRow {
         return changes
     }
 
-    /// The history would become larger than the tickets with all of a long text.
+    /// The beginning of a text. With full texts, the history would outgrow the tickets.
     private static func beginning(of text: String) -> String {
         text.unicodeScalars.count <= 4_000
             ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(4_000))) + "…"

@@ -1,9 +1,9 @@
-/// What can be said of a ticket in one word.
+/// The status of a ticket.
 enum TicketStatus: String, CaseIterable, Sendable {
     // In the order of the board's columns.
     case todo, inProgress, onHold, complete
 
-    /// As people read it.
+    /// The heading of the board's column.
     var title: String {
         switch self {
         case .todo: "To do"
@@ -19,15 +19,15 @@ enum TicketType: String, CaseIterable, Sendable {
 }
 
 enum TicketPriority: String, CaseIterable, Sendable {
-    // In their order.
+    // In ascending order.
     case low, medium, high, urgent
 }
 
-/// How two tickets hang together, said from one of them.
+/// The relation of one ticket to another, as seen from the first.
 enum TicketLinkKind: String, CaseIterable, Sendable {
     case blocks, blockedBy, duplicates, duplicatedBy, relates
 
-    /// The kind that is stored, and whether the one it is said from is its source.
+    /// The kind as stored, and whether the ticket it is seen from is the source.
     var stored: (kind: String, isSource: Bool) {
         switch self {
         case .blocks: ("blocks", true)
@@ -39,21 +39,21 @@ enum TicketLinkKind: String, CaseIterable, Sendable {
     }
 }
 
-/// What happened to a ticket, in its history.
+/// An event in a ticket's history.
 enum TicketAct: String, Sendable {
     case created, changed, deleted, restored
     case commented, commentEdited, commentDeleted
     case attached, detached
     case issueAttached, issueDetached, issuesResolved
     case linked, unlinked
-    /// A commit said that it mends it.
+    /// A commit message said that the commit fixes the ticket.
     case mendedByCommit
 }
 
-/// The most of everything.
+/// The limits of tickets and what belongs to them.
 enum TicketLimits {
     static let tickets = 100_000
-    /// What people say leaves some to the team.
+    /// Maximum number of tickets at which feedback still creates one. The rest is reserved for the team.
     static let ticketsForFeedback = 90_000
     static let title = 200
     static let description = 50_000
@@ -64,16 +64,16 @@ enum TicketLimits {
     static let comment = 20_000
     static let attachments = 50
     static let attachmentInBytes = 20 << 20
-    /// Of all tickets of a space together.
+    /// Total for all tickets of a space.
     static let attachmentsInBytes = 10 << 30
-    /// Beyond, feedback comes without pictures.
+    /// With more than this in total, pictures of feedback are dropped.
     static let attachmentsOfFeedbackInBytes = 5 << 30
     static let estimate = 1_000
-    /// Of one change of several.
+    /// Maximum number of tickets in one bulk change.
     static let ticketsPerCall = 100
     static let issues = 100
     static let links = 50
     static let search = 200
-    /// How long a ticket stays in the bin.
+    /// Days after which a deleted ticket is removed for good.
     static let daysInBin = 30
 }

@@ -5,19 +5,20 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Which tickets a list has: those that fit all that is said, and of what is named with commas at least one.
+/// Selects the tickets of a list. A ticket must match every parameter, and at least one of a parameter's
+/// comma-separated values.
 struct TicketFilter: Sendable {
     static let parameters: Set<Substring> = [
         "status", "type", "priority", "assignee", "label", "sprint", "version", "issue", "search", "createdBy",
         "updatedAfter", "blocked", "deleted",
     ]
-    /// Values of one parameter.
+    /// Maximum number of values per parameter.
     private static let maximumValues = 20
 
     private(set) var conditions: [PostgresQuery]
 
-    /// - Parameter staff: who `me` is; nil: nobody.
-    /// - Throws: `invalid-parameter` naming it.
+    /// - Parameter staff: The staff member that `me` stands for, if any.
+    /// - Throws: `invalid-parameter` naming the parameter.
     init(_ request: Request, in space: Space, staff: UUID?) throws {
         let isDeleted = try request.flag("deleted")
         conditions = ["t.space = \(space.id)", isDeleted ? "t.deleted IS NOT NULL" : "t.deleted IS NULL"]
@@ -38,7 +39,7 @@ struct TicketFilter: Sendable {
         }
         if let text = request.uri.queryParameters["updatedAfter"] {
             guard let date = Date(rfc3339: String(text)) else {
-                throw Self.refusal("It must be a time such as 2026-11-22T09:00:00Z.", "updatedAfter")
+                throw Self.refusal("Must be a time such as 2026-11-22T09:00:00Z.", "updatedAfter")
             }
             conditions.append("t.updated > \(date)")
         }
@@ -67,7 +68,7 @@ struct TicketFilter: Sendable {
                 (1...200).contains($0.utf8.count) && !$0.unicodeScalars.contains(where: TicketInput.isControl)
             })
         else {
-            throw refusal("It must be up to \(maximumValues) values with commas between.", String(name))
+            throw refusal("Must be up to \(maximumValues) values separated by commas.", String(name))
         }
         return values
     }
@@ -77,7 +78,7 @@ struct TicketFilter: Sendable {
     ) throws -> [String]? {
         guard let values = try values(request, name) else { return nil }
         guard values.allSatisfy({ Word(rawValue: $0) != nil }) else {
-            throw refusal("It has \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", String(name))
+            throw refusal("Allowed values: \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", String(name))
         }
         return values
     }
@@ -85,18 +86,20 @@ struct TicketFilter: Sendable {
     private static func assignees(_ values: [String], _ staff: UUID?) throws -> PostgresQuery {
         let ids = try values.filter { $0 != "none" }.map { value in
             guard let id = value == "me" ? staff : UUID(uuidString: value) else {
-                throw refusal("It has ids of staff, none, or, where staff ask, me.", "assignee")
+                throw refusal("Allowed values: ids of staff members, none and, if a staff member asks, me.", "assignee")
             }
             return id
         }
         return "(t.assignee = ANY (\(ids)) OR \(values.contains("none")) AND t.assignee IS NULL)"
     }
 
-    /// As `Author` has them; a staff member also by the id alone.
+    /// Authors as stored by `Author`. A staff member can be given by the id alone.
     private static func authors(_ values: [String], _ staff: UUID?) throws -> [String] {
         try values.map { value in
             if value == "me" {
-                guard let staff else { throw refusal("It has me only where staff ask.", "createdBy") }
+                guard let staff else {
+                    throw refusal("The value me is allowed only if a staff member asks.", "createdBy")
+                }
                 return "staff:" + staff.uuidString.lowercased()
             }
             return UUID(uuidString: value).map { "staff:" + $0.uuidString.lowercased() } ?? value
@@ -115,7 +118,7 @@ struct TicketFilter: Sendable {
     private static func sprints(_ values: [String]) throws -> PostgresQuery {
         let numbers = try values.filter { !["none", "active"].contains($0) }.map { value in
             guard let number = Int32(value) else {
-                throw refusal("It has numbers of sprints, none, or active.", "sprint")
+                throw refusal("Allowed values: numbers of sprints, none and active.", "sprint")
             }
             return Int(number)
         }
@@ -128,7 +131,7 @@ struct TicketFilter: Sendable {
 
     private static func issues(_ values: [String]) throws -> PostgresQuery {
         let numbers = try values.map { value in
-            guard let number = Int32(value) else { throw refusal("It has numbers of crash issues.", "issue") }
+            guard let number = Int32(value) else { throw refusal("Allowed values: numbers of crash issues.", "issue") }
             return Int(number)
         }
         return """
@@ -139,12 +142,12 @@ struct TicketFilter: Sendable {
             """
     }
 
-    /// In the title, the description, what feedback said or a single comment; or the ticket's number.
+    /// Searches the title, the description, the feedback and each comment for the text. A ticket's number also matches.
     private static func search(_ text: String, in space: Space) throws -> PostgresQuery {
         guard (1...TicketLimits.search).contains(text.unicodeScalars.count),
             !text.unicodeScalars.contains(where: TicketInput.isControl)
         else {
-            throw refusal("It must have 1 to \(TicketLimits.search) characters.", "search")
+            throw refusal("Must have 1 to \(TicketLimits.search) characters.", "search")
         }
         let number = TicketInput.ticketNumber(text.trimmingCharacters(in: CharacterSet(charactersIn: "# ")))
         return """

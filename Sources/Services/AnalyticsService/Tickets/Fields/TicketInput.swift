@@ -4,9 +4,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What comes in from people, checked.
+/// Parses and validates fields that people write.
 enum TicketInput {
-    /// One line without blanks around it; nil where there is none, or null.
+    /// A single line, trimmed; nil if the field is missing or null.
     ///
     /// - Throws: `invalid-body`.
     static func line(_ fields: BodyFields, _ name: String, from minimum: Int = 1, upTo limit: Int) throws -> String? {
@@ -15,12 +15,12 @@ enum TicketInput {
             throw HTTPProblem(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
         }
         guard !text.unicodeScalars.contains(where: isControl) else {
-            throw HTTPProblem(.invalidBody, "This may have no control characters.", field: name)
+            throw HTTPProblem(.invalidBody, "This must not contain control characters.", field: name)
         }
         return text
     }
 
-    /// Any number of lines, as they were written; nil where there is none, or null.
+    /// A text of any number of lines, unchanged; nil if the field is missing or null.
     ///
     /// - Throws: `invalid-body`.
     static func text(_ fields: BodyFields, _ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
@@ -29,31 +29,32 @@ enum TicketInput {
             throw HTTPProblem(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
         }
         guard !text.unicodeScalars.contains(where: { isControl($0) && !["\n", "\r", "\t"].contains($0) }) else {
-            throw HTTPProblem(.invalidBody, "This may have no control characters.", field: name)
+            throw HTTPProblem(.invalidBody, "This must not contain control characters.", field: name)
         }
         return text
     }
 
-    /// One of a few words; nil where there is none.
+    /// One of a fixed set of words; nil if the field is missing.
     ///
-    /// - Throws: `invalid-body`, which lists them.
+    /// - Throws: `invalid-body` listing the words.
     static func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ fields: BodyFields, _ name: String, _: Choice.Type
     ) throws -> Choice? {
         guard fields[name] != nil else { return nil }
         guard let choice = try fields.string(name).flatMap(Choice.init(rawValue:)) else {
             throw HTTPProblem(
-                .invalidBody, "This is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
+                .invalidBody, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
+                field: name)
         }
         return choice
     }
 
-    /// A number of something of ours, such as a ticket's; nil where there is none, or null.
+    /// The number of a ticket, sprint or the like; nil if the field is missing or null.
     static func number(_ fields: BodyFields, _ name: String) throws -> Int? {
         try fields.integer(name, in: 1...Int(Int32.max))
     }
 
-    /// A list of such numbers, none twice; nil where there is none.
+    /// A list of such numbers without duplicates; nil if the field is missing.
     static func numbers(_ fields: BodyFields, _ name: String, upTo limit: Int) throws -> [Int]? {
         guard let value = fields[name], value != .null else { return nil }
         guard case .array(let elements) = value, elements.count <= limit else {
@@ -64,12 +65,12 @@ enum TicketInput {
         }.filter { $0 > 0 }
         guard numbers.count == elements.count, Set(numbers).count == numbers.count else {
             throw HTTPProblem(
-                .invalidBody, "This must be a list of whole numbers from 1, none of them twice.", field: name)
+                .invalidBody, "This must be a list of different whole numbers, each at least 1.", field: name)
         }
         return numbers
     }
 
-    /// A day as `2026-11-22`; nil where there is none, or null.
+    /// A day such as `2026-11-22`; nil if the field is missing or null.
     static func day(_ fields: BodyFields, _ name: String) throws -> String? {
         guard let text = try fields.string(name) else { return nil }
         guard let day = CalendarDay(text), (1_900...2_100).contains(day.year) else {
@@ -78,20 +79,20 @@ enum TicketInput {
         return text
     }
 
-    /// A number in the path; nil for what is none.
+    /// A number in the path; nil if it is not a number.
     static func number(_ context: ServiceContext, _ name: String) -> Int? {
         Int32(context.component(name)).flatMap { $0 > 0 ? Int($0) : nil }
     }
 
-    /// `12` or `APP-12`: a ticket's number in the path.
+    /// A ticket's number in the path, such as `12` or `APP-12`.
     ///
-    /// - Throws: `ticket-not-found` for what can be none.
+    /// - Throws: `ticket-not-found` if it is neither.
     static func ticket(_ context: ServiceContext, _ name: String = "ticket") throws -> Int {
         guard let number = ticketNumber(context.component(name)) else { throw HTTPProblem(.ticketNotFound) }
         return number
     }
 
-    /// Of `12` or `APP-12`.
+    /// Parses `12` or `APP-12`.
     static func ticketNumber(_ text: String) -> Int? {
         guard let match = text.wholeMatch(of: /(?:[A-Za-z][A-Za-z0-9]{0,9}-)?([0-9]{1,10})/),
             let number = Int32(match.1), number > 0

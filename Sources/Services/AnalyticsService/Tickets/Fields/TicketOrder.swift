@@ -4,13 +4,13 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What a list is ordered by; the number decides between equals.
+/// The order of a list of tickets. Equal tickets are ordered by number.
 struct TicketOrder: Sendable {
     private enum Key: String, CaseIterable {
         case number, created, updated, priority, position
     }
 
-    /// Where a page ended.
+    /// The end of a page.
     struct Place: Sendable {
         fileprivate var value: String
         fileprivate var number: Int
@@ -19,14 +19,14 @@ struct TicketOrder: Sendable {
     private let key: Key
     private let isDescending: Bool
 
-    /// - Parameter text: a word, perhaps with `-` in front for the greatest first.
+    /// - Parameter text: The name of a key, with a leading `-` for descending order.
     /// - Throws: `invalid-parameter`.
     init(_ text: Substring) throws {
         isDescending = text.hasPrefix("-")
         guard let key = Key(rawValue: String(isDescending ? text.dropFirst() : text)) else {
             throw HTTPProblem(
                 .invalidParameter,
-                "It is one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), perhaps with - in front.",
+                "Must be one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), optionally with a leading -.",
                 field: "sort")
         }
         self.key = key
@@ -34,10 +34,10 @@ struct TicketOrder: Sendable {
 
     var text: String { (isDescending ? "-" : "") + key.rawValue }
 
-    /// Of a row `t`.
+    /// The sort expression for a row `t`.
     private var expression: PostgresQuery {
         switch key {
-        // Without a cast, by its index.
+        // Not cast, so that the index can be used.
         case .number: "t.number"
         case .created: "(extract(epoch FROM t.created) * 1000000)::bigint"
         case .updated: "(extract(epoch FROM t.updated) * 1000000)::bigint"
@@ -50,7 +50,7 @@ struct TicketOrder: Sendable {
         isDescending ? "\(expression) DESC, t.number DESC" : "\(expression), t.number"
     }
 
-    /// What comes behind a place.
+    /// Selects the rows after a place.
     func condition(behind place: Place) throws -> PostgresQuery {
         let value: PostgresQuery
         if key == .position {
@@ -64,19 +64,19 @@ struct TicketOrder: Sendable {
             : "(\(expression), t.number) > (\(value), \(place.number))"
     }
 
-    /// Selects a place for `cursor(_:_:)`.
+    /// The place of a row, as text for `cursor(_:_:)`.
     var place: PostgresQuery { "(\(expression))::text" }
 
     // MARK: Cursors
 
     private static let refusal = HTTPProblem(
-        .invalidParameter, "This cursor is not of a list in this order.", field: "cursor")
+        .invalidParameter, "This cursor comes from a list in a different order.", field: "cursor")
 
     func cursor(_ value: String, _ number: Int) -> String {
         Base64URL.encode(Array(JSONValue.array([.string(text), .string(value), .number(String(number))]).text.utf8))
     }
 
-    /// - Throws: `invalid-parameter` for a cursor that is not of this order.
+    /// - Throws: `invalid-parameter` if the cursor comes from a list in another order.
     func place(_ cursor: Substring) throws -> Place {
         guard cursor.utf8.count <= 1_000, let bytes = Base64URL.decode(String(cursor)),
             let json = try? JSONValue(parsing: bytes),

@@ -8,11 +8,11 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Server-sent events (WHATWG HTML §9.2) about the tickets of a space, for boards that are open.
+/// Server-sent events (WHATWG HTML §9.2) about the tickets of a space, for open boards.
 ///
-/// An event says which tickets changed since the one before; a look at the table when something was notified, and at
-/// every sign of life, so that a notification that got lost costs some seconds. A stream ends after `lifetime`: who
-/// comes back is asked for their rights again.
+/// An event names the tickets that changed since the previous one. The table is queried after each notification and at
+/// every heartbeat, so a lost notification delays an event by a few seconds. A stream ends after `lifetime`; the
+/// client's rights are checked again when it reconnects.
 final class TicketStreams: Service {
     struct Limits: Sendable {
         var streams = 1_000
@@ -21,7 +21,7 @@ final class TicketStreams: Service {
         var lifetime: Duration = .seconds(900)
     }
 
-    /// More tickets in one event: all may have changed.
+    /// If more tickets have changed, the event says only that all may have.
     static let maximumNumbers = 200
 
     private struct State {
@@ -52,7 +52,7 @@ final class TicketStreams: Service {
         for follower in followers { follower.finish() }
     }
 
-    /// Everybody of a space; nil: of all.
+    /// Wakes the streams of a space, or all streams if `space` is nil.
     private func wake(_ space: Int32?) {
         let followers = state.withLock { state in
             if let space { return Array(state.followers[space, default: [:]].values) }
@@ -61,7 +61,7 @@ final class TicketStreams: Service {
         for follower in followers { follower.yield() }
     }
 
-    /// A stream of what changes behind a generation; nil: from now on.
+    /// A stream of changes after a generation, or from now on if `generation` is nil.
     ///
     /// - Throws: `unavailable`, `too-many-requests` beyond the limits.
     func response(_ space: Space, after generation: Int64?) async throws -> Response {
@@ -72,7 +72,7 @@ final class TicketStreams: Service {
             body: ResponseBody { [self] writer in
                 defer { seat.leave() }
                 var last = start
-                // What came since a former stream; and the client sees that it is open.
+                // Sends changes since an earlier stream, or a comment that shows the client that the stream is open.
                 try await writer.write(ByteBuffer(string: try await event(space, &last) ?? ":\n\n"))
                 for await isChange in self.limited(signs) {
                     if let event = try await event(space, &last) {
@@ -85,8 +85,8 @@ final class TicketStreams: Service {
             })
     }
 
-    /// Nil where there is nothing new. An older generation than the client's, as after a restore, means that all may be
-    /// different.
+    /// The next event; nil if nothing has changed. If the generation is older than the client's, as after a restore,
+    /// all tickets may have changed.
     private func event(_ space: Space, _ last: inout Int64) async throws -> String? {
         let changes = try await tickets.changes(in: space, after: last, limit: Self.maximumNumbers)
         guard changes.generation != last else { return nil }
@@ -96,7 +96,7 @@ final class TicketStreams: Service {
         return "id: \(changes.generation)\nevent: changed\ndata: {\"generation\":\(changes.generation),\(data)}\n\n"
     }
 
-    /// True for each change, false now and then; ends with the lifetime.
+    /// Yields true for each change and false at each heartbeat. Ends after the lifetime.
     private func limited(_ signs: AsyncStream<Void>) -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
         let task = Task { [limits] in
@@ -128,10 +128,11 @@ final class TicketStreams: Service {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = try state.withLock { state in
             guard !state.isStopped, state.followers.values.reduce(0, { $0 + $1.count }) < limits.streams else {
-                throw HTTPProblem(.unavailable, "This copy has all the streams it may have.")
+                throw HTTPProblem(.unavailable, "This instance has reached its limit of streams.")
             }
             guard state.followers[space.id, default: [:]].count < limits.streamsPerSpace else {
-                throw HTTPProblem(.tooManyRequests, "The app has \(limits.streamsPerSpace) streams here.")
+                throw HTTPProblem(
+                    .tooManyRequests, "The app has reached its limit of \(limits.streamsPerSpace) streams.")
             }
             state.last += 1
             state.followers[space.id, default: [:]][state.last] = continuation

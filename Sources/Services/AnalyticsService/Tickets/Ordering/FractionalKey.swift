@@ -1,9 +1,9 @@
-/// A place between two others, as text that compares byte by byte: putting something there changes nothing else.
+/// A position between two others, as text that is compared byte by byte. Inserting an element changes no other key.
 ///
-/// A whole part whose first letter says how long it is (`a0`, `az`, `b00`, and `Zz` below), then a fraction without
-/// zeros at its end; digits are `0-9A-Za-z`. So a row that grows at its ends has keys as long as the logarithm of its
-/// length, and only putting things into one gap again and again makes longer ones: by a character each five times. The
-/// scheme is David Greenspan's, "Implementing Fractional Indexing" (2020).
+/// The integer part comes first; its first letter gives its length (`a0`, `az`, `b00`, and `Zz` below them). A fraction
+/// without trailing zeros follows. The digits are `0-9A-Za-z`. If a list grows at its ends, the length of keys grows
+/// with the logarithm of the list's length. Only repeated insertion into the same gap makes longer keys, by one
+/// character per five insertions. The scheme is David Greenspan's, "Implementing Fractional Indexing" (2020).
 struct FractionalKey: Sendable, Hashable, Comparable {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     private static let zero = UInt8(ascii: "0")
@@ -14,10 +14,10 @@ struct FractionalKey: Sendable, Hashable, Comparable {
         text = String(decoding: Array(bytes), as: UTF8.self)
     }
 
-    /// The first one in an empty row.
+    /// The first key of an empty list.
     static let first = FractionalKey([UInt8(ascii: "a"), zero])
 
-    /// Nil for what is no key.
+    /// Nil if the text is not a valid key.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard let length = bytes.first.flatMap(Self.wholeLength), bytes.count >= length,
@@ -30,9 +30,10 @@ struct FractionalKey: Sendable, Hashable, Comparable {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
 
-    /// A key above `low` and below `high`; nil stands for the end of the row.
+    /// A key above `low` and below `high`; nil for a bound stands for the end of the list.
     ///
-    /// Nil when there is no room: they are the wrong way round, the same, or at the very end of what keys can say.
+    /// Returns nil if there is no such key: the bounds are equal or in the wrong order, or the range of keys is
+    /// exhausted.
     static func between(_ low: FractionalKey?, _ high: FractionalKey?) -> FractionalKey? {
         switch (low, high) {
         case (nil, nil): return first
@@ -53,7 +54,7 @@ struct FractionalKey: Sendable, Hashable, Comparable {
         }
     }
 
-    /// Keys for a whole row, in order.
+    /// Keys for a whole list, in order.
     static func row(of count: Int) -> [FractionalKey] {
         var keys: [FractionalKey] = []
         keys.reserveCapacity(count)
@@ -69,7 +70,7 @@ struct FractionalKey: Sendable, Hashable, Comparable {
         return (Array(bytes.prefix(length)), Array(bytes.dropFirst(length)))
     }
 
-    /// Of the whole part with its head.
+    /// The length of the integer part, including its first letter.
     private static func wholeLength(_ head: UInt8) -> Int? {
         switch head {
         case UInt8(ascii: "a")...UInt8(ascii: "z"): Int(head - UInt8(ascii: "a")) + 2
@@ -80,7 +81,7 @@ struct FractionalKey: Sendable, Hashable, Comparable {
 
     private static func value(_ digit: UInt8) -> Int { digits.firstIndex(of: digit) ?? 0 }
 
-    /// Nil behind the greatest.
+    /// Nil for the greatest integer part.
     private static func incremented(_ whole: [UInt8]) -> [UInt8]? {
         var bytes = whole
         for place in bytes.indices.dropFirst().reversed() {
@@ -97,7 +98,7 @@ struct FractionalKey: Sendable, Hashable, Comparable {
         }
     }
 
-    /// Nil before the least.
+    /// Nil for the least integer part.
     private static func decremented(_ whole: [UInt8]) -> [UInt8]? {
         var bytes = whole
         let greatest = UInt8(ascii: "z")
@@ -115,13 +116,12 @@ struct FractionalKey: Sendable, Hashable, Comparable {
         }
     }
 
-    /// The digits of a fraction between two, the upper of which is 1 where there is none; nil when they are not in
-    /// order.
+    /// The digits of a fraction between two others; `high` nil stands for 1. Returns nil if the two are not in order.
     private static func midpoint(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8]? {
         var prefix: [UInt8] = []
         var (low, high) = (low[...], high.map { $0[...] })
         while true {
-            // What both begin with; behind the end of `low` are zeros.
+            // Skips the common prefix. Past its end, `low` has zeros.
             while let upper = high?.first, (low.first ?? zero) == upper {
                 prefix.append(upper)
                 (low, high) = (low.dropFirst(), high?.dropFirst())

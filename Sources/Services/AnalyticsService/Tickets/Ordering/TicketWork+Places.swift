@@ -2,42 +2,41 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Where in a column somebody wants a ticket.
+/// The requested place of a ticket in a column.
 struct TicketPlace: Sendable, Equatable {
-    /// Directly behind this one, where it is in the column.
+    /// Directly after this ticket, if it is in the column.
     var after: Int?
-    /// Else directly before this one.
+    /// Otherwise directly before this ticket.
     var before: Int?
-    /// Else at an end.
+    /// Otherwise at the top or the bottom.
     var isAtTop: Bool
 
-    /// Where a ticket comes that nobody put anywhere: what was completed last is on top.
+    /// The place of a ticket that was not put anywhere: the last completed ticket is on top, others are at the bottom.
     static func usual(in status: TicketStatus) -> TicketPlace { TicketPlace(isAtTop: status == .complete) }
 }
 
 extension TicketWork {
-    /// Beyond, the whole column gets new keys.
+    /// If a key would become longer, the whole column gets new keys.
     static let maximumKeyLength = 40
 
     /// A key for a place in a column.
     ///
-    /// - Parameter id: the ticket that is to be put there, which counts as taken away; nil: a new one.
-    /// - Throws: `invalid-body` where a neighbour is no ticket at all. One that has gone elsewhere meanwhile is no
-    ///   hindrance.
+    /// - Parameter id: The ticket to be placed, which counts as removed; nil for a new ticket.
+    /// - Throws: `invalid-body` if a neighbour does not exist. A neighbour that has left the column is ignored.
     func key(for place: TicketPlace, in status: TicketStatus, of id: Int64?) async throws -> FractionalKey {
         if let key = try await find(place, in: status, of: id) { return key }
         try await spread(status, but: id)
         guard let key = try await find(place, in: status, of: id) else {
-            throw HTTPProblem(.internalError, cause: "no place in a column that was spread")
+            throw HTTPProblem(.internalError, cause: "no key fits into a column that just got new keys")
         }
         return key
     }
 
-    /// Nil when there is no room, or the key would become too long.
+    /// Nil if there is no room, or the key would become too long.
     private func find(_ place: TicketPlace, in status: TicketStatus, of id: Int64?) async throws -> FractionalKey? {
         let (low, high) = try await gap(place, in: status, of: id ?? 0)
         let (lowKey, highKey) = (low.flatMap { FractionalKey($0) }, high.flatMap { FractionalKey($0) })
-        // One that is no key of ours.
+        // A stored position may not be a valid key.
         guard (lowKey == nil) == (low == nil), (highKey == nil) == (high == nil) else { return nil }
         guard let key = FractionalKey.between(lowKey, highKey), key.text.utf8.count <= Self.maximumKeyLength else {
             return nil
@@ -79,18 +78,20 @@ extension TicketWork {
         )
     }
 
-    /// Where a neighbour stands; nil: it is not in the column any more.
+    /// The position of a neighbour; nil if it has left the column.
     private func neighbour(_ number: Int, _ field: String, in status: TicketStatus, but id: Int64) async throws -> (
         String, Int
     )? {
         guard let row = try await row(number) else {
             throw HTTPProblem(.invalidBody, "There is no such ticket.", field: field)
         }
-        guard row.id != id else { throw HTTPProblem(.invalidBody, "A ticket is no neighbour of itself.", field: field) }
+        guard row.id != id else {
+            throw HTTPProblem(.invalidBody, "A ticket cannot be its own neighbour.", field: field)
+        }
         return row.status == status && !row.isDeleted ? (row.position, row.number) : nil
     }
 
-    /// Gives all tickets of a column new keys in the order they have, equal ones in that of their numbers.
+    /// Gives all tickets of a column new keys. Keeps their order, with equal keys ordered by number.
     private func spread(_ status: TicketStatus, but id: Int64?) async throws {
         let ids: [Int] = try await transaction.query(
             """

@@ -1,12 +1,12 @@
 import Foundation
 import MartletCore
 
-/// What became of the tickets that were ever in a sprint: how they stood at any time, from what they are now and what
-/// was changed.
+/// Reconstructs the state of a sprint's tickets at any time, from their current state and their recorded changes.
+/// Includes every ticket that was ever in the sprint.
 struct SprintLog: Sendable {
     struct Ticket: Sendable {
         var created: Date
-        /// Now.
+        /// The current status.
         var status: String
         var sprint: Int?
         var estimate: Int?
@@ -19,7 +19,7 @@ struct SprintLog: Sendable {
             case status(before: String)
             case sprint(before: Int?)
             case estimate(before: Int?)
-            /// Into it, or out of it.
+            /// Deleted or restored.
             case bin(isIn: Bool)
         }
 
@@ -27,7 +27,7 @@ struct SprintLog: Sendable {
         var what: What
     }
 
-    /// Tickets, and what their estimates are together.
+    /// A number of tickets, and the sum of their estimates.
     struct Sum: Sendable, Equatable {
         var tickets = 0
         var estimate = 0
@@ -38,9 +38,9 @@ struct SprintLog: Sendable {
         }
     }
 
-    /// How a sprint stood at a time.
+    /// The state of a sprint at one time.
     struct Standing: Sendable, Equatable {
-        /// What was in it.
+        /// All tickets in the sprint.
         var scope = Sum()
         var complete = Sum()
     }
@@ -56,7 +56,7 @@ struct SprintLog: Sendable {
         }
     }
 
-    /// What was put into the sprint, and what was taken out of it or into the bin, between two times.
+    /// The tickets added to the sprint, and those removed or deleted, between two times.
     func moved(from start: Date, to end: Date) -> (added: Sum, removed: Sum) {
         tickets.reduce(into: (added: Sum(), removed: Sum())) { sums, ticket in
             let (before, after) = (ticket.state(at: start), ticket.state(at: end))
@@ -70,12 +70,12 @@ struct SprintLog: Sendable {
 }
 
 extension SprintLog.Ticket {
-    /// Nil where it was not there.
+    /// Nil if the ticket did not exist or was deleted.
     fileprivate func state(at time: Date) -> (status: String, sprint: Int?, estimate: Int?)? {
         guard created <= time else { return nil }
         var state = (status: status, sprint: sprint, estimate: estimate)
         var isInBin = changes.last { $0.isOfBin }?.putsIntoBin ?? false
-        // Back to then, from now.
+        // Undoes changes, from the latest back to that time.
         for change in changes.reversed() where change.at > time {
             switch change.what {
             case .status(let before): state.status = before

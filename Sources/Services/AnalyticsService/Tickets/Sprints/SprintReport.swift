@@ -4,30 +4,31 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// How a sprint goes, day by day, for a burndown and for what a team gets done.
+/// The progress of a sprint day by day, for burndown charts and velocity.
 struct SprintReport: Sendable {
-    /// The last ones of a longer sprint.
+    /// Of a longer sprint, only the last days are reported.
     static let maximumDays = 100
     static let maximumTickets = 5_000
     static let maximumChanges = 50_000
 
     struct Day: Sendable, Equatable {
-        /// As `2026-11-22`, UTC.
+        /// Such as `2026-11-22`, in UTC.
         var day: String
-        /// At its end; of the last one, so far or when the sprint was closed.
+        /// The state at the end of the day; on the last day, the current one or that at closing.
         var standing: SprintLog.Standing
     }
 
-    /// When the sprint was started.
+    /// The state when the sprint was started.
     let start: SprintLog.Standing
-    /// Now, or when it was closed.
+    /// The current state, or that at closing.
     let end: SprintLog.Standing
-    /// Between the two.
+    /// Tickets added between start and end.
     let added: SprintLog.Sum
     let removed: SprintLog.Sum
     let days: [Day]
 
-    /// - Parameter end: when the sprint was closed, just before its unfinished tickets went elsewhere; else now.
+    /// - Parameter end: When the sprint was closed, just before its unfinished tickets were moved; else the current
+    ///   time.
     init(_ log: SprintLog, from start: Date, to end: Date) {
         self.start = log.standing(at: start)
         self.end = log.standing(at: end)
@@ -37,14 +38,14 @@ struct SprintReport: Sendable {
         }
     }
 
-    /// The days from one time to another, with when they end.
+    /// The days between two times, with their ends.
     private static func midnights(from start: Date, to end: Date) -> [(day: String, midnight: Date)] {
         let day: TimeInterval = 86_400
         let last = (end.timeIntervalSince1970 / day).rounded(.down)
         let first = max((start.timeIntervalSince1970 / day).rounded(.down), last - Double(maximumDays - 1))
         let style = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
         return stride(from: first, through: max(first, last), by: 1).map { number in
-            // A moment before midnight is still of the day.
+            // A moment before midnight still belongs to the day.
             (
                 style.format(Date(timeIntervalSince1970: number * day)),
                 Date(timeIntervalSince1970: (number + 1) * day - 0.000_001)

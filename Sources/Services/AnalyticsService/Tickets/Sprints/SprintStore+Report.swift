@@ -5,21 +5,21 @@ import MartletHTTP
 import MartletPostgres
 
 extension SprintStore {
-    /// - Throws: `sprint-not-found`; `conflict` for one that was not started; `limit-exceeded` for one with more
-    ///   tickets or changes than are summed up.
+    /// - Throws: `sprint-not-found`; `conflict` if the sprint has not been started; `limit-exceeded` if it has too many
+    ///   tickets or changes for a report.
     func report(_ number: Int, in space: Space, at now: Date = Date()) async throws -> SprintReport {
         let rows = try await tickets.postgres.query(
             "SELECT started, closed FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)")
         guard let row = rows.first else { throw HTTPProblem(.sprintNotFound) }
         guard let started: Date = try row.decode(0) else {
-            throw HTTPProblem(.conflict, "This sprint was not started yet.")
+            throw HTTPProblem(.conflict, "This sprint has not been started yet.")
         }
         return SprintReport(
             SprintLog(sprint: number, tickets: try await log(number, in: space)), from: started,
             to: try row.decode(1) ?? now)
     }
 
-    /// Tickets that are or were in the sprint, with what was changed of them that it counts.
+    /// All tickets that are or were in the sprint, with the changes that the report counts.
     private func log(_ number: Int, in space: Space) async throws -> [SprintLog.Ticket] {
         var (found, places) = ([SprintLog.Ticket](), [Int64: Int]())
         let rows = try await tickets.postgres.query(
@@ -32,7 +32,7 @@ extension SprintStore {
             """)
         guard rows.count <= SprintReport.maximumTickets else {
             throw HTTPProblem(
-                .limitExceeded, "A sprint of more than \(SprintReport.maximumTickets) tickets is not summed up.")
+                .limitExceeded, "Reports are limited to sprints of at most \(SprintReport.maximumTickets) tickets.")
         }
         for row in rows {
             places[try row.decode(0)] = found.count
@@ -49,7 +49,7 @@ extension SprintStore {
             """)
         guard changes.count <= SprintReport.maximumChanges else {
             throw HTTPProblem(
-                .limitExceeded, "A sprint of more than \(SprintReport.maximumChanges) changes is not summed up.")
+                .limitExceeded, "Reports are limited to sprints of at most \(SprintReport.maximumChanges) changes.")
         }
         for row in changes {
             guard let place = places[try row.decode(0)], let change = try Self.change(row) else { continue }

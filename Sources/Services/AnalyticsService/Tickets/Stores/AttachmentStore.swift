@@ -6,15 +6,15 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Files of tickets: bytes in the back end first, then their row.
+/// The files of tickets. The bytes are stored before the row that refers to them.
 struct AttachmentStore: Sendable {
     let tickets: TicketStore
     let files: any FileBackend
 
-    /// The blobs of a space's attachments.
+    /// The blob space of a space's attachments.
     static func blobSpace(_ space: Space) -> String { "tickets_\(space.id)" }
 
-    /// A file whose bytes are stored and that no row refers to yet.
+    /// A file whose bytes are stored, but to which no row refers yet.
     struct Stored: Sendable {
         var blob: BlobName
         var file: WrittenFile
@@ -37,31 +37,32 @@ struct AttachmentStore: Sendable {
         }
     }
 
-    /// Gives a ticket a file; answers it as JSON.
+    /// Attaches a file to a ticket; returns the attachment as JSON.
     ///
-    /// - Throws: `ticket-not-found`, `limit-exceeded`; the bytes are gone then.
+    /// - Throws: `ticket-not-found`, `limit-exceeded`; the bytes have then been removed.
     func attach(_ stored: Stored, to number: Int, in space: Space, by author: Author) async throws -> String {
         do {
             return try await tickets.change(space, by: author) { work in
                 let id = try await work.ticket(number).id
                 try await work.checkCount(
                     "analytics.ticket_attachments WHERE ticket = \(id)", upTo: TicketLimits.attachments,
-                    "attachments of a ticket")
+                    "attachments per ticket")
                 return try await work.attach(stored, to: id)
             }
         } catch let problem as HTTPProblem where problem.code.status < 500 {
-            // Surely not stored. After any other error it may have been, and `TicketHousekeeping` will tell.
+            // The row has certainly not been stored. After any other error it may have been; `TicketHousekeeping` then
+            // removes orphans.
             await discard([stored])
             throw problem
         }
     }
 
-    /// Removes files that no row refers to.
+    /// Removes files to which no row refers.
     func discard(_ stored: ArraySlice<Stored>) async {
         for file in stored { try? await files.remove(file.blob) }
     }
 
-    /// An attachment as it is read.
+    /// An attachment to be read.
     struct Attachment: Sendable {
         let blob: BlobName
         let name: String
@@ -84,7 +85,7 @@ struct AttachmentStore: Sendable {
             sha256: try row.decode(4))
     }
 
-    /// Takes a file away. Its bytes go later, so that a backup made meanwhile has them.
+    /// Removes an attachment. Its bytes are removed later, so that a backup in progress still finds them.
     ///
     /// - Throws: `ticket-not-found`, `file-not-found`.
     func remove(_ attachment: Int, of number: Int, in space: Space, by author: Author) async throws {
@@ -101,7 +102,7 @@ struct AttachmentStore: Sendable {
 }
 
 extension AttachmentStore {
-    /// Takes an attachment away whose bytes are gone.
+    /// Removes an attachment whose bytes are lost.
     func forget(_ blob: String, in space: Space) async throws {
         try await tickets.change(space, by: .service) { work in
             let rows = try await work.transaction.query(
@@ -118,7 +119,7 @@ extension AttachmentStore {
 }
 
 extension TicketWork {
-    /// Whether the attachments of all tickets together stay below a limit with this one.
+    /// Whether all attachments of the space, including this one, stay below a limit.
     func hasRoom(for stored: AttachmentStore.Stored, upTo limitInBytes: Int) async throws -> Bool {
         let total: Int = try await transaction.query(
             """
@@ -128,12 +129,12 @@ extension TicketWork {
         return total + stored.file.sizeInBytes <= limitInBytes
     }
 
-    /// - Throws: `limit-exceeded` when the attachments of the space are too large together.
+    /// - Throws: `limit-exceeded` if the attachments of the space would exceed their total limit.
     func attach(_ stored: AttachmentStore.Stored, to id: Int64, isFeedback: Bool = false) async throws -> String {
         guard try await hasRoom(for: stored, upTo: TicketLimits.attachmentsInBytes) else {
             throw HTTPProblem(
                 .limitExceeded,
-                "The attachments of all tickets may have at most \(TicketLimits.attachmentsInBytes) bytes together.")
+                "The attachments of all tickets may have at most \(TicketLimits.attachmentsInBytes) bytes in total.")
         }
         let json: String = try await transaction.query(
             """

@@ -3,11 +3,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Labels of a space, by name in any case.
+/// The labels of a space. Names are case-insensitive.
 struct LabelStore: Sendable {
     let tickets: TicketStore
 
-    /// - Throws: `limit-exceeded`; `conflict` for a name that is taken.
+    /// - Throws: `limit-exceeded`; `conflict` if the name is taken.
     func create(_ name: String, color: String, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
             try await work.checkCount(
@@ -20,15 +20,15 @@ struct LabelStore: Sendable {
         }
     }
 
-    /// Another name or color, also where it is used; nil: as it is.
+    /// Renames or recolors a label, on its tickets as well; nil leaves a property as it is.
     ///
-    /// - Throws: `label-not-found`; `conflict` for a name that is taken.
+    /// - Throws: `label-not-found`; `conflict` if the name is taken.
     func update(_ label: String, name: String?, color: String?, in space: Space, by author: Author) async throws
         -> String
     {
         try await tickets.change(space, by: author) { work in
             let id = try await Self.id(of: label, work)
-            // Tickets have names of labels, and no colors.
+            // Tickets store the names of labels, but not their colors.
             try await work.transaction.execute(
                 """
                 UPDATE analytics.tickets SET generation = \(work.generation), revision = revision + 1
@@ -45,7 +45,7 @@ struct LabelStore: Sendable {
         }
     }
 
-    /// Takes a label away, from all tickets that have it, too; their histories have it.
+    /// Deletes a label and removes it from all tickets, which record that in their histories.
     ///
     /// - Throws: `label-not-found`.
     func delete(_ label: String, in space: Space, by author: Author) async throws {
@@ -63,7 +63,7 @@ struct LabelStore: Sendable {
         }
     }
 
-    /// By name.
+    /// Sorted by name.
     func list(in space: Space) async throws -> [String] {
         try await tickets.postgres.query(
             "SELECT \(Self.json) FROM analytics.ticket_labels AS l WHERE l.space = \(space.id) ORDER BY lower(l.name)"
@@ -82,11 +82,11 @@ struct LabelStore: Sendable {
         do {
             return try await body()
         } catch let error as PostgresError where error.isUniqueViolation {
-            throw HTTPProblem(.conflict, "There is a label of this name.")
+            throw HTTPProblem(.conflict, "There already is a label with this name.")
         }
     }
 
-    /// Of a row `l`.
+    /// The JSON of a row `l`.
     private static let json: PostgresQuery = """
         jsonb_build_object('name', l.name, 'color', l.color, 'tickets', (
             SELECT count(*) FROM analytics.ticket_label_uses AS u JOIN analytics.tickets AS t ON t.id = u.ticket AND t.deleted IS NULL

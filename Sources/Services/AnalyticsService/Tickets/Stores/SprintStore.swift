@@ -3,31 +3,33 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What somebody wants a sprint to be: of a field that is nil nothing is said.
+/// A requested change of a sprint; nil leaves a field as it is.
 struct SprintChange: Sendable {
     static let fields: Set<String> = ["name", "goal", "starts", "ends"]
 
     var name: String?
     var goal: String?
-    /// Days; `.some(nil)`: none.
+    /// Days; `.some(nil)` removes them.
     var starts: String??
     var ends: String??
 
     /// - Throws: `invalid-body` naming the field.
     init(_ fields: BodyFields) throws {
         name = try TicketInput.line(fields, "name", upTo: 100)
-        if fields["name"] != nil, name == nil { throw HTTPProblem(.invalidBody, "A sprint has a name.", field: "name") }
+        if fields["name"] != nil, name == nil {
+            throw HTTPProblem(.invalidBody, "A sprint must have a name.", field: "name")
+        }
         if fields["goal"] != nil { goal = try TicketInput.text(fields, "goal", upTo: 2_000) ?? "" }
         if fields["starts"] != nil { starts = .some(try TicketInput.day(fields, "starts")) }
         if fields["ends"] != nil { ends = .some(try TicketInput.day(fields, "ends")) }
     }
 }
 
-/// Sprints, by their numbers in a space. One at most is active.
+/// The sprints of a space, by number. At most one is active.
 struct SprintStore: Sendable {
     let tickets: TicketStore
 
-    /// - Throws: `limit-exceeded`; `invalid-body` for one that ends before it starts.
+    /// - Throws: `limit-exceeded`; `invalid-body` if the sprint ends before it starts.
     func create(_ change: SprintChange, in space: Space, by author: Author) async throws -> String {
         guard let name = change.name else { throw HTTPProblem(.invalidBody, "This field is required.", field: "name") }
         return try await tickets.change(space, by: author) { work in
@@ -47,7 +49,7 @@ struct SprintStore: Sendable {
         }
     }
 
-    /// - Throws: `sprint-not-found`, `precondition-failed`; `invalid-body` for one that ends before it starts.
+    /// - Throws: `sprint-not-found`, `precondition-failed`; `invalid-body` if the sprint ends before it starts.
     func update(_ number: Int, _ change: SprintChange, if condition: Precondition?, in space: Space, by author: Author)
         async throws -> String
     {
@@ -66,15 +68,15 @@ struct SprintStore: Sendable {
         }
     }
 
-    /// - Throws: `sprint-not-found`; `conflict` for one that is not planned, and while another is active.
+    /// - Throws: `sprint-not-found`; `conflict` if the sprint is not planned, or another is active.
     func start(_ number: Int, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
             guard try await work.sprint(number).state == "planned" else {
-                throw HTTPProblem(.conflict, "This sprint was started already.")
+                throw HTTPProblem(.conflict, "This sprint has already been started.")
             }
             let active = try await work.transaction.query(
                 "SELECT FROM analytics.ticket_sprints WHERE space = \(space.id) AND state = 'active'")
-            guard active.isEmpty else { throw HTTPProblem(.conflict, "Another sprint is active: close it first.") }
+            guard active.isEmpty else { throw HTTPProblem(.conflict, "Another sprint is active. Close it first.") }
             try await work.transaction.execute(
                 """
                 UPDATE analytics.ticket_sprints SET state = 'active', started = clock_timestamp(), starts = coalesce(starts, least(current_date, ends)),
@@ -85,11 +87,11 @@ struct SprintStore: Sendable {
         }
     }
 
-    /// Ends a sprint; its tickets that are not complete go to another one or to the backlog.
+    /// Closes a sprint and moves its unfinished tickets to another sprint or to the backlog.
     ///
-    /// - Parameter next: nil: the backlog.
-    /// - Throws: `sprint-not-found`; `conflict` for one that is not active; `invalid-body` for a next one that is not
-    ///   there or over.
+    /// - Parameter next: The number of the other sprint; nil for the backlog.
+    /// - Throws: `sprint-not-found`; `conflict` if the sprint is not active; `invalid-body` if the next sprint does not
+    ///   exist or is closed.
     func close(_ number: Int, movingTo next: Int?, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
             guard try await work.sprint(number).state == "active" else {
@@ -100,7 +102,8 @@ struct SprintStore: Sendable {
                     throw HTTPProblem(.invalidBody, "There is no such open sprint.", field: "unfinishedTo")
                 }
             }
-            // Behind what was done while this waited for its turn, and before the tickets go: the report is of then.
+            // After changes made while this waited for the lock, and before the tickets move: the report shows this
+            // moment.
             try await work.transaction.execute(
                 """
                 UPDATE analytics.ticket_sprints SET state = 'closed', closed = clock_timestamp(), ends = coalesce(ends, greatest(current_date, starts)),
@@ -112,16 +115,16 @@ struct SprintStore: Sendable {
         }
     }
 
-    /// Takes a planned sprint away; its tickets go to the backlog.
+    /// Deletes a planned sprint and moves its tickets to the backlog.
     ///
-    /// - Throws: `sprint-not-found`, `precondition-failed`; `conflict` for one that was started, since it is part of
-    ///   the tickets' past.
+    /// - Throws: `sprint-not-found`, `precondition-failed`; `conflict` if the sprint has been started, because it is
+    ///   then part of its tickets' history.
     func delete(_ number: Int, if condition: Precondition?, in space: Space, by author: Author) async throws {
         try await tickets.change(space, by: author) { work in
             let sprint = try await work.sprint(number)
             try sprint.check(condition)
             guard sprint.state == "planned" else {
-                throw HTTPProblem(.conflict, "Only a sprint that was not started can be deleted.")
+                throw HTTPProblem(.conflict, "Only a sprint that has not been started can be deleted.")
             }
             try await work.moveTickets(of: number, to: nil, onlyUnfinished: false)
             try await work.transaction.execute(
@@ -138,7 +141,7 @@ struct SprintStore: Sendable {
         return (try row.decode(0), try row.decode(1))
     }
 
-    /// The newest first: below the number `before`; nil: all.
+    /// Sprints with numbers below `before`, the newest first; nil for all.
     func list(in space: Space, before: Int?, limit: Int) async throws -> [(number: Int, json: String)] {
         try await tickets.postgres.query(
             """
@@ -148,7 +151,7 @@ struct SprintStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// The table's check says that no sprint ends before it starts; a day that is none is found by PostgreSQL, too.
+    /// A constraint ensures that no sprint ends before it starts. PostgreSQL also rejects dates that do not exist.
     @discardableResult
     private static func checkingDays<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
@@ -159,13 +162,13 @@ struct SprintStore: Sendable {
     }
 }
 
-/// A sprint's row, as far as changes need it.
+/// The fields of a sprint's row that changes need.
 struct SprintRow: Sendable {
     let json: String
     let state: String
     let revision: Int64
 
-    /// Of a row `p`.
+    /// The JSON of a row `p`.
     static let json: PostgresQuery = """
         jsonb_build_object(
             'number', p.number, 'name', p.name, 'goal', p.goal, 'starts', p.starts, 'ends', p.ends, 'state', p.state, 'revision', p.revision,
@@ -180,7 +183,7 @@ struct SprintRow: Sendable {
 
     func check(_ condition: Precondition?) throws {
         guard condition?.tags?.contains(String(revision)) ?? true else {
-            throw HTTPProblem(.preconditionFailed, "The sprint has revision \(revision) by now.")
+            throw HTTPProblem(.preconditionFailed, "The sprint has revision \(revision) now.")
         }
     }
 }
@@ -198,7 +201,7 @@ extension TicketWork {
         return sprint
     }
 
-    /// Those in the bin as well, which may come back.
+    /// Moves deleted tickets, too, because they may be restored.
     fileprivate func moveTickets(of number: Int, to next: Int?, onlyUnfinished: Bool) async throws {
         try await transaction.execute(
             """

@@ -4,8 +4,7 @@ import MartletCore
 import MartletPostgres
 import Synchronization
 
-/// Names of the staff members who have looked at a space's tickets: to be chosen from, and read, by those who may not
-/// read the list of staff.
+/// The names of staff members who have opened a space's tickets, for callers who may not read the list of staff.
 final class TicketPeople: Sendable {
     private struct Person: Hashable {
         var space: Int32
@@ -22,7 +21,7 @@ final class TicketPeople: Sendable {
         self.postgres = postgres
     }
 
-    /// Once for each process and name.
+    /// Stores a name once per process.
     func note(_ staff: StaffGrant, in space: Space) async throws {
         guard let id = UUID(uuidString: staff.id) else { return }
         let person = Person(space: space.id, id: id, name: staff.userName)
@@ -38,7 +37,7 @@ final class TicketPeople: Sendable {
         }
     }
 
-    /// `{"id","name"}` by name.
+    /// Objects `{"id","name"}`, sorted by name.
     func list(in space: Space) async throws -> [String] {
         try await postgres.query(
             """

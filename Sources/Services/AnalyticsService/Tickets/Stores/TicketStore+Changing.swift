@@ -5,10 +5,12 @@ import MartletHTTP
 import MartletPostgres
 
 extension TicketStore {
-    /// Changes fields of a ticket. With another status it comes to the end of that column, on top of what is complete.
+    /// Changes fields of a ticket. If the status changes, the ticket moves to the end of the new column, or to the top
+    /// among complete tickets.
     ///
-    /// - Parameter resolvesIssues: marks the crash issues of the ticket resolved, too, which is then complete.
-    /// - Throws: `ticket-not-found`, `precondition-failed`; `invalid-body` for a sprint or label that is not there.
+    /// - Parameter resolvesIssues: Whether to mark the ticket's crash issues as resolved. The ticket must then be
+    ///   complete.
+    /// - Throws: `ticket-not-found`, `precondition-failed`; `invalid-body` if the sprint or a label does not exist.
     func update(
         _ number: Int, _ change: TicketChange, if condition: Precondition?, resolvesIssues: Bool = false,
         in space: Space, by author: Author
@@ -18,9 +20,9 @@ extension TicketStore {
         }
     }
 
-    /// Makes the same change to several tickets, in this order, or to none.
+    /// Makes the same change to several tickets in the given order. Atomic.
     ///
-    /// - Throws: as `update(_:_:if:resolvesIssues:in:by:)`; `invalid-body` for a ticket that is not there.
+    /// - Throws: as `update(_:_:if:resolvesIssues:in:by:)`; `invalid-body` if a ticket does not exist.
     func update(_ numbers: [Int], _ change: TicketChange, resolvesIssues: Bool, in space: Space, by author: Author)
         async throws
     {
@@ -35,10 +37,10 @@ extension TicketStore {
         }
     }
 
-    /// Puts a ticket somewhere in a column, its own or another. Others stay where they are.
+    /// Moves a ticket to a place in a column. Other tickets keep their places.
     ///
-    /// - Returns: the generation at which it stands there.
-    /// - Throws: `ticket-not-found`, `precondition-failed`; `invalid-body` for a neighbour that never was.
+    /// - Returns: The generation at which the ticket has its new place.
+    /// - Throws: `ticket-not-found`, `precondition-failed`; `invalid-body` if a neighbour does not exist.
     @discardableResult
     func move(
         _ number: Int, to status: TicketStatus?, _ place: TicketPlace, if condition: Precondition? = nil,
@@ -58,7 +60,7 @@ extension TicketStore {
         }
     }
 
-    /// Puts a ticket into the bin.
+    /// Moves a ticket to the bin.
     ///
     /// - Throws: `ticket-not-found`, `precondition-failed`.
     func delete(_ number: Int, if condition: Precondition?, in space: Space, by author: Author) async throws {
@@ -75,9 +77,9 @@ extension TicketStore {
         }
     }
 
-    /// Takes a ticket out of the bin, to the end of its column.
+    /// Restores a ticket from the bin, at the end of its column.
     ///
-    /// - Throws: `ticket-not-found` where none is there.
+    /// - Throws: `ticket-not-found` if the bin has no such ticket.
     func restore(_ number: Int, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
             guard let row = try await work.row(number), row.isDeleted else { throw HTTPProblem(.ticketNotFound) }
@@ -98,7 +100,7 @@ extension TicketRow {
     /// - Throws: `precondition-failed`.
     func check(_ condition: Precondition?) throws {
         guard condition?.tags?.contains(String(revision)) ?? true else {
-            throw HTTPProblem(.preconditionFailed, "The ticket has revision \(revision) by now.")
+            throw HTTPProblem(.preconditionFailed, "The ticket has revision \(revision) now.")
         }
     }
 }
@@ -119,8 +121,8 @@ extension TicketWork {
         if resolvesIssues { try await resolve(row) }
     }
 
-    /// Stores a row and what became different in it. Only the latter makes a new revision, so that who drags a ticket
-    /// disturbs nobody who edits it.
+    /// Stores a row and records its changes in the history. Only recorded changes make a new revision, so moving a
+    /// ticket does not conflict with an edit.
     func write(_ row: TicketRow, _ changes: [TicketFieldChange]) async throws {
         try await transaction.execute(
             """
@@ -137,13 +139,13 @@ extension TicketWork {
         if changes.contains(where: { $0.field == "status" }) { try await touchBlocked(by: row.id) }
     }
 
-    /// Marks the crash issues of a ticket that is complete resolved.
+    /// Marks the crash issues of a complete ticket as resolved.
     ///
-    /// - Throws: `invalid-body` where it is not complete.
+    /// - Throws: `invalid-body` if the ticket is not complete.
     func resolve(_ row: TicketRow) async throws {
         guard row.status == .complete else {
             throw HTTPProblem(
-                .invalidBody, "Only a ticket that is complete resolves its issues.", field: "resolveIssues")
+                .invalidBody, "Only a complete ticket can resolve its issues.", field: "resolveIssues")
         }
         let rows = try await transaction.query(
             "SELECT i.id, i.number FROM analytics.ticket_issues AS a JOIN analytics.issues AS i ON i.id = a.issue WHERE a.ticket = \(row.id) ORDER BY i.id"

@@ -4,14 +4,14 @@ import MartletHTTP
 import MartletPostgres
 
 extension TicketStore {
-    /// Adds a comment behind the others; answers it as JSON.
+    /// Adds a comment at the end; returns it as JSON.
     ///
     /// - Throws: `ticket-not-found`, `limit-exceeded`.
     func comment(_ text: String, on number: Int, in space: Space, by author: Author) async throws -> String {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
             try await work.checkCount(
-                "analytics.ticket_comments WHERE ticket = \(id)", upTo: TicketLimits.comments, "comments on a ticket")
+                "analytics.ticket_comments WHERE ticket = \(id)", upTo: TicketLimits.comments, "comments per ticket")
             let row = try await work.transaction.query(
                 """
                 WITH n AS (
@@ -25,7 +25,7 @@ extension TicketStore {
         }
     }
 
-    /// Says something else in a comment. Only who wrote it may.
+    /// Edits a comment. Only its author may.
     ///
     /// - Throws: `ticket-not-found`, `comment-not-found`, `forbidden`.
     func editComment(_ comment: Int, _ text: String, on number: Int, in space: Space, by author: Author) async throws
@@ -34,7 +34,7 @@ extension TicketStore {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
             guard try await work.author(ofComment: comment, id) == author.text else {
-                throw HTTPProblem(.forbidden, "Only who wrote a comment may change it.")
+                throw HTTPProblem(.forbidden, "Only the author of a comment may change it.")
             }
             let row = try await work.transaction.query(
                 """
@@ -47,9 +47,9 @@ extension TicketStore {
         }
     }
 
-    /// Takes a comment away.
+    /// Deletes a comment.
     ///
-    /// - Parameter isModerator: whether others' may be taken away, too.
+    /// - Parameter isModerator: Whether the caller may delete the comments of others.
     /// - Throws: `ticket-not-found`, `comment-not-found`, `forbidden`.
     func deleteComment(_ comment: Int, on number: Int, isModerator: Bool, in space: Space, by author: Author)
         async throws
@@ -57,7 +57,8 @@ extension TicketStore {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
             guard try await work.author(ofComment: comment, id) == author.text || isModerator else {
-                throw HTTPProblem(.forbidden, "Only who wrote a comment, or may delete tickets, may delete it.")
+                throw HTTPProblem(
+                    .forbidden, "Only the author of a comment, or someone who may delete tickets, may delete it.")
             }
             try await work.transaction.execute(
                 "DELETE FROM analytics.ticket_comments WHERE ticket = \(id) AND number = \(comment)")
@@ -66,7 +67,7 @@ extension TicketStore {
         }
     }
 
-    /// Comments in their order, from behind the number `after`.
+    /// Comments in order, starting after the number `after`.
     ///
     /// - Throws: `ticket-not-found`.
     func comments(on number: Int, after: Int, limit: Int, in space: Space) async throws -> [(number: Int, json: String)]
@@ -77,7 +78,7 @@ extension TicketStore {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// What happened to a ticket, from behind the entry `after`.
+    /// The history of a ticket, starting after the entry `after`.
     ///
     /// - Throws: `ticket-not-found`.
     func history(of number: Int, after: Int, limit: Int, in space: Space) async throws -> [(number: Int, json: String)]
@@ -92,7 +93,7 @@ extension TicketStore {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Of a ticket that is not in the bin.
+    /// The id of a ticket that is not in the bin.
     ///
     /// - Throws: `ticket-not-found`.
     func id(of number: Int, in space: Space) async throws -> Int64 {
@@ -102,7 +103,7 @@ extension TicketStore {
         return try row.decode(0)
     }
 
-    /// Of a row `c`.
+    /// The JSON of a row `c`.
     private static let commentJSON: PostgresQuery = """
         jsonb_build_object('number', c.number, 'text', c.text, 'by', c.author, 'created', \(PostgresQuery.rfc3339("c.created")),
             'edited', \(PostgresQuery.rfc3339("c.edited")))::text

@@ -3,10 +3,10 @@ import MartletHTTP
 import MartletPostgres
 
 extension TicketStore {
-    /// Completes tickets because a commit says so, as part of a transaction: their histories name it. Those that are
-    /// gone or complete already are left alone; crash issues of theirs stay as they are.
+    /// Completes tickets that a commit fixes, and names the commit in their histories. Runs as part of a transaction.
+    /// Deleted and complete tickets are left alone, and crash issues do not change.
     ///
-    /// - Parameter commit: as it stands in the history.
+    /// - Parameter commit: The commit as shown in the history.
     func complete(_ numbers: [Int], because commit: JSONValue, in space: Space, _ transaction: PostgresTransaction)
         async throws
     {

@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// A ticket that is to be.
+/// A ticket to be created.
 struct NewTicket: Sendable {
     var type = TicketType.task
     var status = TicketStatus.todo
@@ -16,14 +16,14 @@ struct NewTicket: Sendable {
     var sprint: Int?
     var estimate: Int?
     var labels: [String] = []
-    /// Numbers of crash issues.
+    /// The numbers of crash issues.
     var issues: [Int] = []
 
     init(title: String) {
         self.title = title
     }
 
-    /// - Throws: `invalid-body` where it has no title.
+    /// - Throws: `invalid-body` if the title is missing.
     init(_ change: TicketChange, issues: [Int]) throws {
         guard let title = change.title else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "title")
@@ -43,9 +43,9 @@ struct NewTicket: Sendable {
 }
 
 extension TicketStore {
-    /// Makes a ticket at the end of its column; answers its number.
+    /// Creates a ticket at the end of its column, or on top if it is complete; returns its number.
     ///
-    /// - Throws: `limit-exceeded`; `invalid-body` for a sprint, label or issue that is not there.
+    /// - Throws: `limit-exceeded`; `invalid-body` if the sprint, a label or an issue does not exist.
     func create(_ ticket: NewTicket, in space: Space, by author: Author) async throws -> Int {
         try await change(space, by: author) { work in try await work.create(ticket).number }
     }
@@ -54,10 +54,10 @@ extension TicketStore {
 extension TicketWork {
     func create(_ ticket: NewTicket, upTo limit: Int = TicketLimits.tickets) async throws -> (id: Int64, number: Int) {
         try await checkCount(
-            "analytics.tickets WHERE space = \(space.id)", upTo: limit, "tickets, those in the bin included")
+            "analytics.tickets WHERE space = \(space.id)", upTo: limit, "tickets, including those in the bin")
         try await checkSprint(ticket.sprint)
         let position = try await key(for: .usual(in: ticket.status), in: ticket.status, of: nil)
-        // The number is taken back with everything else should this fail.
+        // A rollback also returns the number.
         let row = try await transaction.query(
             """
             WITH n AS (UPDATE analytics.ticket_spaces SET last_number = last_number + 1 WHERE space = \(space.id) RETURNING last_number)
@@ -75,7 +75,7 @@ extension TicketWork {
         return (id, number)
     }
 
-    /// - Throws: `invalid-body` for a sprint that is not there or over.
+    /// - Throws: `invalid-body` if the sprint does not exist or is closed.
     func checkSprint(_ number: Int?) async throws {
         guard let number else { return }
         let state: String? = try await transaction.query(
@@ -85,9 +85,9 @@ extension TicketWork {
         guard state != "closed" else { throw HTTPProblem(.invalidBody, "This sprint is closed.", field: "sprint") }
     }
 
-    /// Gives a ticket these labels and no others; answers their names as the labels have them, in order.
+    /// Replaces the labels of a ticket; returns their names as stored, sorted.
     ///
-    /// - Throws: `invalid-body` for one that is not there.
+    /// - Throws: `invalid-body` if a label does not exist.
     func setLabels(_ names: [String], of id: Int64) async throws -> [String] {
         let rows = try await transaction.query(
             """
@@ -95,7 +95,7 @@ extension TicketWork {
             WHERE space = \(space.id) AND lower(name) IN (SELECT lower(n) FROM unnest(\(names)) AS n) ORDER BY name
             """)
         guard rows.count == names.count else {
-            throw HTTPProblem(.invalidBody, "There is no such label: make it first.", field: "labels")
+            throw HTTPProblem(.invalidBody, "There is no such label. Create it first.", field: "labels")
         }
         let ids: [Int] = try rows.map { try $0.decode(0) }
         try await transaction.execute(

@@ -8,7 +8,7 @@ extension TicketStore {
         "comments", "issues", "estimate", "description", "feedback",
     ])
 
-    /// Lines of CSV in the order of numbers, from behind the number `after`.
+    /// Lines of CSV in the order of numbers, starting after the number `after`.
     func exportLines(_ filter: TicketFilter, after: Int, limit: Int) async throws -> (text: String, last: Int?) {
         let rows = try await postgres.query(
             """

@@ -4,9 +4,9 @@ import MartletHTTP
 import MartletPostgres
 
 extension TicketStore {
-    /// Attaches crash issues by their numbers. Those that are there already stay.
+    /// Attaches crash issues by number. Idempotent: issues that are already attached stay.
     ///
-    /// - Throws: `ticket-not-found`, `limit-exceeded`; `invalid-body` for an issue that is not there.
+    /// - Throws: `ticket-not-found`, `limit-exceeded`; `invalid-body` if an issue does not exist.
     func attach(issues: [Int], to number: Int, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
@@ -15,7 +15,7 @@ extension TicketStore {
         }
     }
 
-    /// - Throws: `ticket-not-found`, also where the ticket does not have the issue.
+    /// - Throws: `ticket-not-found`; `not-found` if the ticket does not have the issue.
     func detach(issue: Int, from number: Int, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
@@ -30,7 +30,7 @@ extension TicketStore {
         }
     }
 
-    /// The tickets of an issue become another's: for when two issues turn out to be one.
+    /// Moves the tickets of an issue to another one, when the two issues are merged.
     static func moveIssue(from old: Int64, to new: Int64, _ transaction: PostgresTransaction) async throws {
         try await leave(old, for: new, transaction)
         try await transaction.execute(
@@ -41,13 +41,13 @@ extension TicketStore {
         try await transaction.execute("DELETE FROM analytics.ticket_issues WHERE issue = \(old)")
     }
 
-    /// No ticket has the issue any more, which goes.
+    /// Removes an issue from its tickets, because the issue is about to be deleted.
     static func dropIssue(_ issue: Int64, _ transaction: PostgresTransaction) async throws {
         try await leave(issue, for: nil, transaction)
         try await transaction.execute("DELETE FROM analytics.ticket_issues WHERE issue = \(issue)")
     }
 
-    /// Notes it in the histories of its tickets, and tells whoever follows.
+    /// Records the change in the histories of the issue's tickets, and notifies followers.
     private static func leave(_ old: Int64, for new: Int64?, _ transaction: PostgresTransaction) async throws {
         let row = try await transaction.query(
             """
@@ -76,7 +76,7 @@ extension TicketStore {
 
 extension TicketWork {
     func attach(issues numbers: [Int], to id: Int64) async throws {
-        // Also by the numbers of those that became part of another.
+        // Merged issues can also be found by their former numbers.
         let found: [Int] = try await transaction.query(
             """
             SELECT i.id FROM unnest(\(numbers)) AS w (number)
@@ -97,7 +97,7 @@ extension TicketWork {
             """
         ).map { try $0.decode(0) }
         try await checkCount(
-            "analytics.ticket_issues WHERE ticket = \(id)", upTo: TicketLimits.issues + 1, "issues of a ticket")
+            "analytics.ticket_issues WHERE ticket = \(id)", upTo: TicketLimits.issues + 1, "issues per ticket")
         for number in added { try await record(.issueAttached, of: id, after: .number(String(number))) }
     }
 }

@@ -4,10 +4,10 @@ import MartletHTTP
 import MartletPostgres
 
 extension TicketStore {
-    /// Says how two tickets hang together; both histories have it. A link that is there already stays.
+    /// Links two tickets and records that in both histories. Idempotent: a link that already exists stays.
     ///
-    /// - Throws: `ticket-not-found`, `limit-exceeded`; `invalid-body` for another ticket that is not there, and for the
-    ///   ticket itself; `conflict` where tickets would block, or duplicate, each other in a circle.
+    /// - Throws: `ticket-not-found`, `limit-exceeded`; `invalid-body` if the other ticket does not exist or is the
+    ///   ticket itself; `conflict` if tickets would block or duplicate each other in a cycle.
     func link(_ number: Int, _ kind: TicketLinkKind, to other: Int, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
             let ticket = try await work.ticket(number)
@@ -15,11 +15,11 @@ extension TicketStore {
                 throw HTTPProblem(.invalidBody, "There is no such ticket.", field: "ticket")
             }
             guard ticket.id != target.id else {
-                throw HTTPProblem(.invalidBody, "A ticket is not linked to itself.", field: "ticket")
+                throw HTTPProblem(.invalidBody, "A ticket cannot be linked to itself.", field: "ticket")
             }
             let ends = Self.ends(ticket.id, kind, target.id)
             if kind != .relates, try await work.leads(from: ends.target, to: ends.source, by: ends.kind) {
-                throw HTTPProblem(.conflict, "The two would be linked in a circle.")
+                throw HTTPProblem(.conflict, "The link would close a cycle.")
             }
             let added = try await work.transaction.execute(
                 """
@@ -30,13 +30,13 @@ extension TicketStore {
             for id in [ticket.id, target.id] {
                 try await work.checkCount(
                     "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.links + 1,
-                    "links of a ticket")
+                    "links per ticket")
             }
             try await work.note(.linked, ticket, kind, target)
         }
     }
 
-    /// - Throws: `ticket-not-found`; `not-found` where there is no such link.
+    /// - Throws: `ticket-not-found`; `not-found` if there is no such link.
     func unlink(_ number: Int, _ kind: TicketLinkKind, from other: Int, in space: Space, by author: Author) async throws
     {
         try await change(space, by: author) { work in
@@ -61,7 +61,7 @@ extension TicketStore {
 }
 
 extension TicketWork {
-    /// Whether one ticket comes to another along links of a kind, however many.
+    /// Whether a path of links of one kind leads from one ticket to another.
     fileprivate func leads(from start: Int64, to end: Int64, by kind: String) async throws -> Bool {
         try await transaction.query(
             """

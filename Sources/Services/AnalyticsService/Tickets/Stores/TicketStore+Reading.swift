@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletPostgres
 
 extension TicketStore {
-    /// A ticket with what belongs to it, as JSON, and its revision.
+    /// A ticket with everything that belongs to it, as JSON, and its revision.
     ///
     /// - Throws: `ticket-not-found`.
     func read(_ number: Int, in space: Space) async throws -> (json: String, revision: Int64) {
@@ -19,7 +19,7 @@ extension TicketStore {
         return (try row.decode(0), try row.decode(1))
     }
 
-    /// Tickets by their numbers, as lists have them.
+    /// Tickets by number, in the form used in lists.
     func list(_ numbers: [Int], in space: Space) async throws -> [String] {
         try await postgres.query(
             """
@@ -29,14 +29,14 @@ extension TicketStore {
         ).map { try $0.decode(0) }
     }
 
-    /// Nil: nobody, or there is no such ticket.
+    /// The assignee of a ticket; nil if it has none or does not exist.
     func assignee(of number: Int, in space: Space) async throws -> UUID? {
         try await postgres.query(
             "SELECT assignee FROM analytics.tickets WHERE space = \(space.id) AND number = \(number)"
         ).first?.decode(0)
     }
 
-    /// A page of tickets, and the cursor of the next.
+    /// A page of tickets, with the cursor of the next page.
     func list(_ filter: TicketFilter, _ order: TicketOrder, behind place: TicketOrder.Place?, limit: Int) async throws
         -> (page: [String], next: String?)
     {
@@ -56,15 +56,15 @@ extension TicketStore {
     /// A column of the board.
     struct Column: Sendable {
         var status: TicketStatus
-        /// How many fit the filter.
+        /// Number of tickets that match the filter.
         var count = 0
         /// The first of them, as JSON.
         var tickets: [String] = []
-        /// Of the list in the order of places; nil: these are all.
+        /// The cursor for the rest, in the order of places; nil if there are no more.
         var next: String?
     }
 
-    /// The columns with up to `limit` tickets each, and the generation that they are of or that came a moment before.
+    /// The columns with up to `limit` tickets each, and a generation that is no newer than they are.
     func board(_ filter: TicketFilter, in space: Space, limit: Int) async throws -> (
         generation: Int64, columns: [Column]
     ) {
@@ -93,14 +93,14 @@ extension TicketStore {
 
     // MARK: JSON
 
-    /// Whether something open blocks the row `t`.
+    /// Whether an open ticket blocks the row `t`.
     static let isBlocked: PostgresQuery = """
         EXISTS (
             SELECT FROM analytics.ticket_links AS k JOIN analytics.tickets AS o ON o.id = k.source
             WHERE k.target = t.id AND k.kind = 'blocks' AND o.status <> 'complete' AND o.deleted IS NULL)
         """
 
-    /// Of rows `t` and `s`.
+    /// The JSON of rows `t` and `s` in lists.
     static let summary: PostgresQuery = """
         jsonb_build_object(
             'number', t.number, 'key', s.prefix || '-' || t.number, 'type', t.type, 'status', t.status, 'priority', t.priority, 'title', t.title,
@@ -116,7 +116,7 @@ extension TicketStore {
             'issueCount', (SELECT count(*) FROM analytics.ticket_issues AS a WHERE a.ticket = t.id))
         """
 
-    /// Of rows `t` and `s`.
+    /// The JSON of rows `t` and `s` for a single ticket.
     private static let details: PostgresQuery = """
         jsonb_build_object(
             'description', t.description,
@@ -141,7 +141,7 @@ extension TicketStore {
                 JOIN analytics.tickets AS o ON o.id = k.other AND o.deleted IS NULL))
         """
 
-    /// Of a row `f`.
+    /// The JSON of a row `f`.
     static let attachment: PostgresQuery = """
         jsonb_build_object('number', f.number, 'name', f.name, 'contentType', f.content_type, 'size', f.size, 'sha256', f.sha256, 'by', f.author,
             'created', \(PostgresQuery.rfc3339("f.created")))

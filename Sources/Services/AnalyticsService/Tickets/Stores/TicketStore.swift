@@ -4,18 +4,18 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Marks crash issues resolved, in the transaction that completes the ticket which has them; those that are resolved
-/// already are left alone.
+/// Marks crash issues as resolved, in the transaction that completes their ticket. Issues that are already resolved are
+/// left alone.
 ///
-/// `version`: the app version of the ticket; nil: it has none.
+/// `version` is the ticket's app version, if any.
 typealias ResolveIssues =
     @Sendable (
         _ ids: [Int64], _ version: String?, _ author: Author, _ space: Space, _ transaction: PostgresTransaction
     ) async throws -> Void
 
-/// Tickets with all that belongs to them.
+/// Tickets with everything that belongs to them.
 struct TicketStore: Sendable {
-    /// Whoever follows listens here; the payload is the space's number.
+    /// The channel on which changes are announced. The payload is the id of the space.
     static let channel = "martlet_tickets"
 
     let postgres: PostgresClient
@@ -23,23 +23,22 @@ struct TicketStore: Sendable {
 
     private static let retries = 3
 
-    /// Runs `body` as the only one who changes tickets of the space. What it writes is there as a whole or not at all,
-    /// and whoever follows the space is told. After a deadlock with who merges or resolves the same crash issues it
-    /// runs again.
+    /// Runs `body` while no one else changes tickets of the space. Its writes are atomic, and followers of the space
+    /// are notified. Runs again after a deadlock with a transaction that merges or resolves the same crash issues.
     ///
-    /// - Parameter holdingReports: whether no crash report of the space is stored meanwhile.
+    /// - Parameter holdingReports: Whether to also keep crash reports of the space from being stored meanwhile.
     func change<Value: Sendable>(
         _ space: Space, by author: Author, holdingReports: Bool = false,
         _ body: @Sendable (TicketWork) async throws -> Value
     ) async throws -> Value {
         try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
-            // First, as who stores reports and then joins them with feedback does.
+            // Locked first, in the same order as transactions that store reports and then join them with feedback.
             if holdingReports { try await IssueStore.lock([space.id], transaction) }
             return try await body(try await begin(in: space, by: author, transaction))
         }
     }
 
-    /// The same as part of a transaction: nobody else changes tickets of the space until it ends.
+    /// Starts a change as part of a transaction. Others cannot change tickets of the space until it ends.
     func begin(in space: Space, by author: Author, _ transaction: PostgresTransaction) async throws -> TicketWork {
         let row = try await transaction.query(
             """
@@ -52,18 +51,18 @@ struct TicketStore: Sendable {
             resolveIssues: resolveIssues)
     }
 
-    /// How many changes there were in the space.
+    /// The number of changes in the space so far.
     func generation(of space: Space) async throws -> Int64 {
         try await postgres.query("SELECT generation FROM analytics.ticket_spaces WHERE space = \(space.id)").first?
             .decode(0) ?? 0
     }
 
-    /// Numbers of the tickets that were changed behind a generation, and the space's generation; `numbers` nil: more
+    /// The tickets changed after a generation, and the space's current generation. `numbers` is nil if there are more
     /// than `limit`.
     func changes(in space: Space, after generation: Int64, limit: Int) async throws -> (
         generation: Int64, numbers: [Int]?
     ) {
-        // One statement, so that both are of the same moment.
+        // A single statement, so that both values have the same snapshot.
         let row = try await postgres.query(
             """
             SELECT coalesce((SELECT generation FROM analytics.ticket_spaces WHERE space = \(space.id)), 0),
@@ -73,7 +72,7 @@ struct TicketStore: Sendable {
         return (try row.decode(0), numbers.count > limit ? nil : numbers)
     }
 
-    /// What stands before numbers.
+    /// The prefix of ticket keys.
     func prefix(in space: Space) async throws -> String {
         try await postgres.query("SELECT prefix FROM analytics.ticket_spaces WHERE space = \(space.id)").first?.decode(
             0) ?? "APP"
@@ -84,7 +83,7 @@ struct TicketStore: Sendable {
             let changed = try await work.transaction.execute(
                 "UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id) AND prefix <> \(prefix)"
             )
-            // Whoever follows has keys that are wrong now.
+            // Followers show keys that are now wrong.
             guard changed > 0 else { return }
             try await work.transaction.execute(
                 "UPDATE analytics.tickets SET generation = \(work.generation) WHERE space = \(space.id)")
@@ -92,16 +91,16 @@ struct TicketStore: Sendable {
     }
 }
 
-/// A change of a space's tickets under way: nobody else changes any until it ends.
+/// A change in progress. Others cannot change tickets of the space until it ends.
 struct TicketWork: Sendable {
     let transaction: PostgresTransaction
     let space: Space
     let author: Author
-    /// What the space's becomes.
+    /// The generation that the space will have after the change.
     let generation: Int64
     let resolveIssues: ResolveIssues
 
-    /// The row of a ticket that is not in the bin.
+    /// A ticket that is not in the bin.
     ///
     /// - Throws: `ticket-not-found`.
     func ticket(_ number: Int) async throws -> TicketRow {
@@ -109,7 +108,7 @@ struct TicketWork: Sendable {
         return row
     }
 
-    /// Also of one in the bin; nil: there is none.
+    /// A ticket, which may be in the bin; nil if it does not exist.
     func row(_ number: Int) async throws -> TicketRow? {
         try await transaction.query(
             "SELECT \(TicketRow.columns) FROM analytics.tickets AS t WHERE t.space = \(space.id) AND t.number = \(number)"
@@ -117,13 +116,13 @@ struct TicketWork: Sendable {
         .first.map { try TicketRow($0) }
     }
 
-    /// Something that belongs to the ticket was changed.
+    /// Marks a ticket as changed, because something that belongs to it has.
     func touch(_ id: Int64) async throws {
         try await transaction.execute(
             "UPDATE analytics.tickets SET updated = clock_timestamp(), generation = \(generation) WHERE id = \(id)")
     }
 
-    /// A ticket is no longer, or again, in the way of those that it blocks: boards show it.
+    /// Marks the tickets blocked by this one as changed, because boards show whether a ticket is blocked.
     func touchBlocked(by id: Int64) async throws {
         try await transaction.execute(
             """
@@ -132,7 +131,7 @@ struct TicketWork: Sendable {
             """)
     }
 
-    /// Writes into the history of a ticket.
+    /// Adds an entry to the history of a ticket.
     func record(_ act: TicketAct, of id: Int64, field: String? = nil, before: JSONValue? = nil, after: JSONValue? = nil)
         async throws
     {
@@ -143,7 +142,7 @@ struct TicketWork: Sendable {
             """)
     }
 
-    /// - Throws: `limit-exceeded` when a table has as many rows of the ticket as it may.
+    /// - Throws: `limit-exceeded` if the query finds `limit` rows or more.
     func checkCount(_ rows: PostgresQuery, upTo limit: Int, _ what: String) async throws {
         let count: Int = try await transaction.query("SELECT count(*) FROM \(rows)")[0].decode(0)
         guard count < limit else { throw HTTPProblem(.limitExceeded, "There may be at most \(limit) \(what).") }
@@ -151,7 +150,7 @@ struct TicketWork: Sendable {
 }
 
 extension TicketRow {
-    /// Of a row `t`.
+    /// Columns of a row `t`.
     static let columns: PostgresQuery = """
         t.id, t.number, t.type, t.status, t.priority, t.title, t.description, t.assignee, t.app_version, t.sprint, t.position, t.revision,
         t.deleted IS NOT NULL, t.estimate, ARRAY(
@@ -179,7 +178,7 @@ extension TicketRow {
     private static func word<Word: RawRepresentable<String>>(_ row: PostgresRow, _ column: Int) throws -> Word {
         let text: String = try row.decode(column)
         guard let word = Word(rawValue: text) else {
-            throw HTTPProblem(.internalError, cause: "a ticket's column \(column) has a value that is not known")
+            throw HTTPProblem(.internalError, cause: "column \(column) of a ticket has an unknown value")
         }
         return word
     }

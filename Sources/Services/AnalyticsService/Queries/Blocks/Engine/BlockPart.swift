@@ -1,8 +1,8 @@
 import MartletCore
 
-/// A block's events of one name, with the columns that are needed.
+/// The events of one name in a block, with the columns that the question needs.
 struct BlockPart: Sendable {
-    /// Which of the blocks that are read.
+    /// Index of the block among those of the question.
     var block = 0
     let name: Int32
     let isScreen: Bool
@@ -11,12 +11,12 @@ struct BlockPart: Sendable {
     let lastAt: Int64
     let profiles: [UInt8]
     let times: [UInt8]
-    /// In the order of the request's paths; nil: no event has it.
+    /// In the order of the request's paths; nil if no event has the property.
     var properties: [[UInt8]?] = []
 }
 
 extension BlockPart {
-    /// Which profile each event has.
+    /// Writes the profile of each event to `list`.
     ///
     /// - Throws: `BrokenBlock`.
     func readProfiles(into list: UnsafeMutablePointer<UInt32>, below limit: Int) throws(BrokenBlock) {
@@ -33,7 +33,7 @@ extension BlockPart {
         if isBroken { throw BrokenBlock() }
     }
 
-    /// When each event happened.
+    /// Writes the time of each event to `list`.
     ///
     /// - Throws: `BrokenBlock`.
     func readTimes(into list: UnsafeMutablePointer<Int64>) throws(BrokenBlock) {
@@ -54,7 +54,8 @@ extension BlockPart {
         if isBroken { throw BrokenBlock() }
     }
 
-    /// What the events have at one of the request's paths: values, and of which of them each is, from 1 on; 0: of none.
+    /// The different values at one of the request's paths. Writes to `list` which of them each event has, counted from
+    /// 1; 0 for none.
     ///
     /// - Throws: `BrokenBlock`.
     func readProperty(_ path: Int, into list: UnsafeMutablePointer<UInt32>) throws(BrokenBlock) -> [ExactText] {

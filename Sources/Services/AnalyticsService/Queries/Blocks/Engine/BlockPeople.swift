@@ -1,18 +1,18 @@
 import MartletPostgres
 
-/// Numbers of persons, of whom a device and its account are one.
+/// Numbers persons for a question. A device and its account share a number.
 struct BlockPeople {
     private static let linksPerStatement = 100_000
 
-    /// Whom persons turned out to be.
+    /// The accounts that persons are linked to.
     private var linked = DigestTable()
     private var accounts: [UInt64] = []
     private var table = DigestTable()
 
-    /// Persons have numbers from 1 to this; nobody has 0.
+    /// The highest number. Persons are numbered from 1; 0 stands for nobody.
     var count: Int { table.count }
 
-    /// - Throws: `NotInBlocks` when more than `limit` persons turned out to be others; as `BlockReader.query`.
+    /// - Throws: `NotInBlocks` if there are more than `limit` links; as `BlockReader.query`.
     static func read(_ reader: BlockReader, limit: Int) async throws -> BlockPeople {
         var people = BlockPeople()
         var last = Int.min

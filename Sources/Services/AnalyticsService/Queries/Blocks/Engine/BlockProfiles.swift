@@ -1,22 +1,22 @@
-/// What a block says of its profiles.
+/// The profiles of a block, as far as the question needs them.
 struct BlockProfiles: Sendable {
     var count = 0
-    /// Numbers of persons; 0: nobody.
+    /// The number of each profile's person; 0 for nobody.
     var persons: [UInt32] = []
     /// In the order of the request's dimensions.
     var terms: [BlockTerms] = []
 }
 
-/// What the profiles of a block have in a dimension.
+/// The terms that the profiles of a block have in one dimension.
 struct BlockTerms: Sendable {
-    /// Terms, in order; 0: not said.
+    /// The different terms, in ascending order; 0 stands for none.
     var different: [Int32] = []
-    /// Which of them each profile has.
+    /// The index in `different` for each profile.
     var places: [UInt32] = []
 }
 
 extension BlockProfiles {
-    /// The persons of a block, each once for each of its profiles.
+    /// The person of each profile in the column `persons` of a block.
     ///
     /// - Throws: `BrokenBlock`.
     static func persons(_ bytes: UnsafeRawBufferPointer) throws(BrokenBlock) -> [UInt64] {
@@ -33,7 +33,7 @@ extension BlockProfiles {
 }
 
 extension BlockTerms {
-    /// - Parameter count: of profiles.
+    /// - Parameter count: Number of profiles.
     /// - Throws: `BrokenBlock`.
     init(_ bytes: UnsafeRawBufferPointer, count: Int) throws(BrokenBlock) {
         var reader = VarintReader(bytes)

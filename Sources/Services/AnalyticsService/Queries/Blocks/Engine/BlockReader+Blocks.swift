@@ -1,7 +1,7 @@
 import Foundation
 import MartletPostgres
 
-/// Which blocks there are of a question, and what they say of profiles.
+/// Finds the blocks for a question and reads their profiles.
 extension BlockReader {
     private var isAsked: PostgresQuery {
         """
@@ -14,8 +14,8 @@ extension BlockReader {
         try await !query("SELECT FROM analytics.blocks AS b WHERE \(isAsked) AND b.is_built LIMIT 1").isEmpty
     }
 
-    /// Blocks, in order: number, from and to when received, whether they are made, persons, and the request's
-    /// dimensions.
+    /// Rows of blocks in order of time: id, start and end of `received`, whether the block is built, persons, and the
+    /// request's dimensions.
     func blockRows(after: Date, limit: Int) async throws -> PostgresRows {
         let persons: PostgresQuery = request.withProfiles ? "b.persons" : "NULL::bytea"
         let dimensions = request.dimensions.reduce(into: PostgresQuery()) { $0 += ", b." + $1.column }
@@ -26,7 +26,7 @@ extension BlockReader {
             """)
     }
 
-    /// Since when no block is planned.
+    /// The time from which on no blocks have been planned.
     func unplanned() async throws -> Date {
         let rows = try await query(
             "SELECT coalesce((SELECT since FROM analytics.block_spaces WHERE space = \(span.space.id)), reached) FROM analytics.block_reach"

@@ -1,14 +1,15 @@
 import Foundation
 import MartletPostgres
 
-/// Events that are in no block.
+/// Reads the events that are in no block.
 extension BlockReader {
-    /// Of those that are asked for: more are asked by SQL.
+    /// Above this number of events, the question is answered by SQL.
     private static let maximumLoose = 300_000
 
-    /// Made into a block in memory, with what they have at the request's paths; nil: there are none.
+    /// Reads the events into a block in memory, with their values at the request's paths.
     ///
-    /// - Parameter number: of this block among those that are read.
+    /// - Parameter number: The index of this block among those of the question.
+    /// - Returns: nil if there are no such events.
     /// - Throws: `NotInBlocks`, as `query`.
     func looseEvents(received ranges: [Range<Date>], as number: Int) async throws -> (
         block: EventBlock, parts: [BlockPart]

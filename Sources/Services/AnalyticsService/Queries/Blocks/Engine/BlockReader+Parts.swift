@@ -1,6 +1,6 @@
 import MartletPostgres
 
-/// Parts of blocks, with the columns that a question needs.
+/// Reads the parts of blocks, with the columns that the question needs.
 extension BlockReader {
     func partRows(of blocks: [Int]) async throws -> PostgresRows? {
         guard !blocks.isEmpty else { return nil }
@@ -9,7 +9,7 @@ extension BlockReader {
         if let names = request.names { narrowed += " AND n.name = ANY (\(names)::integer[])" }
         if let isScreen = request.isScreen { narrowed += isScreen ? " AND n.is_screen" : " AND NOT n.is_screen" }
         let bounds = request.bounds.map { Int($0) }
-        // Profiles tell which time an event's is counted from.
+        // Decoding times requires the profiles, so both are read if the events of a part span several intervals.
         let isCut: PostgresQuery = "width_bucket(n.first_at, \(bounds)) <> width_bucket(n.last_at, \(bounds))"
         return try await query(
             """
@@ -20,8 +20,8 @@ extension BlockReader {
     }
 
     /// - Parameters:
-    ///   - rows: what `partRows` gave of these blocks.
-    ///   - first: number of the first one among the blocks that are read.
+    ///   - rows: The result of `partRows` for these blocks.
+    ///   - first: The index of the first block among those of the question.
     /// - Throws: `NotInBlocks`, as `query`.
     func parts(_ rows: PostgresRows?, of blocks: [Int], from first: Int) async throws -> [BlockPart] {
         guard let rows else { return [] }
@@ -57,7 +57,7 @@ extension BlockReader {
             """)
         let asked = Set(parts.map { PartKey(block: $0.block, name: $0.name, isScreen: $0.isScreen) })
         var kept: [PartKey: [UInt8]] = [:]
-        // What has too many paths says nothing of those that it does not name.
+        // Parts that had too many paths: a path that is missing may still have values.
         var others: Set<PartKey> = []
         for row in rows {
             let key = PartKey(

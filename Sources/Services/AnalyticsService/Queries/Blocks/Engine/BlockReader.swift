@@ -1,16 +1,16 @@
 import Foundation
 import MartletPostgres
 
-/// What a question reads blocks and events with: a transaction that sees no change, until it has had its time.
+/// Reads blocks and events for a question, in one transaction with a fixed snapshot, until the question's deadline.
 struct BlockReader: Sendable {
     let request: BlockRequest
     let span: Span
     let end: ContinuousClock.Instant
     let transaction: PostgresTransaction
 
-    /// Others have their turn.
+    /// Lets other tasks run.
     ///
-    /// - Throws: `question-too-large`.
+    /// - Throws: `question-too-large` if the deadline has passed; `CancellationError`.
     func checkDeadlineAndYield() async throws {
         try Task.checkCancellation()
         guard ContinuousClock.now < end else { throw QuestionStore.tooLarge(QuestionStore.rawTimeout) }
@@ -33,8 +33,8 @@ struct BlockReader: Sendable {
     }
 }
 
-/// Blocks do not say what is asked for, or it would be too much: the events are asked.
+/// The blocks cannot answer the question, or it would take too much; the events must be queried.
 struct NotInBlocks: Error {}
 
-/// Bytes are not what a block has.
+/// The bytes of a block do not have the expected format.
 struct BrokenBlock: Error {}

@@ -1,18 +1,19 @@
-/// What a question reads of blocks.
+/// The columns and events that a question needs from blocks.
 struct BlockRequest: Sendable {
-    /// Terms; nil: whatever they are called.
+    /// Only events with these terms as name; nil for all events.
     var names: [Int]?
-    /// Nil: both.
+    /// Only screens, or only other events; nil for both.
     var isScreen: Bool?
-    /// Whether it matters who had an event.
+    /// Whether the question needs the person of an event.
     var withPersons = false
-    /// Whether it matters when, and not only in which interval.
+    /// Whether the question needs the exact time of an event, not only its interval.
     var withTimes = false
-    /// Of profiles.
+    /// The dimensions to read from profiles.
     private(set) var dimensions: [BlockDimension] = []
-    /// Of properties.
+    /// The paths to read from properties.
     private(set) var paths: [[String]] = []
-    /// Of intervals, in microseconds since 2000. Times are read of what lies in more than one, and where they matter.
+    /// The bounds of the intervals, in microseconds since 2000. Times are read if `withTimes` is set or a part spans
+    /// several intervals.
     let bounds: [Int64]
 
     init(bounds: [Int64]) {
@@ -23,7 +24,7 @@ struct BlockRequest: Sendable {
     var first: Int64 { bounds.first ?? 0 }
     var last: Int64 { bounds.last ?? 0 }
 
-    /// Where a dimension is among those that are read, from now on.
+    /// The index of a dimension among those that are read; adds it if necessary.
     mutating func place(of dimension: BlockDimension) -> Int {
         if let place = dimensions.firstIndex(of: dimension) { return place }
         dimensions.append(dimension)

@@ -1,17 +1,18 @@
 import Foundation
 import MartletPostgres
 
-/// Reads a space's events for one question: from blocks, and what is in none from the events, all as of one moment.
+/// Reads a space's events for one question, all from the same snapshot: from blocks, and from the table for events that
+/// are in no block.
 ///
-/// What is read is kept for the next look when it is not much, else read again.
+/// A small number of events is kept in memory for the next pass; otherwise each pass reads them again.
 final class BlockScan {
-    /// Of one question: persons, those who turned out to be others, and what profiles say.
+    /// Limits for one question: persons, links between persons, and profiles.
     static let maximumPersons = 4_000_000
     static let maximumLinks = 4_000_000
     static let maximumProfiles = 20_000_000
-    /// Times without blocks among those with.
+    /// Maximum number of separate ranges of time without blocks.
     static let maximumRanges = 100
-    /// Events that are kept for the next look.
+    /// Maximum number of events kept in memory for the next pass.
     static let maximumKept = 4_000_000
     private static let blocksPerStatement = 32
 
@@ -26,7 +27,7 @@ final class BlockScan {
     private var isRead = false
 
     var request: BlockRequest { reader.request }
-    /// Persons have numbers from 1 to this.
+    /// The highest number of a person. Persons are numbered from 1.
     var personCount: Int { people?.count ?? 0 }
 
     /// - Throws: `NotInBlocks`, `BrokenBlock`, as `BlockReader`.
@@ -48,9 +49,9 @@ final class BlockScan {
         self.reader = reader
     }
 
-    /// All events that are asked for, part by part; some may be beyond the span.
+    /// Calls `body` for each part with requested events. Some of the events may be outside the span.
     ///
-    /// - Throws: what `body` throws; as `start`.
+    /// - Throws: as `body` and `start`.
     func forEach(_ body: (BlockPart, BlockProfiles) throws -> Void) async throws {
         for part in loose { try body(part, profiles[part.block]) }
         if isRead, let kept {
@@ -61,12 +62,12 @@ final class BlockScan {
             return
         }
         let reader = reader
-        var rows = try await reader.partRows(of: statement(from: 0))
+        var rows = try await reader.partRows(of: blockIDs(from: 0))
         for start in stride(from: 0, to: ids.count, by: Self.blocksPerStatement) {
-            // PostgreSQL reads the next ones while these are looked at.
-            let following = statement(from: start + Self.blocksPerStatement)
+            // PostgreSQL reads the next blocks while these are processed.
+            let following = blockIDs(from: start + Self.blocksPerStatement)
             async let next = reader.partRows(of: following)
-            for part in try await reader.parts(rows, of: statement(from: start), from: start) {
+            for part in try await reader.parts(rows, of: blockIDs(from: start), from: start) {
                 keep(part)
                 try body(part, profiles[part.block])
             }
@@ -75,8 +76,8 @@ final class BlockScan {
         isRead = true
     }
 
-    /// The blocks that a statement is about.
-    private func statement(from start: Int) -> [Int] { Array(ids.dropFirst(start).prefix(Self.blocksPerStatement)) }
+    /// The ids of the blocks read by one statement.
+    private func blockIDs(from start: Int) -> [Int] { Array(ids.dropFirst(start).prefix(Self.blocksPerStatement)) }
 
     private func keep(_ part: BlockPart) {
         guard !isRead, kept != nil else { return }
@@ -86,7 +87,7 @@ final class BlockScan {
 
     // MARK: Blocks
 
-    /// Reads what all blocks say of profiles; returns the times of `received` of which there are none.
+    /// Reads the profiles of all blocks; returns the ranges of `received` that have no block.
     private func readBlocks() async throws -> [Range<Date>] {
         var ranges: [Range<Date>] = []
         var after = Date.distantPast
@@ -121,7 +122,7 @@ final class BlockScan {
         }
     }
 
-    /// - Parameter terms: of a dimension, which has this place in the request, of so many profiles.
+    /// - Parameter terms: Reads the terms of a dimension, given its index in the request and the number of profiles.
     private func add(_ persons: [UInt64], terms: (BlockDimension, Int, Int) throws -> BlockTerms) throws {
         var found = BlockProfiles(count: persons.count)
         if request.withPersons { found.persons = people?.numbers(of: persons) ?? [] }

@@ -1,11 +1,11 @@
-/// Gives numbers from 0 on to persons, in the order in which they come first.
+/// Numbers persons from 0, in the order in which they are first seen.
 ///
-/// Persons are digests, so their highest bits are as good a place as any; and of persons in order the places are, too,
-/// so that what is next in memory is asked for next.
+/// An open-addressed hash table. Persons are digests, so their highest bits serve as the hash. Inserting persons in
+/// ascending order also visits the slots in ascending order, which is kind to the cache.
 struct DigestTable {
     private struct Slot {
         var key: UInt64 = 0
-        /// One more than the number; 0: free.
+        /// One more than the person's number; 0 marks a free slot.
         var number: UInt32 = 0
     }
 
@@ -18,7 +18,7 @@ struct DigestTable {
         shift = 64 - 10
     }
 
-    /// The number of a person; nil: it has none.
+    /// The number of a person; nil if it has none.
     func find(_ key: UInt64) -> UInt32? {
         let number = slots[slot(of: key)].number
         return number == 0 ? nil : number - 1
@@ -33,7 +33,7 @@ struct DigestTable {
         return UInt32(count - 1)
     }
 
-    /// Where it is, or would be.
+    /// The slot that holds the key, or the free one where it belongs.
     @inline(__always)
     private func slot(of key: UInt64) -> Int {
         slots.withUnsafeBufferPointer { slots in

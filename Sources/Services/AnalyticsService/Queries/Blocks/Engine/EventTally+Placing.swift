@@ -1,9 +1,9 @@
-/// Where each event is counted.
+/// Assigns events to the cells in which they are counted.
 extension EventTally {
-    /// Says for each event of a part in `cells` where it is counted; -1: it is not.
+    /// Writes the cell of each event of a part to `cells`; -1 if the event does not count.
     mutating func placeEvents(of part: BlockPart, _ block: BlockProfiles) throws {
         let cells = cells.room(for: part.events)
-        // Events without a name are none of the values.
+        // Events without a name do not count when grouping by name.
         guard group != .name || part.name != 0 else { return cells.update(repeating: -1, count: part.events) }
         let valueOfPart = group == .none ? try number(of: .none) : group == .name ? try number(of: .term(part.name)) : 0
         if let interval = interval(of: part.firstAt), interval == self.interval(of: part.lastAt) {
@@ -29,7 +29,9 @@ extension EventTally {
         return low
     }
 
-    /// - Throws: `NotInBlocks`.
+    /// The number of a value; adds the value if it is new.
+    ///
+    /// - Throws: `NotInBlocks` if there are too many values or cells.
     private mutating func number(of value: Value) throws -> Int {
         if let number = numbers[value] { return number }
         guard values.count < Self.maximumValues, counts.count + intervalCount <= Self.maximumCells else {
@@ -61,7 +63,7 @@ extension EventTally {
         }
     }
 
-    /// How far the cells of a profile's events are from those of the first value; -1: they do not count.
+    /// For each profile, the distance of its cells from those of the first value; -1 if its events do not count.
     private mutating func offsets(of block: BlockProfiles) throws -> [Int32] {
         var offsets = [Int32](repeating: 0, count: block.count)
         if case .dimension(let dimension) = group {
@@ -92,7 +94,7 @@ extension EventTally {
         offsets.append(contentsOf: repeatElement(-1, count: texts.count))
         for index in 0..<part.events where cells[index] >= 0 {
             let place = Int(list[index])
-            // Values have numbers when an event has them that counts.
+            // A value gets its number with the first event that counts.
             if offsets[place] < 0 {
                 offsets[place] = Int32(try number(of: place == 0 ? .none : .text(texts[place - 1])) * intervalCount)
             }

@@ -1,33 +1,33 @@
 import MartletCore
 
-/// Counts events by interval and value, and who had them.
+/// Counts events and their persons by interval and value.
 ///
-/// Two looks at the events: counts, from which it follows which values have a place, then bits of persons for each
-/// interval and place, of as many persons at a time as `maximumBits` are enough for.
+/// The first pass counts events, which decides the values that are listed. Each further pass marks persons in a bit set
+/// per interval and listed value, for as many persons as `maximumBits` allow.
 struct EventTally {
     static let maximumValues = 200_000
     static let maximumCells = 4_000_000
     static let maximumBits = 256 << 20
     static let maximumPasses = 8
 
-    /// What is told apart.
+    /// How events are grouped.
     enum Group: Equatable {
         case none
-        /// Names of events.
+        /// By the name of the event.
         case name
-        /// Of the request's dimensions.
+        /// By a dimension, given its index in the request.
         case dimension(Int)
-        /// Of the request's paths.
+        /// By a property, given its index among the request's paths.
         case property(Int)
     }
 
-    /// Only events with this term, or with this text at a path.
+    /// Counts only events with this term, or with this text at a path.
     enum Filter {
         case term(dimension: Int, Int32)
         case text(path: Int, ExactText)
     }
 
-    /// A value as it is found in events.
+    /// A group's value as it occurs in events.
     enum Value: Hashable {
         case none
         case term(Int32)
@@ -38,10 +38,10 @@ struct EventTally {
     let filters: [Filter]
     let bounds: [Int64]
     var values: [Value] = []
-    /// By value, then interval.
+    /// Number of events by value, then interval.
     var counts: [Int] = []
     var numbers: [Value: Int] = [:]
-    /// What profiles say, and of which block.
+    /// The result of `offsets(of:)` for the block `offsetsBlock`.
     var offsets: [Int32] = []
     var offsetsBlock = -1
     let profiles = Scratch<UInt32>()
@@ -69,11 +69,11 @@ struct EventTally {
         self = tally
     }
 
-    /// How many persons there are of each interval and place.
+    /// Counts the persons of each interval and listed value.
     ///
-    /// - Parameter placeOf: by value.
-    /// - Returns: by place, then interval.
-    /// - Throws: `NotInBlocks` when it would take too long; as `BlockScan.forEach`.
+    /// - Parameter placeOf: The place of each value.
+    /// - Returns: Counts by place, then interval.
+    /// - Throws: `NotInBlocks` if it takes more than `maximumPasses`; as `BlockScan.forEach`.
     mutating func people(_ scan: BlockScan, placeOf: [Int], places placeCount: Int) async throws -> [Int] {
         let cellCount = placeCount * intervalCount
         let persons = scan.personCount + 1

@@ -1,15 +1,16 @@
-/// Counts how many persons came as far as each step.
+/// Counts how many persons reached each step of a funnel.
 ///
-/// Events are put in order by person, as many persons at a time as have `maximumEvents`, then each person's by time and
-/// step. An event of a step carries the latest start of a way to it, which is the best one for all that follow.
+/// Each pass takes as many persons as have up to `maximumEvents` events, collects their events by person, and sorts
+/// each person's by time and step. For each step, the latest start of a path to it is tracked, which is the best one
+/// for all later steps.
 struct FunnelCount {
-    /// That are in memory at once, eight bytes each.
+    /// Number of events in memory at once, eight bytes each.
     static let maximumEvents = 4_000_000
-    /// Bits of a step in the number that an event is sorted by; the others are its time.
+    /// The low bits of an event's sort key hold its step, the others its time.
     private static let stepBits: Int64 = 4
 
     let scan: BlockScan
-    /// Numbers of names, in order.
+    /// The terms of the steps' names, in order.
     let names: [Int]
     /// In microseconds.
     let window: Int64
@@ -22,7 +23,7 @@ struct FunnelCount {
         window = Int64(windowInSeconds) * 1_000_000
     }
 
-    /// - Throws: `NotInBlocks` when somebody has more events; as `BlockScan.forEach`.
+    /// - Throws: `NotInBlocks` if one person has more than `maximumEvents`; as `BlockScan.forEach`.
     func count() async throws -> [Int] {
         let sizes = try await sizes()
         var reached = [Int](repeating: 0, count: names.count)
@@ -42,7 +43,7 @@ struct FunnelCount {
 
     private func step(_ part: BlockPart) -> Int64? { names.firstIndex(of: Int(part.name)).map { Int64($0) } }
 
-    /// How many events each person may have.
+    /// An upper bound for the number of each person's events.
     private func sizes() async throws -> [UInt32] {
         var sizes = [UInt32](repeating: 0, count: scan.personCount + 1)
         try await scan.forEach { part, block in
@@ -59,7 +60,7 @@ struct FunnelCount {
 
     private func count(_ range: Range<Int>, _ events: Int, _ sizes: [UInt32], _ reached: inout [Int]) async throws {
         let first = scan.request.first, last = scan.request.last
-        // Where each person's events begin, and up to where they are there.
+        // Where each person's events start, and where those collected so far end.
         var starts = [Int](repeating: 0, count: range.count + 1)
         for place in 0..<range.count { starts[place + 1] = starts[place] + Int(sizes[range.lowerBound + place]) }
         var ends = starts
@@ -92,7 +93,7 @@ struct FunnelCount {
         withExtendedLifetime(keys) {}
     }
 
-    /// Most have few events, and those nearly in order.
+    /// Insertion sort for few events: most persons have few, nearly in order.
     private static func sort(_ events: UnsafeMutableBufferPointer<Int64>) {
         guard events.count <= 32 else {
             var events = events
@@ -109,15 +110,15 @@ struct FunnelCount {
         }
     }
 
-    /// How many steps somebody made.
+    /// The number of steps a person completed.
     ///
-    /// - Parameter events: in order.
+    /// - Parameter events: Sort keys in ascending order.
     private func steps(of events: UnsafeMutableBufferPointer<Int64>) -> Int {
         var made = 0
         withUnsafeTemporaryAllocation(of: Int64.self, capacity: names.count) { starts in
             for event in events {
                 let step = Int(event & (1 &<< Self.stepBits &- 1)), at = event &>> Self.stepBits
-                // Nobody is at a step without having made those before.
+                // A step counts only after all steps before it.
                 guard step <= made else { continue }
                 if step == 0 {
                     starts[0] = at

@@ -1,6 +1,6 @@
 import MartletCore
 
-/// The values of a tally that have events, those with the most first, and of equal ones by their bytes.
+/// The values of a tally that have events, by descending number of events, then by the bytes of their text.
 struct Ranking {
     private struct Value {
         let number: Int
@@ -9,7 +9,7 @@ struct Ranking {
     }
 
     private let tally: EventTally
-    /// Up to the limit, and all others.
+    /// The values up to the limit, and all others.
     private let named: ArraySlice<Value>
     private let others: ArraySlice<Value>
 
@@ -33,14 +33,14 @@ struct Ranking {
 
     var placeCount: Int { named.count + 1 }
 
-    /// By value: its place from 0 on; all beyond the limit, and what does not count, have the one behind.
+    /// The place of each value, from 0. Values beyond the limit or without events get the place after the last.
     var places: [Int] {
         var places = [Int](repeating: named.count, count: tally.values.count)
         for (place, value) in named.enumerated() { places[value.number] = place }
         return places
     }
 
-    /// - Parameter people: by place, then interval; nil: they are not asked for.
+    /// - Parameter people: Number of persons by place, then interval; nil if they were not asked for.
     func rows(_ people: [Int]?) -> [CountRow] {
         let intervals = tally.intervalCount
         func row(_ place: Int, _ interval: Int, _ values: ArraySlice<Value>, isOther: Bool = false) -> CountRow? {
@@ -58,6 +58,6 @@ struct Ranking {
 }
 
 extension EventTally {
-    /// The terms among its values.
+    /// The terms among the tally's values.
     var terms: [Int] { values.compactMap { value in if case .term(let term) = value { Int(term) } else { nil } } }
 }

@@ -1,4 +1,4 @@
-/// Room for the events of one part after the other, as numbers.
+/// A buffer that is reused for the numbers of one part after the other.
 final class Scratch<Number: FixedWidthInteger> {
     private(set) var numbers: UnsafeMutablePointer<Number>
     private var capacity = 0
@@ -11,7 +11,7 @@ final class Scratch<Number: FixedWidthInteger> {
 
     deinit { numbers.deallocate() }
 
-    /// Room for as many; what was there is gone.
+    /// Returns uninitialized room for `count` numbers. Discards the previous content.
     func room(for count: Int) -> UnsafeMutablePointer<Number> {
         guard count > capacity else { return numbers }
         numbers.deallocate()

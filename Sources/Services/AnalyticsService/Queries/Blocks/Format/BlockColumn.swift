@@ -1,13 +1,15 @@
 import MartletCore
 
-/// How columns of blocks are written and read.
+/// The encoding of a block's columns.
 ///
-/// - `persons`: for each profile its person's 64 bits, in order.
-/// - Terms: how many, each by how much it is greater than the one before, then for each profile which it has, packed.
-/// - `profiles`: for each event how far its profile is from that of the event before; the first from -1 on.
-/// - `times`: the earliest time and a unit, then for each event how much later it is, in units: than the event before
-///   when they have a profile in common, else than the earliest.
-/// - `content`: how many values, each with its length, then for each event which it has, packed; 0: none.
+/// - `persons`: the 64 bits of each profile's person, in order.
+/// - Terms: the number of different terms, each term as its difference from the one before, then the packed index of
+///   each profile's term.
+/// - `profiles`: each event's profile as its difference from that of the event before; the first counts from -1.
+/// - `times`: the earliest time and a unit, then each event's distance in units: from the event before if it has the
+///   same profile, else from the earliest time.
+/// - `content`: the number of values, each value with its length, then the packed number of each event's value; 0 for
+///   none.
 enum BlockColumn {
     static let units: [Int64] = [1_000_000, 1_000, 1]
 
@@ -32,7 +34,7 @@ enum BlockColumn {
         return bytes
     }
 
-    /// - Parameter events: by profile and time; times in microseconds.
+    /// - Parameter events: Sorted by profile and time; times in microseconds.
     static func events(_ events: [(profile: Int, at: Int64)]) -> (profiles: [UInt8], times: [UInt8]) {
         let first = events.lazy.map(\.at).min() ?? 0
         let unit = units.first { unit in events.allSatisfy { ($0.at - first) % unit == 0 } } ?? 1
@@ -50,7 +52,7 @@ enum BlockColumn {
         return (profiles, times)
     }
 
-    /// - Parameter places: 0 for none, else of one of the values, from 1 on.
+    /// - Parameter places: For each event the number of its value, counted from 1; 0 for none.
     static func content(_ values: [ExactText], places: [UInt32]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendVarint(UInt64(values.count))

@@ -1,4 +1,4 @@
-/// An event as blocks have it.
+/// An event with the fields that blocks store.
 struct BlockEvent: Sendable {
     var person: UInt64
     /// Microseconds since 2000.
@@ -9,7 +9,7 @@ struct BlockEvent: Sendable {
     var terms: SIMD8<Int32>
 }
 
-/// What makes profiles of a person.
+/// The dimensions that distinguish the profiles of a person.
 enum BlockDimension: Int, CaseIterable, Sendable {
     case release, os, device, configuration, variants, country
 
@@ -24,13 +24,13 @@ enum BlockDimension: Int, CaseIterable, Sendable {
     }
 }
 
-/// Events by columns.
+/// Events in columns.
 struct EventBlock: Sendable {
     let persons: [UInt8]
     /// By `BlockDimension`.
     let terms: [[UInt8]]
     let parts: [BlockPart]
-    /// Which of the events those of each part are, in their order.
+    /// For each part, the indices of its events in the original list, in the part's order.
     let orders: [[Int]]
 
     init(_ events: [BlockEvent]) {
@@ -52,7 +52,7 @@ struct EventBlock: Sendable {
         var places: [Int64: Int] = [:]
         var orders: [[Int]] = []
         for index in order {
-            // Both in one number: a pair as a key costs more than all else here.
+            // Both in a single number, because hashing a pair would cost more than all the rest.
             let key = Int64(events[index].name) << 1 | (events[index].isScreen ? 1 : 0)
             if let place = places[key] {
                 orders[place].append(index)
@@ -72,7 +72,7 @@ struct EventBlock: Sendable {
         self.orders = orders
     }
 
-    /// By person, terms and time.
+    /// The indices of events sorted by person, terms and time.
     private static func order(_ events: [BlockEvent]) -> [Int] {
         Array(events.indices).sorted { first, second in
             let (first, second) = (events[first], events[second])

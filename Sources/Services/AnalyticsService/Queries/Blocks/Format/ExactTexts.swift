@@ -1,11 +1,11 @@
 import MartletCore
 
-/// Different texts in the order in which they come first.
+/// Numbers different texts in the order in which they are first seen.
 struct ExactTexts: Sendable {
     private(set) var texts: [ExactText] = []
     private var numbers: [ExactText: UInt32] = [:]
 
-    /// Its number, from 1 on; nil: there are `limit` others already.
+    /// The number of a text, from 1; nil if it is new and there are `limit` texts already.
     mutating func number(of text: String, limit: Int = .max) -> UInt32? {
         let text = ExactText(text)
         if let number = numbers[text] { return number }

@@ -1,5 +1,5 @@
-/// Numbers of as many bits each as the greatest needs, the lowest bit first. Four bytes follow, so that as many can be
-/// loaded wherever one begins.
+/// Numbers packed with as many bits each as the greatest needs, the lowest bit first. Padding of four bytes follows, so
+/// that a whole word can be loaded at any number.
 struct PackedNumbers {
     static let maximumWidth = 24
 
@@ -7,8 +7,8 @@ struct PackedNumbers {
     private let width: Int
     private let mask: UInt32
 
-    /// - Parameter values: how many different ones there are, from 0 on.
-    /// - Returns: nil when there are less bytes than `count` numbers need.
+    /// - Parameter values: Every number is below this.
+    /// - Returns: nil if there are fewer bytes than `count` numbers need.
     init?(_ bytes: UnsafeRawBufferPointer, count: Int, values: Int) {
         width = Self.width(values)
         guard width <= Self.maximumWidth, bytes.count >= (count * width + 7) / 8 + 4 else { return nil }
@@ -24,7 +24,7 @@ struct PackedNumbers {
                 & mask)
     }
 
-    /// - Parameter numbers: below `values`.
+    /// - Parameter numbers: Each below `values`.
     static func append(_ numbers: [UInt32], values: Int, to bytes: inout [UInt8]) {
         let width = Self.width(values)
         var (pending, held) = (UInt64(0), 0)
@@ -41,6 +41,6 @@ struct PackedNumbers {
         bytes.append(contentsOf: [0, 0, 0, 0])
     }
 
-    /// Bits of a number below `values`.
+    /// Number of bits needed for a number below `values`.
     static func width(_ values: Int) -> Int { values <= 1 ? 0 : Int.bitWidth - (values - 1).leadingZeroBitCount }
 }

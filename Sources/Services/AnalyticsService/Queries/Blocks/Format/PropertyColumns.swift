@@ -1,30 +1,31 @@
 import MartletCore
 
-/// Collects what the events of one name have in their properties, one event after the other, path by path.
+/// Collects the properties of events of one name into a column per path.
 struct PropertyColumns {
-    /// Different values of a path, paths, and bits that the places of all take for one event. What is beyond is asked
-    /// of the events.
+    /// Limits: different values of a path, paths, and bits per event for the packed values of all paths. Questions
+    /// about paths beyond them are answered from the events.
     static let maximumValues = 1_000
     static let maximumPaths = 64
     static let maximumBits = 32
 
-    /// All paths that are not named, and all below those: with this one nothing is known of any.
+    /// Placeholders in the column `path`: all unnamed top-level paths, and all paths below those. With the latter, the
+    /// block knows nothing about any path.
     private static let all = ExactText("*"), allBelow = ExactText("*.*")
 
     fileprivate struct Column {
         var values = ExactTexts()
-        /// As long as there were events with it.
+        /// Ends with the last event that has the path.
         var places: [UInt32] = []
         var isKept = true
     }
 
     private var columns: [ExactText: Column] = [:]
-    /// Paths that are not kept, as `block_properties` has them.
+    /// Placeholders for paths that are not stored, as in `analytics.block_properties`.
     private var others: Set<ExactText> = []
     private var count = 0
     private var isComplete = true
 
-    /// - Parameter properties: nil: they are more than is read.
+    /// - Parameter properties: nil if they were beyond the limit and not read.
     mutating func add(_ properties: UnsafeRawBufferPointer?) {
         count += 1
         guard let properties else { return isComplete = false }
@@ -50,7 +51,8 @@ struct PropertyColumns {
         body(&columns[path, default: Column()])
     }
 
-    /// Those with the fewest values first, as long as there is room.
+    /// The paths with the fewest values first, while there are bits left. A path without content has values that are
+    /// not stored.
     func contents() -> [(path: String, content: [UInt8]?)] {
         guard isComplete else { return [(Self.allBelow.text, nil)] }
         var bits = 0
@@ -72,7 +74,7 @@ struct PropertyColumns {
 }
 
 extension PropertyColumns.Column {
-    /// - Parameter place: of the event, from 1 on.
+    /// - Parameter place: The number of the event, from 1.
     fileprivate mutating func add(_ value: String, place: Int) {
         guard isKept else { return }
         if places.count < place - 1 { places.append(contentsOf: repeatElement(0, count: place - 1 - places.count)) }

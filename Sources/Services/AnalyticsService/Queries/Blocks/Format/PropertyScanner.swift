@@ -1,27 +1,27 @@
-/// Walks through the properties of an event, in the text that PostgreSQL writes of `jsonb`, and says what is at each
-/// path.
+/// Walks through the properties of an event, in the text that PostgreSQL prints for `jsonb`, and reports what is at
+/// each path.
 ///
-/// Every event comes through here: with `JSONText`, which checks what it reads, it takes several times as long.
+/// Every event is scanned, and `JSONText`, which validates what it reads, takes several times as long.
 struct PropertyScanner {
     enum Found {
-        /// As `#>>` has it.
+        /// The value as `#>>` returns it.
         case value(String)
-        /// An object, whose members come by themselves.
+        /// An object. Its members are reported separately.
         case object
-        /// A list, or what is not walked through: it may have values below.
+        /// A list, or an object that is not scanned. It may have values below.
         case other
     }
 
-    /// Levels of objects in one another.
+    /// Maximum nesting of objects.
     static let maximumDepth = 3
     static let maximumPathInBytes = 200
-    /// As `left(…, 255)` has it.
+    /// As in `left(…, 255)`.
     static let maximumCharacters = 255
 
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    /// - Parameter found: the path's names with points between them; `*`: one that is not walked through.
+    /// - Parameter found: Receives the path's names joined by dots; `*` stands for paths that cannot be named.
     static func scan(_ bytes: UnsafeRawBufferPointer, found: (String, Found) -> Void) {
         var scanner = PropertyScanner(bytes: bytes)
         scanner.object(below: "", depth: 1, found)
@@ -47,7 +47,7 @@ struct PropertyScanner {
             offset += 1
             skipSpaces()
             let inner = path.isEmpty ? name : path + "." + name
-            // No question can name what has a point in it or no name.
+            // Questions cannot name a member whose name is empty or contains a dot.
             if name.isEmpty || name.utf8.contains(UInt8(ascii: ".")) {
                 skipValue()
             } else if name.utf8.contains(UInt8(ascii: "*")) || inner.utf8.count > Self.maximumPathInBytes {
@@ -87,7 +87,7 @@ struct PropertyScanner {
         }
     }
 
-    /// Behind the value that begins here.
+    /// Moves past the value that starts here.
     private mutating func skipValue() {
         var depth = 0
         while offset < bytes.count {
@@ -111,7 +111,7 @@ struct PropertyScanner {
         }
     }
 
-    /// The bytes between the quotes, and whether there is a backslash among them.
+    /// The bytes between the quotes, and whether they contain a backslash.
     private mutating func rawString() -> (range: Range<Int>, isEscaped: Bool) {
         offset += 1
         let start = offset
@@ -134,7 +134,7 @@ struct PropertyScanner {
         return isEscaped ? Self.unescaped(Array(raw)) : String(decoding: raw, as: UTF8.self)
     }
 
-    /// PostgreSQL escapes quotes, backslashes and control characters only, these with four digits where they have no
+    /// PostgreSQL escapes only quotes, backslashes and control characters; the latter with four digits if they have no
     /// letter.
     private static func unescaped(_ raw: [UInt8]) -> String {
         let letters: [UInt8: UInt8] = [

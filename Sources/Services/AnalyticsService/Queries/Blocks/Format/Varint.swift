@@ -1,4 +1,4 @@
-/// Numbers in groups of seven bits, the lowest first (LEB128).
+/// Variable-length numbers in groups of seven bits, the lowest first (LEB128).
 extension [UInt8] {
     mutating func appendVarint(_ number: UInt64) {
         var rest = number
@@ -9,13 +9,13 @@ extension [UInt8] {
         append(UInt8(rest))
     }
 
-    /// Eight bytes, the lowest first.
+    /// Appends eight bytes, the lowest first.
     mutating func appendWord(_ number: UInt64) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 }
 
-/// Reads what `appendVarint` and `appendWord` wrote. Beyond the end everything is 0, and it is broken.
+/// Reads numbers written by `appendVarint` and `appendWord`. Past the end it returns 0 and sets `isBroken`.
 struct VarintReader {
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
@@ -53,7 +53,7 @@ struct VarintReader {
         return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// - Returns: nil when there are not as many.
+    /// - Returns: nil if fewer bytes are left.
     mutating func bytes(_ count: UInt64) -> UnsafeRawBufferPointer? {
         guard count <= UInt64(bytes.count - offset) else {
             isBroken = true
@@ -63,7 +63,7 @@ struct VarintReader {
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])
     }
 
-    /// What is left.
+    /// The bytes not yet read.
     var remainder: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
 
     private mutating func fail() -> UInt64 {
