@@ -414,8 +414,7 @@ let package = Package(
             name: "OperatorCommandsTests",
             dependencies: [
                 "OperatorCommands", "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres",
-                "MartletTesting", "ServiceTesting",
-                argumentParser, logging,
+                "MartletTesting", "ServiceTesting", argumentParser, httpTypes, logging,
             ],
             swiftSettings: settings),
         .testTarget(

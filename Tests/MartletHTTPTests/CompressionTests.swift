@@ -166,7 +166,7 @@ private struct Pages: ServiceDefinition {
             }
             return Self.page(headers: [.eTag: tag.header])
         }
-        routes.put("tagged") { request, _ in
+        routes.on(.put, "tagged") { request, _ in
             let isMet = try Precondition(request)?.tags?.contains("7") ?? false
             return Response(status: isMet ? .noContent : .preconditionFailed)
         }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import MartletAPI
 import MartletCore
 import MartletHTTP

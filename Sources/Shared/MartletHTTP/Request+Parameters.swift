@@ -4,15 +4,6 @@ import MartletAPI
 import MartletCore
 
 extension Request {
-    /// Refuses query parameters that would otherwise be ignored.
-    ///
-    /// - Throws: `invalid-parameter` with the first one that is not in `known`.
-    public func allowParameters(_ known: Set<Substring> = []) throws {
-        for parameter in uri.queryParameters where !known.contains(parameter.key) {
-            throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
-        }
-    }
-
     /// A whole number from the query.
     ///
     /// - Throws: `invalid-parameter`.

@@ -84,8 +84,8 @@ struct OpenAPIDocument {
 
     private mutating func parameters(of route: Route, at address: PublicAddress) -> [Schema.Literal] {
         var list: [Schema.Literal] = []
-        for match in address.path.matches(of: /\{(\w+)\}|\*\*/) {
-            let name = match.1.map(String.init) ?? "path"
+        for part in address.path.split(separator: "/") where part == "**" || part.hasPrefix("{") {
+            let name = part == "**" ? "path" : String(part.dropFirst().dropLast())
             if let shared = OpenAPIParts.sharedParameter(name, in: address.path) {
                 list.append(shared)
             } else {

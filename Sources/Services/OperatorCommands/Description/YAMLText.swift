@@ -55,10 +55,25 @@ enum YAMLText {
 
     /// Plain if it can be mistaken for nothing else, otherwise as a JSON string, which is YAML, too.
     private static func scalar(_ string: String) -> String {
-        let isPlain =
-            string.wholeMatch(of: /[A-Za-z\/][A-Za-z0-9_.\/$+-]*(?: [A-Za-z0-9_.\/$+-]+)*/) != nil
-            && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(string.lowercased())
-        return isPlain ? string : JSONValue.quote(string)
+        isPlain(string) ? string : JSONValue.quote(string)
+    }
+
+    private static let reserved: Set<String> = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
+
+    /// Words of letters, digits and `_./$+-`, separated by single spaces; the first begins with a letter or a slash.
+    private static func isPlain(_ string: String) -> Bool {
+        var previous = UInt8(ascii: " ")
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "/"): break
+            case UInt8(ascii: " ") where previous != UInt8(ascii: " "): break
+            case _ where byte != UInt8(ascii: " ") && "0123456789_.$+-".utf8.contains(byte):
+                guard previous != UInt8(ascii: " ") || string.utf8.first != byte else { return false }
+            default: return false
+            }
+            previous = byte
+        }
+        return previous != UInt8(ascii: " ") && !reserved.contains(string.lowercased())
     }
 }
 

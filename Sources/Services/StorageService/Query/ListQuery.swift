@@ -9,9 +9,6 @@ struct ListQuery: Sendable {
     static let defaultLimit = 100
     static let maximumLimit = 1_000
     static let maximumSkip = 1_000_000
-    private static let known: Set<Substring> = [
-        "order", "limit", "skip", "keys", "excludeKeys", "include", "where", "cursor", "count", "deleted",
-    ]
 
     /// Filters that must all hold.
     var filters: [JSONValue] = []
@@ -32,9 +29,6 @@ struct ListQuery: Sendable {
 
     /// - Throws: `invalid-parameter` naming the parameter, `forbidden` naming a hidden field.
     init(_ parameters: Parameters, in scope: QueryScope) throws {
-        for name in parameters.map(\.key) where !Self.known.contains(name) {
-            throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(name))
-        }
         if let text = parameters["skip"] { skip = try Self.integer(text, "skip", in: 0...Self.maximumSkip) }
         if let text = parameters["limit"] { limit = try Self.integer(text, "limit", in: 0...Self.maximumLimit) }
         if let text = parameters["keys"] { keys = try Self.keys(text, "keys") }

@@ -36,10 +36,6 @@ struct ImportOptions: Codable, Sendable {
     /// The field that contains the id; nil for `_id`.
     var idField: String?
 
-    private static let known: Set<Substring> = [
-        "format", "dryRun", "skipBad", "existing", "delimiter", "types", "emptyIsNull", "idField",
-    ]
-
     init(collection: CollectionName, space: AppSpace, format: TransferFormat) {
         file = UUID()
         sizeInBytes = 0
@@ -55,7 +51,6 @@ struct ImportOptions: Codable, Sendable {
 
     /// - Throws: `invalid-parameter`.
     init(_ request: Request, collection: CollectionName, space: AppSpace) throws {
-        try request.allowParameters(Self.known)
         let parameters = request.uri.queryParameters
         func flag(_ name: Substring) throws -> Bool {
             try parameters[name].map { try ListQuery.flag($0, String(name)) } ?? false

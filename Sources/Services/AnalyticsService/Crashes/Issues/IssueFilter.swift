@@ -6,10 +6,6 @@ import MartletPostgres
 
 /// Selects issues. Properties that are empty or nil do not restrict the selection.
 struct IssueFilter: Sendable {
-    static let parameters: Set<Substring> = [
-        "state", "level", "kind", "release", "text", "tag", "configuration", "variant", "assignee", "firstSeenFrom",
-        "firstSeenTo", "lastSeenFrom", "lastSeenTo",
-    ]
     private static let maximumTags = 5
     private static let maximumTextLength = 200
 

@@ -113,9 +113,6 @@ struct CountEvents: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
-        var own: Set<Substring> = ["event", "limit", "where", "variants"]
-        if group == nil { own.formUnion(["group", "property", "people"]) }
-        try request.allowParameters(Request.spanParameters.union(own).union(CountQuestion.filterNames))
         let format = try request.format()
         let question = try self.question(request)
         let intervals = try request.spanRequest(intervals: Span.Interval.allCases, default: group == nil ? .day : .none)

@@ -50,7 +50,6 @@ struct CountPeople: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
-        try request.allowParameters(Request.spanParameters)
         let format = try request.format()
         let span = try await store.span(
             try request.spanRequest(intervals: Span.Interval.allCases, default: .day), in: space)
@@ -104,7 +103,6 @@ struct CountSessions: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
-        try request.allowParameters(Request.spanParameters)
         let format = try request.format()
         let span = try await store.span(
             try request.spanRequest(intervals: Span.Interval.allCases, default: .day), in: space)
@@ -160,7 +158,6 @@ struct ReadRetention: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
-        try request.allowParameters(Request.spanParameters)
         let format = try request.format()
         let span = try await store.span(
             try request.spanRequest(intervals: [.day, .week, .month], default: .day), in: space)

@@ -26,7 +26,7 @@ struct AddAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update, parameters: ["name"])
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let name = try request.fileName
         let body = try CompleteBody(request, limitInBytes: TicketLimits.attachmentInBytes)
         // Nobody's bytes are stored for a ticket that is not there.
@@ -75,7 +75,7 @@ struct ReadAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .read)
+        let (visitor, number) = try await access.admitToTicket(context, to: .read)
         let found = try await attachments.find(try context.attachment, of: number, in: visitor.space)
         let tag = EntityTag(text: found.sha256)
         // Content of others, never a page of ours: no guessing of its type, nothing loaded or run.
@@ -118,7 +118,7 @@ struct DeleteAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         try await attachments.remove(try context.attachment, of: number, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }

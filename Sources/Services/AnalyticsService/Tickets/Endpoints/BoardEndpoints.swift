@@ -51,8 +51,7 @@ struct ReadBoard: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(
-            request, context, to: .read, parameters: TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
+        let visitor = try await access.admit(context, to: .read)
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let limit = try request.number("limit", default: 100, in: 1...200)
         let generation: Int64
@@ -98,7 +97,7 @@ struct FollowTickets: Endpoint {
     let streams: TicketStreams
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .read, parameters: ["after"])
+        let visitor = try await access.admit(context, to: .read)
         let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
         let generation = try text.map { text in
             guard let generation = Int64(text), generation >= 0 else {
@@ -142,7 +141,7 @@ struct ExportTickets: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .read, parameters: TicketFilter.parameters)
+        let visitor = try await access.admit(context, to: .read)
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let body = ResponseBody { [tickets] writer in
             try await writer.write(ByteBuffer(string: TicketStore.exportHeader))
@@ -183,7 +182,7 @@ struct ListTicketPeople: Endpoint {
     let access: TicketAccess
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .read)
+        let visitor = try await access.admit(context, to: .read)
         return .page(try await access.people.list(in: visitor.space))
     }
 }
@@ -224,7 +223,7 @@ struct TicketSettings: Endpoint {
     let isChange: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: isChange ? .update : .read)
+        let visitor = try await access.admit(context, to: isChange ? .update : .read)
         if isChange {
             let fields = try await BodyFields(request, ["prefix"])
             let prefix = try fields.requiredString("prefix")

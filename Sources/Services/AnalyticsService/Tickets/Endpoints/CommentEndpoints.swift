@@ -57,8 +57,7 @@ struct ListOfTicket: Endpoint {
     let what: What
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(
-            request, context, to: .read, parameters: ["after", "limit"])
+        let (visitor, number) = try await access.admitToTicket(context, to: .read)
         let limit = try request.number("limit", default: 100, in: 1...500)
         let after = try request.number("after", default: 0, in: 0...Int.max)
         let list =
@@ -92,7 +91,7 @@ struct AddComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let text = try await request.commentText
         return .json(
             ByteBuffer(string: try await tickets.comment(text, on: number, in: visitor.space, by: visitor.author)),
@@ -126,7 +125,7 @@ struct EditComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let comment = try context.comment
         let text = try await request.commentText
         return .json(try await tickets.editComment(comment, text, on: number, in: visitor.space, by: visitor.author))
@@ -154,7 +153,7 @@ struct DeleteComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let isModerator = (try? context.author(may: .delete, .tickets)) != nil
         try await tickets.deleteComment(
             try context.comment, on: number, isModerator: isModerator, in: visitor.space, by: visitor.author)

@@ -25,7 +25,7 @@ struct ListLabels: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .read)
+        let visitor = try await access.admit(context, to: .read)
         return .page(try await labels.list(in: visitor.space))
     }
 }
@@ -49,7 +49,7 @@ struct CreateLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .create)
+        let visitor = try await access.admit(context, to: .create)
         let fields = try await BodyFields(request, ["name", "color"])
         guard let name = try fields.labelName else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "name")
@@ -83,7 +83,7 @@ struct ChangeLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .update)
+        let visitor = try await access.admit(context, to: .update)
         let fields = try await BodyFields(request, ["name", "color"])
         let (name, color) = (try fields.labelName, try fields.labelColor)
         return .json(
@@ -109,7 +109,7 @@ struct DeleteLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .delete)
+        let visitor = try await access.admit(context, to: .delete)
         try await labels.delete(context.component("label"), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }

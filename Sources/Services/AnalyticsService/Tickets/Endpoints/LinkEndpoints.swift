@@ -29,7 +29,7 @@ struct AddLink: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let fields = try await BodyFields(request, ["kind", "ticket"])
         guard let kind = try TicketInput.choice(fields, "kind", TicketLinkKind.self) else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "kind")
@@ -60,7 +60,7 @@ struct DeleteLink: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         guard let kind = TicketLinkKind(rawValue: context.component("kind")),
             let other = TicketInput.ticketNumber(context.component("other"))
         else { throw HTTPProblem(.notFound, "There is no such link.") }
@@ -91,7 +91,7 @@ struct AttachIssues: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let fields = try await BodyFields(request, ["issues"])
         guard let issues = try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues), !issues.isEmpty else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "issues")
@@ -123,7 +123,7 @@ struct DetachIssue: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         guard let issue = TicketInput.number(context, "issue") else {
             throw HTTPProblem(.notFound, "The ticket does not have this issue.")
         }

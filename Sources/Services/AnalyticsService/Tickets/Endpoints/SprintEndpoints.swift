@@ -30,7 +30,7 @@ struct ListSprints: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .read, parameters: ["before", "limit"])
+        let visitor = try await access.admit(context, to: .read)
         let limit = try request.number("limit", default: 50, in: 1...500)
         let before = try request.uri.queryParameters["before"].map { _ in
             try request.number("before", default: 1, in: 1...Int(Int32.max))
@@ -61,7 +61,7 @@ struct CreateSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .create)
+        let visitor = try await access.admit(context, to: .create)
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
         return .json(
             ByteBuffer(string: try await sprints.create(change, in: visitor.space, by: visitor.author)),
@@ -86,7 +86,7 @@ struct ReadSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .read)
+        let visitor = try await access.admit(context, to: .read)
         let (json, revision) = try await sprints.read(try context.sprint, in: visitor.space)
         return .revised(json, revision)
     }
@@ -121,7 +121,7 @@ struct ChangeSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .update)
+        let visitor = try await access.admit(context, to: .update)
         let (number, condition) = (try context.sprint, try Precondition(request))
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
         return .json(try await sprints.update(number, change, if: condition, in: visitor.space, by: visitor.author))
@@ -148,7 +148,7 @@ struct StartSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .update)
+        let visitor = try await access.admit(context, to: .update)
         return .json(try await sprints.start(try context.sprint, in: visitor.space, by: visitor.author))
     }
 }
@@ -170,7 +170,7 @@ struct ReportSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .read)
+        let visitor = try await access.admit(context, to: .read)
         return .json(try await sprints.report(try context.sprint, in: visitor.space).json.text)
     }
 }
@@ -198,7 +198,7 @@ struct CloseSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .update)
+        let visitor = try await access.admit(context, to: .update)
         let number = try context.sprint
         let next = try TicketInput.number(
             try await BodyFields(request, ["unfinishedTo"], isOptional: true), "unfinishedTo")
@@ -227,7 +227,7 @@ struct DeleteSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .delete)
+        let visitor = try await access.admit(context, to: .delete)
         try await sprints.delete(
             try context.sprint, if: try Precondition(request), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)

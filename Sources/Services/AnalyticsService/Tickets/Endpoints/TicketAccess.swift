@@ -22,23 +22,23 @@ struct TicketAccess: Sendable {
         let staff: UUID?
     }
 
-    /// - Parameter parameters: The names of the query parameters that are allowed.
-    /// - Throws: `forbidden` and as `ServiceContext.author(may:_:)`; `app-not-found`; `invalid-parameter`.
-    func admit(
-        _ request: Request, _ context: ServiceContext, to action: StaffAction, parameters: Set<Substring> = []
-    ) async throws -> Visitor {
-        let visitor = try await visitor(context, action)
-        try request.allowParameters(parameters)
-        return visitor
+    /// - Throws: `forbidden` and as `ServiceContext.author(may:_:)`; `app-not-found`.
+    func admit(_ context: ServiceContext, to action: StaffAction) async throws -> Visitor {
+        let author = try context.author(may: action, .tickets)
+        let principal = try context.principal
+        let space = try await spaces.space(of: principal)
+        guard let staff = principal.staff else { return Visitor(space: space, author: author, staff: nil) }
+        try await people.note(staff, in: space)
+        return Visitor(space: space, author: author, staff: UUID(uuidString: staff.id))
     }
 
     /// Admits a caller to the ticket named in the path.
     ///
-    /// - Throws: as `admit(_:_:to:parameters:)`; `ticket-not-found` if the path holds no ticket number.
-    func admitToTicket(
-        _ request: Request, _ context: ServiceContext, to action: StaffAction, parameters: Set<Substring> = []
-    ) async throws -> (visitor: Visitor, number: Int) {
-        (try await admit(request, context, to: action, parameters: parameters), try TicketInput.ticket(context))
+    /// - Throws: as `admit(_:to:)`; `ticket-not-found` if the path holds no ticket number.
+    func admitToTicket(_ context: ServiceContext, to action: StaffAction) async throws -> (
+        visitor: Visitor, number: Int
+    ) {
+        (try await admit(context, to: action), try TicketInput.ticket(context))
     }
 
     /// Parses and checks a change of a ticket.
@@ -53,15 +53,6 @@ struct TicketAccess: Sendable {
             try await directory.check(assignee, of: .tickets, askedBy: try context.principal)
         }
         return change
-    }
-
-    private func visitor(_ context: ServiceContext, _ action: StaffAction) async throws -> Visitor {
-        let author = try context.author(may: action, .tickets)
-        let principal = try context.principal
-        let space = try await spaces.space(of: principal)
-        guard let staff = principal.staff else { return Visitor(space: space, author: author, staff: nil) }
-        try await people.note(staff, in: space)
-        return Visitor(space: space, author: author, staff: UUID(uuidString: staff.id))
     }
 }
 

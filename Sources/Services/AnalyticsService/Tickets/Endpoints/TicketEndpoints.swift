@@ -49,8 +49,7 @@ struct ListTickets: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(
-            request, context, to: .read, parameters: TicketFilter.parameters.union(["sort", "limit", "cursor"]))
+        let visitor = try await access.admit(context, to: .read)
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let order = try TicketOrder(request.uri.queryParameters["sort"] ?? "-number")
         let place = try request.uri.queryParameters["cursor"].map { try order.place($0) }
@@ -80,7 +79,7 @@ struct CreateTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .create)
+        let visitor = try await access.admit(context, to: .create)
         let fields = try await BodyFields(
             request, TicketChange.fields.union(["issues"]), upTo: TicketBody.maximumSizeInBytes)
         let change = try await access.change(fields, visitor, context)
@@ -108,7 +107,7 @@ struct ReadTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .read)
+        let (visitor, number) = try await access.admitToTicket(context, to: .read)
         return try await access.answer(with: number, of: tickets, in: visitor.space)
     }
 }
@@ -144,7 +143,7 @@ struct ChangeTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         guard let condition = try Precondition(request) else {
             throw HTTPProblem(
                 .preconditionRequired, "Send the ticket's ETag as If-Match, or * to change it whatever it is.")
@@ -193,7 +192,7 @@ struct ChangeTickets: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .update)
+        let visitor = try await access.admit(context, to: .update)
         let fields = try await BodyFields(request, Self.fields.union(["tickets", "resolveIssues"]))
         guard let numbers = try TicketInput.numbers(fields, "tickets", upTo: TicketLimits.ticketsPerCall),
             !numbers.isEmpty
@@ -249,7 +248,7 @@ struct MoveTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let condition = try Precondition(request)
         let fields = try await BodyFields(request, ["status", "after", "before", "end", "resolveIssues"])
         let place = TicketPlace(
@@ -284,7 +283,7 @@ struct DeleteTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .delete)
+        let (visitor, number) = try await access.admitToTicket(context, to: .delete)
         try await tickets.delete(number, if: try Precondition(request), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }
@@ -307,7 +306,7 @@ struct RestoreTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .delete)
+        let (visitor, number) = try await access.admitToTicket(context, to: .delete)
         try await tickets.restore(number, in: visitor.space, by: visitor.author)
         return try await access.answer(with: number, of: tickets, in: visitor.space)
     }

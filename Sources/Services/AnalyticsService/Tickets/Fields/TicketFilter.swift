@@ -8,10 +8,6 @@ import MartletPostgres
 /// Selects the tickets of a list. A ticket must match every parameter, and at least one of a parameter's
 /// comma-separated values.
 struct TicketFilter: Sendable {
-    static let parameters: Set<Substring> = [
-        "status", "type", "priority", "assignee", "label", "sprint", "version", "issue", "search", "createdBy",
-        "updatedAfter", "blocked", "deleted",
-    ]
     /// Maximum number of values per parameter.
     private static let maximumValues = 20
 

@@ -35,7 +35,6 @@ struct ExportAuditLog: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try context.staff(may: .read, .audit)
-        try request.allowParameters(AuditFilter.parameters.union(["format"]))
         let filter = try AuditFilter(request)
         guard let format = Format(rawValue: String(request.uri.queryParameters["format"] ?? "jsonl")) else {
             throw HTTPProblem(.invalidParameter, "It must be csv or jsonl.", field: "format")

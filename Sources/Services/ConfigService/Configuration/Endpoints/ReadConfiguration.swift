@@ -48,7 +48,6 @@ struct ReadConfiguration: Endpoint {
     let remote: RemoteConfiguration
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(Set(ConfigurationRequest.descriptions.map { $0[...] } + ["generation"]))
         let parameters = request.uri.queryParameters
         let described = ConfigurationRequest.descriptions.compactMap { name in
             parameters[name[...]].map { (name, String($0)) }

@@ -41,7 +41,6 @@ struct ListInstallations: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, spaces)
-        try request.allowParameters(InstallationFilter.parameters.union(["limit", "cursor"]))
         let limit = try request.number("limit", default: 100, in: 1...500)
         let page = try await store.list(
             InstallationFilter(request), in: space, after: try request.id("cursor"), limit: limit)
@@ -90,7 +89,6 @@ struct CountInstallations: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, spaces)
-        try request.allowParameters(InstallationFilter.parameters)
         return try .list(try await store.count(InstallationFilter(request), in: space))
     }
 }

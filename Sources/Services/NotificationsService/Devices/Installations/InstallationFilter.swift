@@ -6,9 +6,6 @@ import MartletPostgres
 
 /// Selects installations; a nil property matches all.
 struct InstallationFilter: Sendable {
-    static let parameters: Set<Substring> = [
-        "user", "channel", "platform", "service", "sandbox", "hasToken", "appVersion", "seenFrom", "seenTo",
-    ]
 
     var user, channel, appVersion: String?
     var platform: Platform?

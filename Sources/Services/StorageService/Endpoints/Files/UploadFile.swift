@@ -61,7 +61,6 @@ struct UploadFile: Endpoint {
     var takesDirectory: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(takesDirectory ? ["name", "readers", "writers"] : ["readers", "writers"])
         let (target, grants, condition) = (try request.fileTarget(), try FileGrants(request), try request.fileCondition)
         let scope = try await context.fileScope(rights)
         let isMultipart = takesDirectory && MultipartFile.isMultipart(request)

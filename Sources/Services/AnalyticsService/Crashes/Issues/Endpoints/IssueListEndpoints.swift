@@ -40,7 +40,6 @@ struct ListIssues: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters(IssueFilter.parameters.union(["sort", "cursor", "limit"]))
         let order = try IssueOrder(request)
         let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: order.rawValue)
         let limit = try request.number("limit", default: 50, in: 1...200)
@@ -85,7 +84,6 @@ struct ExportIssues: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters(IssueFilter.parameters.union(["sort"]))
         let (order, filter) = (try IssueOrder(request), try IssueFilter(request))
         let body = ResponseBody { [reader = life.reader] writer in
             try await writer.write(ByteBuffer(string: CSVLine.text(IssueReader.columns)))
