@@ -115,7 +115,7 @@ private struct Things: ServiceDefinition {
                     .query("after", .uuid), .query("text"),
                 ]), Say { _ in "found" })
         routes.on(
-            Route(.get, "/open", "open", "Answers.", callers: .anyone, allowsOtherParameters: true),
+            Route(.get, "/open", "open", "Answers.", callers: .anyone, checksOwnQuery: true),
             Say { _ in "open" })
         routes.on(
             Route(

@@ -44,7 +44,7 @@ import Testing
     {
         for (name, definition) in try await ServiceRoute.definitions() {
             let client = try await ServiceClient(definition)
-            for (route, _) in definition.routes.routes where !route.allowsOtherParameters {
+            for (route, _) in definition.routes.routes where !route.checksOwnQuery {
                 guard let friend = Self.friend(of: route.callers) else { continue }
                 let answer = try await client.asking(as: friend).send(
                     route.method.rawValue, Self.path(of: route) + "?nonesuch=1", route.takesBody ? "{}" : nil)

@@ -150,7 +150,7 @@ import Testing
 
     @Test(arguments: BadNames.collections) func `no other name creates a table`(_ name: String) async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidName, field: "collection") {
+        try await app.expectRefusal(BadNames.refusal(of: name, otherwise: .invalidName), field: "collection") {
             try await app.client.post("/storage/\(name)", "{}")
         }
     }

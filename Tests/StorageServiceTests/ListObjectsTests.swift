@@ -168,7 +168,9 @@ import Testing
 
     @Test(arguments: BadNames.collections) func `an invalid collection name is refused`(_ name: String) async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidName, field: "collection") { try await app.client.get("/storage/\(name)") }
+        try await app.expectRefusal(BadNames.refusal(of: name, otherwise: .invalidName), field: "collection") {
+            try await app.client.get("/storage/\(name)")
+        }
     }
 
     @Test func `a page beyond 16 mebibytes is refused`() async throws {

@@ -174,7 +174,7 @@ import Testing
     @Test(arguments: BadNames.collections.filter { !$0.contains("%2F") })
     func `an invalid collection name is refused`(_ name: String) async throws {
         let app = try await Self.filled.value
-        try await app.expectRefusal(.invalidName, field: "collection") {
+        try await app.expectRefusal(BadNames.refusal(of: name, otherwise: .invalidName), field: "collection") {
             try await app.client.post("/storage/query/\(name)", "{}")
         }
     }

@@ -63,7 +63,10 @@ import Testing
     @Test(arguments: BadNames.ids) func `an invalid id is refused`(_ id: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
-        try await app.expectRefusal(.invalidID, field: "_id") { try await app.client.get("/storage/Note/\(id)") }
+        let code = BadNames.refusal(of: id, otherwise: .invalidID)
+        try await app.expectRefusal(code, field: code == .invalidPath ? "id" : "_id") {
+            try await app.client.get("/storage/Note/\(id)")
+        }
     }
 
     @Test(arguments: ["limit=1", "order=x", "deleted=maybe", "keys=", "keys=a.b", "count=true", "x=1"])

@@ -18,7 +18,7 @@ extension RouteTable {
     }
 
     private static func route(_ method: HTTPRequest.Method, _ path: String) -> Route {
-        Route(method, path, "", "", callers: .anyone, allowsOtherParameters: true, body: .json(.any))
+        Route(method, path, "", "", callers: .anyone, checksOwnQuery: true, body: .json(.any))
     }
 }
 

@@ -178,8 +178,9 @@ import Testing
                 try await app.master("GET", "/crashes/issues/1/tags/gr%C3%B6%C3%9Fe%2Ffarbe").each("value") == [
                     "\"rot\""
                 ])
-            for none in ["a%00", "%FF", "gr%C3%B6"] {
-                #expect(try await app.master("GET", "/crashes/issues/1/tags/" + none)["count"] == "0", "\(none)")
+            #expect(try await app.master("GET", "/crashes/issues/1/tags/gr%C3%B6")["count"] == "0")
+            for noText in ["a%00", "%FF"] {
+                #expect(try await app.master("GET", "/crashes/issues/1/tags/" + noText).isProblem(.invalidPath))
             }
             #expect(
                 try await app.master("GET", "/crashes/issues?sort=events&cursor=" + Self.cursor("events.3.1")).status

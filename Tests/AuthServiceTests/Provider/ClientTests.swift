@@ -118,13 +118,11 @@ import Testing
                 ("GET", "/internal/keyring"), ("GET", "/internal/revocations"), ("POST", "/internal/credentials/used"),
                 ("POST", "/auth/login"),
                 ("POST", "/auth/signup"), ("GET", "/auth/users"), ("POST", "/auth/refresh"), ("GET", "/auth/clients"),
+                ("GET", "/auth/me"), ("GET", "/auth/sessions"), ("GET", "/auth/me/grants"),
             ] {
                 #expect(
                     try await provider.visitor.send(method, path, method == "POST" ? "{}" : nil).isProblem(.forbidden),
                     "\(path)")
-            }
-            for path in ["/auth/me", "/auth/sessions", "/auth/me/grants"] {
-                #expect(try await provider.visitor.get(path).isProblem(.invalidToken))
             }
             // Other callers do not reach the provider either.
             #expect(

@@ -158,6 +158,11 @@ private actor SharedStorage {
 
 /// Names refused for every route with a collection.
 enum BadNames {
+    /// The error for a name: one that is no text is refused before its form is looked at.
+    static func refusal(of name: String, otherwise code: ErrorCode) -> ErrorCode {
+        ["%00", "%ff", "%zz"].contains(where: name.contains) ? .invalidPath : code
+    }
+
     /// Percent-encoded as in a path.
     static let collections = [
         "1a", "_a", "-a", "a%20b", "a.b", "a%22%3B%20DROP%20TABLE%20x", "%27", "a%27", "%5C", "a%5C", "%C3%BC",

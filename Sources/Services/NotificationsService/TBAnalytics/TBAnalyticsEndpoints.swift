@@ -20,7 +20,6 @@ struct SendTBAnalyticsNotification: Endpoint {
         A notification in the original TBAnalytics format; users as the app's rules allow, with the master \
         key anybody.
         """, callers: .client,
-        allowsOtherParameters: true,
         body: .json(.tbAnalyticsNotification),
         answers: [
             .answer(201, "The object, as storage would answer it.", .json(.object))
@@ -134,7 +133,6 @@ struct ListTBAnalyticsNotifications: Endpoint {
             .query("limit", .integer.range(1, 100).defaulting(to: 50)),
             .query("cursor", .string, "`next` of the page before."),
         ],
-        allowsOtherParameters: true,
         answers: [
             .answer(
                 200, "A page.",

@@ -16,11 +16,13 @@ struct ChangeObject: Endpoint {
                 "collection", .collectionName,
                 "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
             .path("id", .objectID),
+            .query("upsert", .flag, "Whether an object that does not exist is created."),
         ],
         details: "A null is stored as null; this call removes no field.",
         body: .json(.document, text: "At most 1 MiB."),
         answers: [
-            .answer(200, "The object as it is stored.", .json(.storedObject))
+            .answer(200, "The object as it is stored.", .json(.storedObject)),
+            .answer(201, "The object was created (`upsert`).", .json(.storedObject)),
         ],
         errors: [
             404: "There is no such object (`object-not-found`), in no or in this collection.",

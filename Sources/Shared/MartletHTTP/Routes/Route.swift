@@ -15,8 +15,9 @@ public struct Route: Sendable {
     public let callers: Callers
     /// Those in the path only if more than their name is to be said.
     public let parameters: [RouteParameter]
-    /// Whether query parameters that are not declared are accepted, as open protocols demand.
-    public let allowsOtherParameters: Bool
+    /// Whether the endpoint checks the query itself, because an open protocol says what other parameters and wrong values
+    /// mean.
+    public let checksOwnQuery: Bool
     /// Says a refusal in the words of another protocol; nil for those that it does not know.
     public let refusal: (@Sendable (HTTPProblem) -> Response?)?
     /// False for calls between our own processes, and for what only refuses.
@@ -35,7 +36,7 @@ public struct Route: Sendable {
 
     public init(
         _ method: HTTPRequest.Method, _ path: String, _ operation: String, _ summary: String, callers: Callers,
-        parameters: [RouteParameter] = [], allowsOtherParameters: Bool = false,
+        parameters: [RouteParameter] = [], checksOwnQuery: Bool = false,
         refusal: (@Sendable (HTTPProblem) -> Response?)? = nil, isDocumented: Bool = true,
         details: String? = nil, body: @autoclosure @escaping @Sendable () -> RouteBody? = nil,
         answers: @autoclosure @escaping @Sendable () -> [RouteAnswer] = [],
@@ -47,7 +48,7 @@ public struct Route: Sendable {
         self.summary = summary
         self.callers = callers
         self.parameters = parameters
-        self.allowsOtherParameters = allowsOtherParameters
+        self.checksOwnQuery = checksOwnQuery
         self.refusal = refusal
         self.isDocumented = isDocumented && callers != .processes
         takesBody = body() != nil
@@ -63,7 +64,7 @@ extension Route {
     /// A call between our own processes. It checks its query itself.
     public static func betweenProcesses(_ method: HTTPRequest.Method, _ path: String) -> Route {
         Route(
-            method, path, "", "", callers: .processes, allowsOtherParameters: true,
+            method, path, "", "", callers: .processes, checksOwnQuery: true,
             body: method == .get ? nil : .json(.object))
     }
 
@@ -72,23 +73,39 @@ extension Route {
         Route(copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary)
     }
 
-    /// The same call by another method.
-    public func by(_ method: HTTPRequest.Method, _ operation: String, _ summary: String? = nil) -> Route {
-        Route(copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary)
+    /// The same call by another method; what a form has in its body is what the other method has in its query.
+    ///
+    /// - Parameter takesForm: Whether the body is a form.
+    public func by(
+        _ method: HTTPRequest.Method, _ operation: String, _ summary: String? = nil, takesForm: Bool = false
+    ) -> Route {
+        let body: RouteBody? =
+            takesForm ? .contents(.type("application/x-www-form-urlencoded", .object), isRequired: false) : nil
+        return Route(
+            copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary,
+            body: body)
     }
 
-    private init(copying other: Route, method: HTTPRequest.Method, path: String, operation: String, summary: String) {
+    private init(
+        copying other: Route, method: HTTPRequest.Method, path: String, operation: String, summary: String,
+        body: RouteBody? = nil
+    ) {
         self.method = method
         self.path = path
         self.operation = operation
         self.summary = summary
         callers = other.callers
         parameters = other.parameters
-        allowsOtherParameters = other.allowsOtherParameters
+        checksOwnQuery = other.checksOwnQuery
         refusal = other.refusal
         isDocumented = other.isDocumented
-        takesBody = other.takesBody
-        documentation = other.documentation
+        takesBody = other.takesBody || body != nil
+        documentation = {
+            let original = other.documentation()
+            return Documentation(
+                details: original.details, body: original.body ?? body, answers: original.answers,
+                errors: original.errors)
+        }
     }
 }
 

@@ -73,16 +73,15 @@ private struct PathNames {
 /// What a route's declaration demands of each request.
 private struct RequestChecks: Sendable {
     private let callers: Callers
-    private let query: [QueryCheck]
-    private let allowsOtherParameters: Bool
+    /// Nil: the endpoint checks the query.
+    private let query: [QueryCheck]?
     private let refusesBody: Bool
     private let renamed: [Substring: Substring]
 
     init(_ route: Route, _ renamed: [Substring: Substring]) {
         self.renamed = renamed
         callers = route.callers
-        query = route.parameters.filter { $0.place == .query }.map(QueryCheck.init)
-        allowsOtherParameters = route.allowsOtherParameters
+        query = route.checksOwnQuery ? nil : route.parameters.filter { $0.place == .query }.map(QueryCheck.init)
         refusesBody = !route.takesBody && [.post, .put, .patch, .delete].contains(route.method)
     }
 
@@ -98,6 +97,7 @@ private struct RequestChecks: Sendable {
     }
 
     private func checkQuery(of request: Request) throws {
+        guard let query else { return }
         guard request.uri.query != nil else {
             if let missing = query.first(where: \.isRequired) { throw missing.missing }
             return
@@ -105,7 +105,6 @@ private struct RequestChecks: Sendable {
         var present: Set<Substring> = []
         for parameter in request.uri.queryParameters {
             guard let check = query.first(where: { $0.name == parameter.key }) else {
-                if allowsOtherParameters { continue }
                 throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
             }
             try check.check(parameter.value)

@@ -23,7 +23,7 @@ struct PostEnvelope: Endpoint {
         parameters: [
             .path("project", .integer, "The app's number, as in `sentryDSN` of connection.json.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(.type("application/x-sentry-envelope", .bytes)),
         answers: [
             .answer(
@@ -64,7 +64,7 @@ struct PostStoredEvent: Endpoint {
         parameters: [
             .path("project", .integer, "The app's number, as in `sentryDSN` of connection.json.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .json(.object),
         answers: [
             .answer(

@@ -12,7 +12,7 @@ struct ListSentryRepositories: Endpoint {
         parameters: [
             .path("organization", .string, "Any.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "No repositories.", .json(.array.maxItems(0)))
@@ -35,7 +35,7 @@ struct ListSentryCommits: Endpoint {
             .path("organization", .string, "Any."),
             .path("version", .string, "As reports name the release."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(
@@ -78,7 +78,7 @@ struct ReadPreviousSentryRelease: Endpoint {
             .path("organization", .string, "Any."),
             .path("version", .string, "As reports name the release."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(

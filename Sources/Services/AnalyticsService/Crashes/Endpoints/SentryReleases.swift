@@ -18,7 +18,7 @@ struct CreateSentryRelease: Endpoint {
         parameters: [
             .path("organization", .string, "Any.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         body: .json(
             .object(
@@ -64,7 +64,7 @@ struct FinishSentryRelease: Endpoint {
             .path("organization", .string, "Any."),
             .path("version", .string, "As reports name the release."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         body: .json(
             .object(
@@ -96,7 +96,7 @@ struct ReadSentryRelease: Endpoint {
             .path("organization", .string, "Any."),
             .path("version", .string, "As reports name the release."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The release.", .json(.object))

@@ -14,7 +14,7 @@ struct PostTBAnalyticsException: Endpoint {
     static let route = Route(
         .post, "/thesis/exceptions", "sendTBAnalyticsException",
         "One exception in the form of TBException, or a list of at most 100.", callers: .client,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .json(
             .exactlyOne(
                 .object,
@@ -83,7 +83,6 @@ struct ListTBAnalyticsExceptions: Endpoint {
             .query("skip", .integer.range(0, 10_000).defaulting(to: 0)),
             .query("limit", .integer.range(1, 100).defaulting(to: 100)),
         ],
-        allowsOtherParameters: true,
         answers: [
             .answer(200, "`count` and `data`.", .json(.object))
         ])

@@ -31,7 +31,7 @@ struct RefuseSentryCall: Endpoint {
     static let routes = [HTTPRequest.Method.get, .post, .put, .patch, .delete].map {
         Route(
             $0, "/crash/api/0/**", "", "Refuses what Martlet does not have of Sentry's API.", callers: .server,
-            allowsOtherParameters: true, refusal: SentryAPI.refusal, isDocumented: false, body: .json(.any))
+            checksOwnQuery: true, refusal: SentryAPI.refusal, isDocumented: false, body: .json(.any))
     }
 
     /// Names of missing features, by a fragment of the path.

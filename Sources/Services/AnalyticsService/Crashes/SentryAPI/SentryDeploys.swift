@@ -22,7 +22,7 @@ struct CreateSentryDeploy: Endpoint {
             .path("organization", .string, "Any."),
             .path("version", .string, "As reports name the release."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         body: .json(
             .object(
@@ -67,7 +67,7 @@ struct ListSentryDeploys: Endpoint {
             .path("organization", .string, "Any."),
             .path("version", .string, "As reports name the release."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The deploys.", .json(.array(of: .object)))

@@ -10,7 +10,7 @@ struct ListSentryRegions: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/users/me/regions", "listSentryRegions",
         "None, so that `sentry-cli` asks this server for organizations.", callers: .server,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(
@@ -37,7 +37,7 @@ struct ListSentryOrganizations: Endpoint {
         """
         `sentry-cli organizations list`: one, which stands for this server. Any other name is as good.
         """, callers: .server,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The organization.", .json(.array(of: .object)))
@@ -68,7 +68,7 @@ struct ListSentryProjects: Endpoint {
         parameters: [
             .path("organization", .string, "Any.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The app.", .json(.array(of: .object)))

@@ -24,7 +24,7 @@ struct ListSentryIssues: Endpoint {
                 """),
             .query("cursor", .string, "Of the `Link` of the page before."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The issues.", .json(.array(of: .object)))
@@ -72,7 +72,6 @@ struct ChangeSentryIssues: Endpoint {
                 "status", .oneOf("unresolved", "resolved", "muted", "ignored"),
                 "Those of this status, where there is no `id`; neither: all."),
         ],
-        allowsOtherParameters: true,
         refusal: SentryAPI.refusal,
         body: .json(
             .object(

@@ -14,7 +14,7 @@ struct ListSentryReleases: Endpoint {
         parameters: [
             .path("organization", .string, "Any.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The releases.", .json(.array(of: .object)))
@@ -27,7 +27,7 @@ struct ListSentryReleases: Endpoint {
             .path("organization", .string, "Any."),
             .path("project", .string, "The app's number or id."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The releases.", .json(.array(of: .object)))
@@ -54,7 +54,7 @@ struct DeleteSentryRelease: Endpoint {
             .path("organization", .string, "Any."),
             .path("version", .string, "As reports name the release."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(204, "Gone.")

@@ -13,7 +13,7 @@ struct ListSentryReports: Endpoint {
             .path("organization", .string, "Any."),
             .path("project", .string, "The app's number or id."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The reports, without whose they are.", .json(.array(of: .object)))

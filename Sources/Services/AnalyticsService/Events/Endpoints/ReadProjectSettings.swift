@@ -14,7 +14,7 @@ struct ReadProjectSettings: Endpoint {
     static let route = Route(
         .get, "/segment/v1/settings/{key}", "segmentSettings",
         "Segment: what mobile and browser clients ask for when they start.", callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(200, "`integrations` is empty where events are not collected.", .json(.object))
         ])

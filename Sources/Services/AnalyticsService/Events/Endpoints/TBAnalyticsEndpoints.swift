@@ -11,7 +11,7 @@ import MartletPostgres
 struct TakeTBAnalyticsEvent: Endpoint {
     static let route = Route(
         .post, "/thesis/events", "sendTBAnalyticsEvent", "One event in the form of TBAnalytics.", callers: .client,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .json(.tbAnalyticsEvent),
         answers: [
             .answer(201, "The object as storage would answer it.", .json(.tbAnalyticsEvent))
@@ -82,7 +82,6 @@ struct ReadTBAnalyticsEvents: Endpoint {
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
             .query("cursor", .string, "The answer's `next` before."),
         ],
-        allowsOtherParameters: true,
         answers: [
             .answer(200, "`count`, `data`, and `next` where there are more.", .json(.object))
         ])

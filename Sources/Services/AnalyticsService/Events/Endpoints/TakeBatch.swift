@@ -13,7 +13,7 @@ struct TakeBatch: Endpoint {
     static let route = Route(
         .post, "/segment/v1/batch", "segmentBatch",
         "Segment: a batch of messages, perhaps packed by gzip, deflate, br or zstd.", callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .json(.eventBatch),
         answers: [
             .answer(200, "What is good is stored for good; `rejected` lists the others.", .json(.takenEvents))

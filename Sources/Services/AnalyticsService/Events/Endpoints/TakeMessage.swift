@@ -9,7 +9,7 @@ struct TakeMessage: Endpoint {
     static let route = Route(
         .post, "/segment/v1/identify", "segmentIdentify", "Segment: one message, whose `type` is in the path.",
         callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .json(.eventMessage),
         answers: [
             .answer(200, "What is good is stored for good; `rejected` lists the others.", .json(.takenEvents))
@@ -23,7 +23,7 @@ struct TakeMessage: Endpoint {
     static let segmentBrowserIdentify = Route(
         .post, "/segment/v1/i", "segmentBrowserIdentify", "`/segment/v1/identify`, as analytics.js calls it.",
         callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(.type("text/plain", .eventMessage)),
         answers: [
             .answer(200, "It is stored for good.", .json(.takenEvents))
@@ -32,7 +32,7 @@ struct TakeMessage: Endpoint {
     static let segmentBrowserTrack = Route(
         .post, "/segment/v1/t", "segmentBrowserTrack", "`/segment/v1/track`, as analytics.js calls it.",
         callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(.type("text/plain", .eventMessage)),
         answers: [
             .answer(200, "It is stored for good.", .json(.takenEvents))
@@ -41,7 +41,7 @@ struct TakeMessage: Endpoint {
     static let segmentBrowserScreen = Route(
         .post, "/segment/v1/s", "segmentBrowserScreen", "`/segment/v1/screen`, as analytics.js calls it.",
         callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(.type("text/plain", .eventMessage)),
         answers: [
             .answer(200, "It is stored for good.", .json(.takenEvents))
@@ -50,7 +50,7 @@ struct TakeMessage: Endpoint {
     static let segmentBrowserPage = Route(
         .post, "/segment/v1/p", "segmentBrowserPage", "`/segment/v1/page`, as analytics.js calls it.",
         callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(.type("text/plain", .eventMessage)),
         answers: [
             .answer(200, "It is stored for good.", .json(.takenEvents))
@@ -59,7 +59,7 @@ struct TakeMessage: Endpoint {
     static let segmentBrowserGroup = Route(
         .post, "/segment/v1/g", "segmentBrowserGroup", "`/segment/v1/group`, as analytics.js calls it.",
         callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(.type("text/plain", .eventMessage)),
         answers: [
             .answer(200, "It is stored for good.", .json(.takenEvents))
@@ -68,7 +68,7 @@ struct TakeMessage: Endpoint {
     static let segmentBrowserAlias = Route(
         .post, "/segment/v1/a", "segmentBrowserAlias", "`/segment/v1/alias`, as analytics.js calls it.",
         callers: .ingestKeys,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(.type("text/plain", .eventMessage)),
         answers: [
             .answer(200, "It is stored for good.", .json(.takenEvents))

@@ -8,7 +8,7 @@ import NIOCore
 struct DescribeSentryAPI: Endpoint {
     static let route = Route(
         .get, "/crash/api/0", "describeSentryAPI", "What `sentry-cli info` asks for.", callers: .server,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The key is right.", .json(.object))
@@ -32,7 +32,7 @@ struct DescribeChunkUpload: Endpoint {
         parameters: [
             .path("organization", .string, "Any.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "Done.", .json(.object))
@@ -64,7 +64,7 @@ struct UploadChunks: Endpoint {
         parameters: [
             .path("organization", .string, "Any.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         body: .contents(.type("multipart/form-data", .map(of: .bytes))),
         answers: [
@@ -99,7 +99,7 @@ struct AssembleDebugFiles: Endpoint {
             .path("organization", .string, "Any."),
             .path("project", .string, "The app's number or id."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         body: .json(
             .map(

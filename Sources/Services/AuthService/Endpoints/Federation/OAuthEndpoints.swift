@@ -128,18 +128,18 @@ struct OAuthCallback: Endpoint {
         """
         Where providers send the user back to: on to the app, with `code` or `error`, and `state`.
         """, callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(303, "To the app.")
         ],
         errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
-    static let returnFromOAuthByForm = route.by(.post, "returnFromOAuthByForm")
+    static let returnFromOAuthByForm = route.by(.post, "returnFromOAuthByForm", takesForm: true)
     static let returnStaffFromOAuth = Route(
         .get, "/admin/auth/oidc/callback", "returnStaffFromOAuth",
         """
         Where providers send the browser back to: on to the console, with `code` or `error`, and `state`.
         """, callers: .staffSigningIn,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(303, "To `redirectURL`.")
         ],
@@ -149,7 +149,7 @@ struct OAuthCallback: Endpoint {
         """
         Where providers send the browser back to: on to the console, with `code` or `error`, and `state`.
         """, callers: .staffSigningIn,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(303, "To `redirectURL`.")
         ],

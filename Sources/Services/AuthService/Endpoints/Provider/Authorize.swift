@@ -22,7 +22,7 @@ struct Authorize: Endpoint {
             .query("max_age", .integer.minimum(0)),
             .query("login_hint"),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(200, "A page.", .type("text/html", .string)),
             .answer(
@@ -67,7 +67,7 @@ extension AuthorizationRequest {
 struct GoOnByGet: Endpoint {
     static let route = Route(
         .post, "/oidc/{app}/authorize", "authorizeByForm", "The same by a form.", callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",
@@ -96,7 +96,7 @@ struct GoOnByGet: Endpoint {
         errors: [404: "Not found."])
     static let logOutOfProviderByForm = Route(
         .post, "/oidc/{app}/logout", "logOutOfProviderByForm", "The same by a form.", callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",

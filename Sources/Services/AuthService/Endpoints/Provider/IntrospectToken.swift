@@ -12,7 +12,7 @@ struct IntrospectToken: ProviderEndpoint {
         """
         Whether a token of the client is good, and what for (RFC 7662). Confidential clients only.
         """, callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",

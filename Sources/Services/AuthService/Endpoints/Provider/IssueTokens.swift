@@ -11,7 +11,7 @@ struct IssueTokens: ProviderEndpoint {
     static let route = Route(
         .post, "/oidc/{app}/token", "issueTokens", "Tokens for a code or a refresh token (RFC 6749 §4.1.3, §6).",
         callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         details: """
             The client proves who it is by Basic, or by `client_id` and `client_secret`; a public one sends \
             `client_id`.

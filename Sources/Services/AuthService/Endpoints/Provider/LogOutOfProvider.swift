@@ -16,7 +16,7 @@ struct LogOutOfProvider: Endpoint {
             .query("post_logout_redirect_uri", .uri, "One of the client's, byte for byte."),
             .query("state"),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         details: "Without an ID token of the user who is signed in the person is asked first.",
         answers: [
             .answer(200, "A page.", .type("text/html", .string)),
@@ -49,7 +49,7 @@ struct ConfirmLogOut: Endpoint {
             .query("post_logout_redirect_uri", .uri, "One of the client's, byte for byte."),
             .query("state"),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",

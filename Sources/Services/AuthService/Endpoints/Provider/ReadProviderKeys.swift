@@ -7,7 +7,7 @@ struct ReadProviderKeys: Endpoint {
     static let route = Route(
         .get, "/oidc/{app}/jwks", "readProviderKeys", "What ID tokens may be signed with now (RFC 7517).",
         callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(200, "Done.", .json(.keySet))
         ],

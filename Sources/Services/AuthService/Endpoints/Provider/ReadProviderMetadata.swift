@@ -8,7 +8,7 @@ struct ReadProviderMetadata: Endpoint {
     static let route = Route(
         .get, "/oidc/{app}/.well-known/openid-configuration", "readProviderMetadata",
         "What the provider can do (OpenID Connect Discovery 1.0).", callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(200, "Done.", .json(.object))
         ],

@@ -8,7 +8,7 @@ struct ReadUserInfo: ProviderEndpoint {
     static let route = Route(
         .get, "/oidc/{app}/userinfo", "readUserInfo",
         "What the access token's scopes open of its user (OpenID Connect Core 1.0 §5.3).", callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         details: "Authorization `Bearer` and the access token.",
         answers: [
             .answer(200, "Done.", .json(.object)),
@@ -19,7 +19,8 @@ struct ReadUserInfo: ProviderEndpoint {
     static let readUserInfoByPost = Route(
         .post, "/oidc/{app}/userinfo", "readUserInfoByPost", "The same; the token may be the form's `access_token`.",
         callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
+        body: .contents(.type("application/x-www-form-urlencoded", .object), isRequired: false),
         answers: [
             .answer(200, "Done.", .json(.object)),
             .oauthError(401),

@@ -7,7 +7,7 @@ import MartletHTTP
 struct RevokeToken: ProviderEndpoint {
     static let route = Route(
         .post, "/oidc/{app}/revoke", "revokeToken", "Ends the session that a token is of (RFC 7009).", callers: .anyone,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",

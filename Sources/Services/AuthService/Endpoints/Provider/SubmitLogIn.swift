@@ -24,7 +24,7 @@ struct SubmitLogIn: Endpoint {
             .query("max_age", .integer.minimum(0)),
             .query("login_hint"),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",

@@ -9,7 +9,7 @@ struct EvaluateFlag: Endpoint {
     static let route = Route(
         .post, "/ofrep/v1/evaluate/flags/{key}", "ofrepEvaluateFlag", "OFREP 0.3.0: one flag for a context.",
         callers: .evaluators,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .json(
             .object(
                 [

@@ -19,7 +19,7 @@ struct EvaluateFlags: Endpoint {
             .query("flagConfigEtag", .string, "`etag` of the event that the request follows."),
             .query("flagConfigLastModified", .string, "Not needed here."),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         details: """
             Described by open-feature/protocol, service/openapi.yaml. Errors are the protocol's, not problem \
             documents.

@@ -12,7 +12,7 @@ struct FollowFlags: Endpoint {
         .get, "/ofrep/v1/events", "ofrepEvents",
         "OFREP 0.3.0: says when flags have to be fetched again, as server-sent events.",
         callers: .evaluators,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(
                 200, "Events `message` whose data is {type: refetchEvaluation, etag, lastModified}.",

@@ -13,7 +13,7 @@ struct ShowUnsubscribe: Endpoint {
         parameters: [
             .path("token", .string, "Of the link in a mail.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(200, "A page.", .type("text/html", .string)),
             .answer(404, "A page: the link is none of this server's.", .type("text/html", .string)),
@@ -39,7 +39,7 @@ struct Unsubscribe: Endpoint {
         parameters: [
             .path("token", .string, "Of the link in a mail.")
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",

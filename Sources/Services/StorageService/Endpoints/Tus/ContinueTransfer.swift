@@ -12,7 +12,7 @@ struct ContinueTransfer: Endpoint {
             .header("Tus-Resumable", .string, "1.0.0", isRequired: true),
             .header("Upload-Offset", .string, "Where the body begins.", isRequired: true),
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         body: .contents(.type("application/offset+octet-stream", .bytes)),
         answers: [
             .answer(204, "The new Upload-Offset.")

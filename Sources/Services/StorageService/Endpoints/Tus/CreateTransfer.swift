@@ -18,7 +18,6 @@ struct CreateTransfer: Endpoint {
                 "Upload-Metadata", .string, "path or filename; filetype, readers, writers; values in base64.",
                 isRequired: true),
         ],
-        allowsOtherParameters: true,
         answers: [
             .answer(201, "Its Location.")
         ])

@@ -10,7 +10,7 @@ struct DeleteTransfer: Endpoint {
         parameters: [
             .header("Tus-Resumable", .string, "1.0.0", isRequired: true)
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(204, "It is gone.")
         ])

@@ -6,7 +6,7 @@ import MartletHTTP
 struct DescribeTus: Endpoint {
     static let route = Route(
         .options, "/files/tus", "describeTus", "What of the tus protocol is understood.", callers: .client,
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(204, "Tus-Version, Tus-Extension, Tus-Max-Size.")
         ])

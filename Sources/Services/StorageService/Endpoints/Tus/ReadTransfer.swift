@@ -12,7 +12,7 @@ struct ReadTransfer: Endpoint {
         parameters: [
             .header("Tus-Resumable", .string, "1.0.0", isRequired: true)
         ],
-        allowsOtherParameters: true,
+        checksOwnQuery: true,
         answers: [
             .answer(200, "Upload-Offset and Upload-Length.")
         ])
