@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What up, down, test and bench share. Sourced, not run.
+# What up, down, test, bench and others share. Sourced, not run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 services=(auth storage config analytics notifications)
@@ -12,6 +12,14 @@ read -ra build_options <<< "-debug-info-format none --disable-index-store ${MART
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 die() { printf 'martlet: %s\n' "$*" >&2; exit 1; }
+
+# Prints a port that nothing listens on, above the range that the kernel gives to clients.
+free_port() {
+    local port
+    while port=$((61000 + RANDOM % 4000)); do
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+    done
+}
 
 # Installs the Debian packages among its arguments that are missing. Needs root only when some are.
 need_packages() {
