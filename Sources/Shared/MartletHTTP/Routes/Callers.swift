@@ -48,9 +48,9 @@ extension ServiceContext {
     func admit(_ callers: Callers) throws {
         switch callers {
         case .anyone: break
-        case .client: try admit([.client, .master])
+        case .client: try admitClient()
         case .user:
-            try admit([.client, .master])
+            try admitClient()
             guard try principal.userID != nil else {
                 throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….")
             }
@@ -60,13 +60,14 @@ extension ServiceContext {
         case .staffOfApp(let action, let area): try staff(may: action, area, in: parameters.get("app") ?? "")
         case .signedInStaff: _ = try signedInStaff
         case .staffBeforePasswordReset: _ = try staffBeforeReset
-        case .staffSigningIn: try admit([.staff])
-        case .kinds(let kinds): try admit(kinds)
+        case .staffSigningIn: guard try principal.kind == .staff else { throw HTTPProblem(.forbidden) }
+        case .kinds(let kinds): guard kinds.contains(try principal.kind) else { throw HTTPProblem(.forbidden) }
         }
     }
 
-    private func admit(_ kinds: Set<Principal.Kind>) throws {
-        guard kinds.contains(try principal.kind) else { throw HTTPProblem(.forbidden) }
+    private func admitClient() throws {
+        let kind = try principal.kind
+        guard kind == .client || kind == .master else { throw HTTPProblem(.forbidden) }
     }
 
     private func admitManager(_ actions: [StaffAction], _ areas: [StaffArea]) throws {
