@@ -39,7 +39,7 @@ extension Schema {
                     "updated": .time,
                     "completed": .time.nullable,
                     "deleted": .time.nullable.described(
-                        "When the ticket was moved to the trash; null if it is not there."),
+                        "When the ticket was moved to the bin; null if it is not there."),
                     "assigneeName": .string.nullable,
                     "isAssigneeGone": .boolean.nullable.described(
                         """
