@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension AnalyticsService {
-    /// Routes for reading and changing issues; area `crashes`.
+    /// Routes for reading and changing issues, in the area `crashes`.
     func addIssueRoutes(to routes: inout RouteTable) {
         let life = crashes.life
         routes.section = .crashes

@@ -6,31 +6,41 @@ extension Schema {
         .object(
             [
                 "type": .oneOf("track", "screen", "page", "identify", "group", "alias"),
-                "messageId": .string.maxLength(512).described("By which a message that comes twice is stored once."),
-                "timestamp": .string.described("ISO 8601, by the client's clock; without: now."),
-                "userId": .types("string", "number").described("Whose it is; 512 bytes at most, as of the other ids."),
-                "anonymousId": .types("string", "number").described("On whose device it happened."),
-                "previousId": .types("string", "number").described("Of `alias`."),
-                "groupId": .types("string", "number").described("Of `group`."),
-                "event": .string.maxLength(255).described("Of `track`."),
-                "name": .string.maxLength(255).described("Of `screen` and `page`."),
+                "messageId": .string.maxLength(512).described(
+                    "Identifies the message; one that is sent again is stored only once."),
+                "timestamp": .string.described(
+                    "When the event happened (ISO 8601), by the client's clock; by default the time of receipt."),
+                "userId": .types("string", "number").described("The user's id. Ids may have at most 512 bytes."),
+                "anonymousId": .types("string", "number").described("The device's id."),
+                "previousId": .types("string", "number").described(
+                    "`alias` only: the id by which the user was known before."),
+                "groupId": .types("string", "number").described("`group` only: the group that the user belongs to."),
+                "event": .string.maxLength(255).described("`track` only: the name of the event."),
+                "name": .string.maxLength(255).described("`screen` and `page` only: the name of the screen or page."),
                 "category": .string.maxLength(255),
                 "properties": .object,
-                "traits": .object.described("Of `identify` and `group`."),
+                "traits": .object.described("`identify` and `group` only: facts about the user or the group."),
                 "context": .object.described(
                     """
-                    `app.version`, `app.build`, `os.name`, `os.version`, `device.manufacturer`, `device.model`, \
-                    `locale`, `location.country`, `configVersion`, `experiments`, `consent.categoryPreferences`
+                    The members that are read: `app.version`, `app.build`, `os.name`, `os.version`, \
+                    `device.manufacturer`, `device.model`, `locale`, `location.country`, `configVersion`, \
+                    `experiments`, `consent.categoryPreferences`.
                     """),
-                "sentAt": .string.described("Of a message that comes alone: when it is sent, by the client's clock."),
-            ]).described("A message as Segment's clients send it. What is not listed is not read."))
+                "sentAt": .string.described(
+                    "When the message was sent, by the client's clock; read only if the message is not part of a batch."
+                ),
+            ]).described("A message in the format of Segment's clients. Other members are ignored."))
 
     static let eventBatch: Schema = component(
         "EventBatch",
         .object(
             [
                 "batch": .array(of: .eventMessage).maxItems(4_000),
-                "sentAt": .string.described("When it is sent, by the client's clock, which is set right by it."),
+                "sentAt": .string.described(
+                    """
+                    When the batch was sent, by the client's clock. Corrects the times of its messages by the \
+                    difference from the server's clock.
+                    """),
             ], required: ["batch"]))
 
     static let takenEvents: Schema = component(
@@ -61,7 +71,10 @@ extension Schema {
         .object(
             [
                 "_id": .string.described(
-                    "The message's id; one that came before changes nothing. In lists the event's own."),
+                    """
+                    The id of the message; one that is sent again changes nothing. In lists, the id of the stored \
+                    event.
+                    """),
                 "created": .time.readOnly,
                 "updated": .time.readOnly,
                 "deleted": .null.readOnly,
@@ -82,7 +95,7 @@ extension Schema {
                 "retentionDays": .integer.range(1, 3_650),
                 "privacy": .oneOf("standard", "strict"),
                 "isCollecting": .boolean,
-                "timeZone": .string.described("As the IANA names it, such as Europe/Zurich."),
+                "timeZone": .string.described("The name of a time zone in the IANA database, such as Europe/Zurich."),
             ]).closed)
 
     static let sentryError: Schema = component(

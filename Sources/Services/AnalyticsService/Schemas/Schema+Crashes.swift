@@ -21,7 +21,10 @@ extension Schema {
                 "assignee": .string.nullable,
                 "assigneeName": .string.nullable,
                 "isAssigneeGone": .boolean.nullable.described(
-                    "Deleted, disabled, or without the right to read crashes; null while auth cannot say."),
+                    """
+                    Whether the assignee is deleted, disabled or no longer allowed to read crashes; null if the auth \
+                    service is unavailable.
+                    """),
                 "firstSeen": .time,
                 "lastSeen": .time,
                 "firstRelease": .string.nullable,
@@ -39,11 +42,12 @@ extension Schema {
                             "release": .string,
                             "files": .array(of: .string).maxItems(5),
                         ])
-                ).maxItems(5).described("Of one issue only, the newest first."),
+                ).maxItems(5).described(
+                    "The commits that may have caused the issue, newest first. Only when a single issue is read."),
                 "newestReport": .exactlyOne(
                     .crashReport,
                     .null
-                ).described("Of one issue only."),
+                ).described("The newest report that is kept, or null. Only when a single issue is read."),
             ]))
 
     static let crashIssueList: Schema = component(
@@ -71,7 +75,7 @@ extension Schema {
                 "configuration": .string,
                 "variants": .string,
                 "message": .string,
-                "content": .object.described("The event in Sentry's form."),
+                "content": .object.described("The event in Sentry's format."),
                 "previous": .string.nullable,
                 "next": .string.nullable,
                 "attachments": .array(of: .object),
@@ -101,24 +105,27 @@ extension Schema {
                 "enabled": .boolean.defaulting(to: true),
                 "levels": .array(of: .oneOf("debug", "info", "warning", "error", "fatal")),
                 "releases": .array(of: .string).maxItems(20),
-                "scope": .oneOf("issue", "app").described("Of a rate."),
+                "scope": .oneOf("issue", "app").described(
+                    "`rate` only: whether each issue is counted on its own, or all issues of the app together."),
                 "measure": .oneOf("events", "users", "sessions"),
                 "threshold": .number,
-                "windowSeconds": .integer.range(60, 604_800).described("Of a rate."),
-                "windowDays": .integer.range(1, 30).described("Of crashFree."),
-                "minimum": .integer.described("Of crashFree."),
+                "windowSeconds": .integer.range(60, 604_800).described("`rate` only: the length of the time window."),
+                "windowDays": .integer.range(1, 30).described(
+                    "`crashFree` only: the length of the time window in UTC days, including today."),
+                "minimum": .integer.described(
+                    "`crashFree` only: the number of sessions or users below which the alert does not fire."),
                 "pauseSeconds": .integer.range(60, 86_400).defaulting(to: 300),
                 "target": .object(
                     [
                         "type": .oneOf("webhook", "mail", "notification"),
-                        "url": .string.described("Of a webhook."),
+                        "url": .string.described("`webhook` only: where messages are posted."),
                         "staff": .array(of: .uuid).items(1, 20).keyword("uniqueItems", true).described(
-                            "Of mail: who may read the app's crashes."),
+                            "`mail` only: the recipients, who must have the right to read the app's crashes."),
                     ], required: ["type"]),
-                "author": .string.readOnly.described("`staff:…` or `key:…`."),
+                "author": .string.readOnly.described("Who created or last changed the alert: `staff:…` or `key:…`."),
                 "created": .time.readOnly,
                 "changed": .time.readOnly,
-                "fired": .time.nullable.readOnly.described("When it fired last."),
+                "fired": .time.nullable.readOnly.described("When the alert last fired."),
                 "lastDelivery": .object(
                     [
                         "id": .uuid,
@@ -134,7 +141,7 @@ extension Schema {
                                     "reason": .string,
                                     "again": .integer,
                                 ])
-                        ).nullable.described("Of mail."),
+                        ).nullable.described("`mail` only: the state of each recipient."),
                     ]).nullable.readOnly,
             ], required: ["name", "kind", "target"]))
 }

@@ -10,7 +10,7 @@ extension Schema {
                 "sha1": .string,
                 "sizeInBytes": .integer,
                 "state": .oneOf("created", "assembling", "ok", "error"),
-                "detail": .string.nullable.described("Why there is an error."),
+                "detail": .string.nullable.described("Why the file could not be assembled or used."),
                 "author": .string,
                 "created": .time,
                 "parts": .array(
@@ -20,9 +20,13 @@ extension Schema {
                             "architecture": .string,
                             "kind": .oneOf("dsym", "executable", "library", "object", "elf", "sources", "other"),
                             "hasDebugInformation": .boolean,
-                            "isBroken": .boolean.described("The symbolizer failed on it three times: it is not used."),
+                            "isBroken": .boolean.described(
+                                """
+                                Whether the symbolizer has failed on this part three times, so that it is no longer \
+                                used.
+                                """),
                         ])
-                ).described("One for each processor."),
+                ).described("The parts of the file, one for each architecture."),
             ]))
 
     static let releaseCommits: Schema = component(
@@ -38,7 +42,8 @@ extension Schema {
                 ], required: ["id"])
         ).described(
             """
-            The newest first; of the first 500 id, repository, author's name, time and first line are kept, in \
-            place of those before.
-            """))
+            The release's commits, newest first, in place of those stored before. Of the first 500, the id, \
+            repository, author's name, time and first line of the message are stored.
+            """
+        ))
 }

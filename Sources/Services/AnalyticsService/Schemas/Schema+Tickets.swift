@@ -12,13 +12,14 @@ extension Schema {
                 "priority": .oneOf("low", "medium", "high", "urgent"),
                 "assignee": .string.nullable.described(
                     """
-                    The id of a staff member who is there, not disabled and may read tickets of the app, or `me`. 503 \
-                    while auth cannot say.
+                    The id of a staff member, or `me`. The member must exist, be enabled and be allowed to read the \
+                    app's tickets. The call fails with 503 if the auth service is unavailable.
                     """),
                 "appVersion": .string.maxLength(64).nullable,
                 "sprint": .integer.nullable,
-                "estimate": .integer.range(0, 1_000).nullable.described("Of the work, in whatever the team counts."),
-                "labels": .array(of: .string).maxItems(20).described("All that it shall have."),
+                "estimate": .integer.range(0, 1_000).nullable.described(
+                    "The estimated effort, in the unit that the team uses."),
+                "labels": .array(of: .string).maxItems(20).described("All labels of the ticket; others are removed."),
             ]))
 
     static let ticket: Schema = component(
@@ -28,18 +29,23 @@ extension Schema {
             .object(
                 [
                     "number": .integer,
-                    "key": .string.described("`APP-12`."),
+                    "key": .string.described("The prefix of the app's tickets and the number, such as `APP-12`."),
                     "revision": .integer,
-                    "generation": .integer.described("Of the space's, at the last change of anything about it."),
-                    "position": .string.described("Compares byte by byte among the tickets of its status."),
+                    "generation": .integer.described("The generation of the app's tickets when this one last changed."),
+                    "position": .string.described(
+                        "The ticket's place among those of its status. Positions compare byte by byte."),
                     "createdBy": .string.described("`staff:<id>`, `key:<id>`, or `client` for feedback."),
                     "created": .time,
                     "updated": .time,
                     "completed": .time.nullable,
-                    "deleted": .time.nullable.described("Since when it is in the bin."),
+                    "deleted": .time.nullable.described(
+                        "When the ticket was moved to the bin; null if it is not there."),
                     "assigneeName": .string.nullable,
                     "isAssigneeGone": .boolean.nullable.described(
-                        "Deleted, disabled, or without the right to read tickets; null while auth cannot say."),
+                        """
+                        Whether the assignee is deleted, disabled or no longer allowed to read tickets; null if the \
+                        auth service is unavailable.
+                        """),
                     "isBlocked": .boolean,
                     "commentCount": .integer,
                     "attachmentCount": .integer,
@@ -55,7 +61,7 @@ extension Schema {
                     "attachments": .array(of: .object),
                     "issues": .array(of: .object),
                     "links": .array(of: .object),
-                ]).described("Lists have all but `description`, `feedback`, `attachments`, `issues` and `links`.")))
+                ]).described("Lists omit `description`, `feedback`, `attachments`, `issues` and `links`.")))
 
     static let ticketComment: Schema = component(
         "TicketComment",
@@ -83,12 +89,12 @@ extension Schema {
                 "revision": .integer,
                 "created": .time,
                 "createdBy": .string,
-                "counts": .map(of: .integer).described("Tickets by status."),
+                "counts": .map(of: .integer).described("The number of tickets by status."),
                 "estimates": .object(
                     [
                         "all": .integer,
                         "complete": .integer,
-                    ]).described("Of the tickets together."),
+                    ]).described("The sums of the tickets' estimates."),
             ]))
 
     static let sprintSum: Schema = component(

@@ -8,18 +8,12 @@ import MartletHTTP
 import MartletSentry
 import NIOCore
 
-/// `POST /crash/api/{project}/envelope/`: an envelope from one of Sentry's clients. 200 with `{"id":…}` once it is on
-/// disk; ingest key.
-///
-/// 400 for an invalid envelope, 413, 415 for a compression other than gzip, deflate, br and zstd, 429 with
-/// `X-Sentry-Rate-Limits`; never a 5xx.
+/// Answers in the form of Sentry's own server. Never answers with a 5xx.
 struct PostEnvelope: Endpoint {
     static let route = Route(
         .post, "/crash/api/{project}/envelope", "postEnvelope",
-        """
-        An envelope as Sentry's clients send it, perhaps packed by gzip, deflate, br or zstd; with or \
-        without a slash at the end of the path.
-        """, callers: .ingestKeys,
+        "Accepts an envelope from Sentry's clients, optionally compressed with gzip, deflate, br or zstd.",
+        callers: .ingestKeys,
         parameters: [
             .path("project", .integer, "The app's number, as in `sentryDSN` of connection.json.")
         ],
@@ -27,22 +21,29 @@ struct PostEnvelope: Endpoint {
         body: .contents(.type("application/x-sentry-envelope", .bytes)),
         answers: [
             .answer(
-                200, "It outlives a loss of power. `id`: of the event, where there is one.",
+                200, "The envelope is stored durably. `id` is that of its event, if it has one.",
                 .json(
                     .object(
                         [
                             "id": .string
                         ]))),
             .answer(
-                400, "No envelope: `detail`, `causes`, and the first cause in `X-Sentry-Error`.", .json(.sentryError)),
-            .answer(413, "Larger than it may be.", .json(.sentryError)),
-            .answer(415, "Packed in another way than gzip, deflate, br or zstd.", .json(.sentryError)),
+                400,
+                """
+                The envelope is invalid. `detail` and `causes` say why; the header `X-Sentry-Error` has the first \
+                cause.
+                """,
+                .json(.sentryError)),
+            .answer(413, "The envelope or one of its parts is too large.", .json(.sentryError)),
+            .answer(
+                415, "The body has a `Content-Encoding` other than gzip, deflate, br or zstd.", .json(.sentryError)),
             .answer(
                 429,
                 """
-                Over the quota, or nothing can be kept right now: `X-Sentry-Rate-Limits` says what to keep for how \
-                many seconds.
-                """, .json(.sentryError)),
+                The app is over its quota, or reports cannot be stored at the moment. The header \
+                `X-Sentry-Rate-Limits` says what clients must hold back, and for how many seconds.
+                """,
+                .json(.sentryError)),
         ])
 
     let intake: CrashIntake
@@ -56,10 +57,9 @@ struct PostEnvelope: Endpoint {
     }
 }
 
-/// `POST /crash/api/{project}/store/`: one event as JSON, from older clients.
 struct PostStoredEvent: Endpoint {
     static let route = Route(
-        .post, "/crash/api/{project}/store", "postStoredEvent", "One event as Sentry's older clients send it.",
+        .post, "/crash/api/{project}/store", "postStoredEvent", "Accepts one event from Sentry's older clients.",
         callers: .ingestKeys,
         parameters: [
             .path("project", .integer, "The app's number, as in `sentryDSN` of connection.json.")
@@ -68,16 +68,23 @@ struct PostStoredEvent: Endpoint {
         body: .json(.object),
         answers: [
             .answer(
-                200, "It outlives a loss of power.",
+                200, "The event is stored durably.",
                 .json(
                     .object(
                         [
                             "id": .string
                         ]))),
-            .answer(400, "Packed in another way than it says.", .json(.sentryError)),
-            .answer(413, "More than 1 MiB.", .json(.sentryError)),
-            .answer(415, "Packed in another way than gzip, deflate, br or zstd.", .json(.sentryError)),
-            .answer(429, "As of envelopes.", .json(.sentryError)),
+            .answer(400, "The body is invalid or does not match its `Content-Encoding`.", .json(.sentryError)),
+            .answer(413, "The event has more than 1 MiB.", .json(.sentryError)),
+            .answer(
+                415, "The body has a `Content-Encoding` other than gzip, deflate, br or zstd.", .json(.sentryError)),
+            .answer(
+                429,
+                """
+                The app is over its quota, or reports cannot be stored at the moment. The header \
+                `X-Sentry-Rate-Limits` says what clients must hold back, and for how many seconds.
+                """,
+                .json(.sentryError)),
         ])
 
     let intake: CrashIntake

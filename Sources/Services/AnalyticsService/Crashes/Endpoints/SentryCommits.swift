@@ -3,21 +3,19 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// `GET /crash/api/0/organizations/{organization}/repos/`: an empty list, so that `sentry-cli` sends commits from the
-/// local tree. Master key.
 struct ListSentryRepositories: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/repos", "listSentryRepositories",
-        "Always empty, so that `sentry-cli` sends the commits of its local tree.", callers: .server,
+        "Returns no repositories, so that `sentry-cli` sends the commits of its local tree.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any.")
+            .path("organization", .string, "Any name is accepted.")
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
-            .answer(200, "No repositories.", .json(.array.maxItems(0)))
+            .answer(200, "An empty list.", .json(.array.maxItems(0)))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "This call needs the app's master key (`forbidden`)."])
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
@@ -25,15 +23,13 @@ struct ListSentryRepositories: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/releases/{version}/commits/`: the commits set by `sentry-cli releases
-/// set-commits`, newest first. Master key.
 struct ListSentryCommits: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/releases/{version}/commits", "listSentryCommits",
-        "What `sentry-cli releases set-commits` said, the newest first.", callers: .server,
+        "Lists the commits of a release, newest first, as set by `sentry-cli releases set-commits`.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
-            .path("version", .string, "As reports name the release."),
+            .path("organization", .string, "Any name is accepted."),
+            .path("version", .string, "The name of the release, as in reports."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -51,7 +47,10 @@ struct ListSentryCommits: Endpoint {
                                 "repository": .object,
                             ]))))
         ],
-        errors: [403: "The key or the rights do not open this.", 404: "There is no such release."])
+        errors: [
+            403: "This call needs the app's master key (`forbidden`).",
+            404: "The app has no such release (`not-found`).",
+        ])
 
     let releases: SentryReleases
 
@@ -64,25 +63,21 @@ struct ListSentryCommits: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/releases/{version}/previous-with-commits/`: the release after which
-/// `sentry-cli` starts sending commits. Master key.
+/// Tells `sentry-cli` the release after which the commits to send begin.
 struct ReadPreviousSentryRelease: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/releases/{version}/previous-with-commits",
         "readPreviousSentryRelease",
-        """
-        The newest release before this one that has commits, with the last of them; an empty object where \
-        there is none.
-        """, callers: .server,
+        "Returns the newest earlier release that has commits, with the last of them.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
-            .path("version", .string, "As reports name the release."),
+            .path("organization", .string, "Any name is accepted."),
+            .path("version", .string, "The name of the release, as in reports."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(
-                200, "The release.",
+                200, "The release; an empty object if there is none.",
                 .json(
                     .object(
                         [
@@ -92,7 +87,7 @@ struct ReadPreviousSentryRelease: Endpoint {
                             "lastCommit": .object,
                         ])))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "This call needs the app's master key (`forbidden`)."])
 
     let releases: SentryReleases
 

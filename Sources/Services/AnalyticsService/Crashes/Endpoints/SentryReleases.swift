@@ -8,15 +8,13 @@ import MartletPostgres
 import MartletSentry
 import NIOCore
 
-/// `POST /crash/api/0/organizations/{organization}/releases/` with `{"version","projects":[…]}`, as sent by `sentry-cli
-/// releases new`: creates a release before its first report arrives. 201; master key. An existing release stays as it
-/// is. May have `commits`, as for `FinishSentryRelease`.
+/// Idempotent: leaves a release that exists as it is, apart from a release date or commits in the body.
 struct CreateSentryRelease: Endpoint {
     static let route = Route(
         .post, "/crash/api/0/organizations/{organization}/releases", "createSentryRelease",
-        "`sentry-cli releases new`: makes a release known before a report comes from it.", callers: .server,
+        "Creates a release before its first report arrives (`sentry-cli releases new`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any.")
+            .path("organization", .string, "Any name is accepted.")
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -29,9 +27,12 @@ struct CreateSentryRelease: Endpoint {
                     "commits": .releaseCommits,
                 ], required: ["version"])),
         answers: [
-            .answer(201, "The release.", .json(.object))
+            .answer(201, "The release as stored.", .json(.object))
         ],
-        errors: [403: "The key or the rights do not open this.", 404: "A project is not the key's (`app-not-found`)."])
+        errors: [
+            403: "This call needs the app's master key (`forbidden`).",
+            404: "The key belongs to another project (`app-not-found`).",
+        ])
 
     let releases: SentryReleases
 
@@ -50,19 +51,15 @@ struct CreateSentryRelease: Endpoint {
     }
 }
 
-/// `PUT /crash/api/0/organizations/{organization}/releases/{version}/` with `{"projects":[…],"dateReleased"}`, as sent
-/// by `sentry-cli releases finalize`, sets the release date. With `{"commits":[…]}`, as sent by `sentry-cli releases
-/// set-commits`, it replaces the release's commits. Master key.
+/// Creates the release if there is none. Replaces all commits of the release by those in the body, if it has any.
 struct FinishSentryRelease: Endpoint {
     static let route = Route(
         .put, "/crash/api/0/organizations/{organization}/releases/{version}", "finishSentryRelease",
-        """
-        `sentry-cli releases finalize`: says when the release came out; `set-commits`: what went into it. \
-        One that is not known is made.
-        """, callers: .server,
+        "Sets the date or the commits of a release (`sentry-cli releases finalize` and `set-commits`).",
+        callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
-            .path("version", .string, "As reports name the release."),
+            .path("organization", .string, "Any name is accepted."),
+            .path("version", .string, "The name of the release, as in reports."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -74,9 +71,12 @@ struct FinishSentryRelease: Endpoint {
                     "commits": .releaseCommits,
                 ])),
         answers: [
-            .answer(200, "The release.", .json(.object))
+            .answer(200, "The release as stored.", .json(.object))
         ],
-        errors: [403: "The key or the rights do not open this.", 404: "A project is not the key's (`app-not-found`)."])
+        errors: [
+            403: "This call needs the app's master key (`forbidden`).",
+            404: "The key belongs to another project (`app-not-found`).",
+        ])
 
     let releases: SentryReleases
 
@@ -87,21 +87,23 @@ struct FinishSentryRelease: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/releases/{version}/`: a release. Master key.
 struct ReadSentryRelease: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/releases/{version}", "readSentryRelease",
-        "`sentry-cli releases info`.", callers: .server,
+        "Returns a release (`sentry-cli releases info`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
-            .path("version", .string, "As reports name the release."),
+            .path("organization", .string, "Any name is accepted."),
+            .path("version", .string, "The name of the release, as in reports."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The release.", .json(.object))
         ],
-        errors: [403: "The key or the rights do not open this.", 404: "There is no such release."])
+        errors: [
+            403: "This call needs the app's master key (`forbidden`).",
+            404: "The app has no such release (`not-found`).",
+        ])
 
     let releases: SentryReleases
 

@@ -7,20 +7,20 @@ import MartletHTTP
 import MartletPostgres
 import MartletSentry
 
-/// `POST /thesis/exceptions`, at the gateway `/api/{appKey}/storage/TBException`: one exception, or a list of at most
-/// 100, in the format of `TBAnalyticsException`; a list is stored as a whole or not at all. 200 with `{"_id":…}`, or
-/// `{"count":n,"data":[{"_id":…},…]}`; an app.
+/// Accepts exceptions in the original TBAnalytics format; at the gateway `/api/{appKey}/storage/TBException`. A list is
+/// stored as a whole or not at all.
 struct PostTBAnalyticsException: Endpoint {
     static let route = Route(
         .post, "/thesis/exceptions", "sendTBAnalyticsException",
-        "One exception in the form of TBException, or a list of at most 100.", callers: .client,
+        "Accepts an exception, or a list of up to 100, in the format of TBException.", callers: .client,
         checksOwnQuery: true,
         body: .json(
             .exactlyOne(
                 .object,
                 .array(of: .object).maxItems(100))),
         answers: [
-            .answer(200, "`_id`, or `count` and `data` with one for each.", .json(.object))
+            .answer(
+                200, "The `_id` of the report; for a list `count`, and `data` with an `_id` for each.", .json(.object))
         ])
 
     private static let maximumCount = 100
@@ -73,18 +73,18 @@ extension JSONValue {
     }
 }
 
-/// `GET /thesis/exceptions?skip=&limit=`: the latest reports as exceptions, newest first: `{"count":n,"data":[…]}`.
 /// Needs the master key, because the reports are from all users of the app.
 struct ListTBAnalyticsExceptions: Endpoint {
     static let route = Route(
         .get, "/thesis/exceptions", "listTBAnalyticsExceptions",
-        "The latest reports in the same form, newest first; for the app's own server only.", callers: .server,
+        "Lists the latest reports in the format of TBException, newest first, for the app's own server.",
+        callers: .server,
         parameters: [
             .query("skip", .integer.range(0, 10_000).defaulting(to: 0)),
             .query("limit", .integer.range(1, 100).defaulting(to: 100)),
         ],
         answers: [
-            .answer(200, "`count` and `data`.", .json(.object))
+            .answer(200, "The reports: `count` and `data`.", .json(.object))
         ])
 
     let spaces: Spaces

@@ -5,12 +5,12 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// How Sentry's own API refuses: plain `application/json` with only `detail`, the one form whose text `sentry-cli`
-/// shows.
+/// Writes refusals in the form of Sentry's own API: plain `application/json` with only `detail`. This is the only form
+/// whose text `sentry-cli` shows.
 ///
-/// For a 404 `sentry-cli` shows its own text instead.
+/// For a 404, `sentry-cli` shows its own text instead.
 enum SentryAPI {
-    /// - Returns: Nil for faults of the server, which stay as they are.
+    /// - Returns: Nil for errors of the server, which keep their usual form.
     @Sendable
     static func refusal(_ problem: HTTPProblem) -> Response? {
         guard problem.code.status < 500 || problem.code == .notImplemented else { return nil }
@@ -25,12 +25,11 @@ enum SentryAPI {
     }
 }
 
-/// Answers calls to parts of Sentry's API that Martlet does not implement, under `/crash/api/0`: 501, naming the
-/// missing part. Master key.
+/// Refuses calls to the parts of Sentry's API that Martlet does not implement, naming the missing part.
 struct RefuseSentryCall: Endpoint {
     static let routes = [HTTPRequest.Method.get, .post, .put, .patch, .delete].map {
         Route(
-            $0, "/crash/api/0/**", "", "Refuses what Martlet does not have of Sentry's API.", callers: .server,
+            $0, "/crash/api/0/**", "", "Refuses parts of Sentry's API that Martlet does not support.", callers: .server,
             checksOwnQuery: true, refusal: SentryAPI.refusal, isDocumented: false, body: .json(.any))
     }
 

@@ -8,19 +8,13 @@ import MartletPostgres
 import MartletSentry
 import NIOCore
 
-/// `POST /crash/api/0/organizations/{organization}/releases/{version}/deploys/` with
-/// `{"environment","name"?,"url"?,"dateStarted"?,"dateFinished"?}`, as sent by `sentry-cli deploys new`: records where
-/// and when a release was deployed. 201; master key. The last 100 deploys of a release are kept.
 struct CreateSentryDeploy: Endpoint {
     static let route = Route(
         .post, "/crash/api/0/organizations/{organization}/releases/{version}/deploys", "createSentryDeploy",
-        """
-        `sentry-cli deploys new`: says where and when a release was put. The hundred last of a release are \
-        kept.
-        """, callers: .server,
+        "Records where and when a release was deployed (`sentry-cli deploys new`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
-            .path("version", .string, "As reports name the release."),
+            .path("organization", .string, "Any name is accepted."),
+            .path("version", .string, "The name of the release, as in reports."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -31,12 +25,15 @@ struct CreateSentryDeploy: Endpoint {
                     "name": .string.maxLength(64).nullable,
                     "url": .string.maxLength(500).nullable,
                     "dateStarted": .time.nullable,
-                    "dateFinished": .time.nullable.described("Now, if nothing is said."),
+                    "dateFinished": .time.nullable.described("When the deploy finished; by default now."),
                 ], required: ["environment"])),
         answers: [
-            .answer(201, "The deploy.", .json(.object))
+            .answer(201, "The deploy as stored. The last 100 deploys of a release are kept.", .json(.object))
         ],
-        errors: [404: "There is no such release.", 403: "The key or the rights do not open this."])
+        errors: [
+            404: "The app has no such release (`not-found`).",
+            403: "This call needs the app's master key (`forbidden`).",
+        ])
 
     private static let maximumBodySizeInBytes = 64 << 10
 
@@ -57,22 +54,23 @@ struct CreateSentryDeploy: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/releases/{version}/deploys/`: the deploys of a release, newest first.
-/// Master key.
 struct ListSentryDeploys: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/releases/{version}/deploys", "listSentryDeploys",
-        "`sentry-cli deploys list`: the newest first.", callers: .server,
+        "Lists the deploys of a release, newest first (`sentry-cli deploys list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
-            .path("version", .string, "As reports name the release."),
+            .path("organization", .string, "Any name is accepted."),
+            .path("version", .string, "The name of the release, as in reports."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The deploys.", .json(.array(of: .object)))
         ],
-        errors: [404: "There is no such release.", 403: "The key or the rights do not open this."])
+        errors: [
+            404: "The app has no such release (`not-found`).",
+            403: "This call needs the app's master key (`forbidden`).",
+        ])
 
     let releases: SentryReleases
 

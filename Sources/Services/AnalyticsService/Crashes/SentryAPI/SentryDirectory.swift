@@ -4,24 +4,22 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /crash/api/0/users/me/regions/`: an empty list, so that `sentry-cli` asks this server for organizations. Master
-/// key.
 struct ListSentryRegions: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/users/me/regions", "listSentryRegions",
-        "None, so that `sentry-cli` asks this server for organizations.", callers: .server,
+        "Returns no regions, so that `sentry-cli` asks this server for organizations.", callers: .server,
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(
-                200, "None.",
+                200, "An empty list.",
                 .json(
                     .object(
                         [
                             "regions": .array.maxItems(0)
                         ])))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "This call needs the app's master key (`forbidden`)."])
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
@@ -29,20 +27,18 @@ struct ListSentryRegions: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/`: a single organization that stands for this server. Other calls accept any name
-/// for it. Master key.
+/// Other calls accept any name for the organization.
 struct ListSentryOrganizations: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations", "listSentryOrganizations",
-        """
-        `sentry-cli organizations list`: one, which stands for this server. Any other name is as good.
-        """, callers: .server,
+        "Lists a single organization, which stands for this server (`sentry-cli organizations list`).",
+        callers: .server,
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The organization.", .json(.array(of: .object)))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "This call needs the app's master key (`forbidden`)."])
 
     let postgres: PostgresClient
     let spaces: Spaces
@@ -60,20 +56,19 @@ struct ListSentryOrganizations: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/projects/`: the key's app. Master key.
 struct ListSentryProjects: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/projects", "listSentryProjects",
-        "`sentry-cli projects list`: the app of the key.", callers: .server,
+        "Lists the app of the key as the only project (`sentry-cli projects list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any.")
+            .path("organization", .string, "Any name is accepted.")
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
             .answer(200, "The app.", .json(.array(of: .object)))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "This call needs the app's master key (`forbidden`)."])
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master

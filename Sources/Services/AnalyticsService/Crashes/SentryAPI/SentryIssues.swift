@@ -5,32 +5,29 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crash/api/0/projects/{organization}/{project}/issues/?query=&cursor=`: pages of 100 issues, last seen first,
-/// as read by `sentry-cli issues list`. A query may contain `is:`, `level:`, `release:` and words. Master key.
 struct ListSentryIssues: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/projects/{organization}/{project}/issues", "listSentryIssues",
-        """
-        `sentry-cli issues list`: the last seen first, a hundred a page; `Link` leads to the next.
-        """, callers: .server,
+        "Lists issues, last seen first, in pages of 100 (`sentry-cli issues list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
+            .path("organization", .string, "Any name is accepted."),
             .path("project", .string, "The app's number or id."),
             .query(
                 "query", .string.maxLength(500),
                 """
-                `is:unresolved`, `is:resolved`, `is:ignored`, `level:error`, `release:…` and words of title or \
-                place.
+                `is:unresolved`, `is:resolved`, `is:ignored`, `level:error`, `release:…`, and words of the title or \
+                culprit.
                 """),
-            .query("cursor", .string, "Of the `Link` of the page before."),
+            .query("cursor", .string, "The cursor in the `Link` header of the previous page."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
-            .answer(200, "The issues.", .json(.array(of: .object)))
+            .answer(200, "A page of issues; the `Link` header has the cursor of the next.", .json(.array(of: .object)))
         ],
         errors: [
-            404: "The project is not the key's (`app-not-found`).", 403: "The key or the rights do not open this.",
+            404: "The key belongs to another project (`app-not-found`).",
+            403: "This call needs the app's master key (`forbidden`).",
         ])
 
     private static let pageLength = 100
@@ -54,23 +51,24 @@ struct ListSentryIssues: Endpoint {
     }
 }
 
-/// `PUT /crash/api/0/projects/{organization}/{project}/issues/?id=&status=` with `{"status"}`, as sent by `sentry-cli
-/// issues resolve`, `mute` and `unresolve`: changes the issues with these ids (all, or none if one does not exist),
-/// those with the status, or all; at most 1,000. Master key.
+/// Atomic: changes all of the selected issues, or none if one of the ids does not exist.
 struct ChangeSentryIssues: Endpoint {
     static let route = Route(
         .put, "/crash/api/0/projects/{organization}/{project}/issues", "changeSentryIssues",
-        "`sentry-cli issues resolve`, `mute`, `unresolve`: changes up to a thousand.",
+        "Changes the status of up to 1,000 issues (`sentry-cli issues resolve`, `mute` and `unresolve`).",
         callers: .manager(.update, .crashes),
         parameters: [
-            .path("organization", .string, "Any."),
+            .path("organization", .string, "Any name is accepted."),
             .path("project", .string, "The app's number or id."),
             .query(
                 "id", .array(of: .integer).maxItems(100),
-                "Numbers of issues, a hundred at the most: all are changed, or none."),
+                "The numbers of the issues; if one does not exist, none is changed."),
             .query(
                 "status", .oneOf("unresolved", "resolved", "muted", "ignored"),
-                "Those of this status, where there is no `id`; neither: all."),
+                """
+                Selects the issues with this status, and is ignored if there is an `id`. Without either, all issues \
+                are changed.
+                """),
         ],
         refusal: SentryAPI.refusal,
         body: .json(
@@ -79,10 +77,11 @@ struct ChangeSentryIssues: Endpoint {
                     "status": .oneOf("resolved", "resolvedInNextRelease", "muted", "ignored", "unresolved")
                 ], required: ["status"])),
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(200, "The new status, and the number of the project.", .json(.object))
         ],
         errors: [
-            404: "The project is not the key's (`app-not-found`).", 403: "The key or the rights do not open this.",
+            404: "The key is another project's (`app-not-found`), or an issue does not exist (`issue-not-found`).",
+            403: "This call needs the app's master key (`forbidden`).",
         ])
 
     private static let maximumBodySizeInBytes = 64 << 10

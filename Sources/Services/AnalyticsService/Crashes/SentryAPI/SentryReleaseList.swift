@@ -5,35 +5,34 @@ import MartletHTTP
 import MartletPostgres
 import MartletSentry
 
-/// `GET /crash/api/0/projects/{organization}/{project}/releases/` and `…/organizations/{organization}/releases/`: the
-/// newest 100 releases, as read by `sentry-cli releases list`. Master key.
 struct ListSentryReleases: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/releases", "listSentryReleases",
-        "The hundred newest releases.", callers: .server,
+        "Lists the 100 newest releases of the app.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any.")
+            .path("organization", .string, "Any name is accepted.")
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
-            .answer(200, "The releases.", .json(.array(of: .object)))
+            .answer(200, "The releases, newest first.", .json(.array(of: .object)))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "This call needs the app's master key (`forbidden`)."])
     static let listSentryReleasesOfProject = Route(
         .get, "/crash/api/0/projects/{organization}/{project}/releases", "listSentryReleasesOfProject",
-        "`sentry-cli releases list`: the hundred newest.", callers: .server,
+        "Lists the 100 newest releases of a project (`sentry-cli releases list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
+            .path("organization", .string, "Any name is accepted."),
             .path("project", .string, "The app's number or id."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
-            .answer(200, "The releases.", .json(.array(of: .object)))
+            .answer(200, "The releases, newest first.", .json(.array(of: .object)))
         ],
         errors: [
-            404: "The project is not the key's (`app-not-found`).", 403: "The key or the rights do not open this.",
+            404: "The key belongs to another project (`app-not-found`).",
+            403: "This call needs the app's master key (`forbidden`).",
         ])
 
     let releases: SentryReleases
@@ -44,24 +43,23 @@ struct ListSentryReleases: Endpoint {
     }
 }
 
-/// `DELETE /crash/api/0/organizations/{organization}/releases/{version}/`: 204, or 409 if reports, sessions or issues
-/// refer to the release. Master key.
 struct DeleteSentryRelease: Endpoint {
     static let route = Route(
         .delete, "/crash/api/0/organizations/{organization}/releases/{version}", "deleteSentryRelease",
-        "`sentry-cli releases delete`: with its commits and deploys.", callers: .server,
+        "Deletes a release with its commits and deploys (`sentry-cli releases delete`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
-            .path("version", .string, "As reports name the release."),
+            .path("organization", .string, "Any name is accepted."),
+            .path("version", .string, "The name of the release, as in reports."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
-            .answer(204, "Gone.")
+            .answer(204, "The release is deleted.")
         ],
         errors: [
-            404: "There is no such release.", 409: "Reports, sessions or issues are of it (`conflict`).",
-            403: "The key or the rights do not open this.",
+            404: "The app has no such release (`not-found`).",
+            409: "The release still has reports, sessions or issues (`conflict`).",
+            403: "This call needs the app's master key (`forbidden`).",
         ])
 
     let releases: SentryReleases
@@ -83,7 +81,7 @@ struct DeleteSentryRelease: Endpoint {
 extension SentryReleases {
     private static let maximumListed = 100
 
-    /// The newest releases first, ordered by version where the name is one.
+    /// The newest releases first. Names that are versions are ordered by version.
     func list(for principal: Principal) async throws -> [String] {
         let space = try await spaces.space(of: principal)
         return try await postgres.query(

@@ -3,23 +3,23 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crash/api/0/projects/{organization}/{project}/events/`: the newest 100 reports of the 100 issues last seen, as
-/// read by `sentry-cli events list`. Never names the users. Master key.
+/// Never names the users.
 struct ListSentryReports: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/projects/{organization}/{project}/events", "listSentryReports",
-        "`sentry-cli events list`: the newest hundred reports of the hundred issues last seen.", callers: .server,
+        "Lists the 100 newest reports of the 100 issues last seen (`sentry-cli events list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
+            .path("organization", .string, "Any name is accepted."),
             .path("project", .string, "The app's number or id."),
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
-            .answer(200, "The reports, without whose they are.", .json(.array(of: .object)))
+            .answer(200, "The reports, newest first, without their users.", .json(.array(of: .object)))
         ],
         errors: [
-            404: "The project is not the key's (`app-not-found`).", 403: "The key or the rights do not open this.",
+            404: "The key belongs to another project (`app-not-found`).",
+            403: "This call needs the app's master key (`forbidden`).",
         ])
 
     private static let maximumListed = 100

@@ -14,7 +14,7 @@ struct EventIntake: Sendable {
 
     let events: Events
 
-    /// The sender of the events and the time of receipt, as far as the request itself tells.
+    /// The sender of the events and the time of receipt, as far as the request as a whole shows them.
     ///
     /// - Throws: `forbidden` if the principal's kind is not among `kinds`.
     func origin(of request: Request, _ context: ServiceContext, for kinds: Set<Principal.Kind>) async throws
@@ -53,7 +53,8 @@ struct EventIntake: Sendable {
         } catch .tooLarge(let limit) {
             throw HTTPProblem(.payloadTooLarge, "The body may have at most \(limit) bytes after decompression.")
         } catch .damaged {
-            throw HTTPProblem(.invalidBody, "The body could not be decompressed as Content-Encoding says.")
+            throw HTTPProblem(
+                .invalidBody, "The body could not be decompressed with the Content-Encoding of the request.")
         }
     }
 }

@@ -4,19 +4,18 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /segment/v1/settings/{ingestKey}`, of the gateway's `/segment/v1/projects/{ingestKey}/settings`: what Segment's
-/// clients ask for when they start. An app whose events are not collected has no integration, and its clients send
-/// nothing.
+/// The settings that Segment's clients load when they start. Without an integration, clients send nothing.
 ///
-/// Without `apiHost`: where the app was told to send stays where it sends. analytics.js sends with `apiKey`, the others
-/// with their own. `metrics` keeps clients from telling Segment how they do.
+/// The answer has no `apiHost`, so clients keep the host that the app configured. analytics.js sends with `apiKey`, the
+/// other clients with their own key. A `sampleRate` of 0 in `metrics` stops clients from sending metrics about
+/// themselves to Segment.
 struct ReadProjectSettings: Endpoint {
     static let route = Route(
         .get, "/segment/v1/settings/{key}", "segmentSettings",
-        "Segment: what mobile and browser clients ask for when they start.", callers: .ingestKeys,
+        "Returns the settings that Segment's mobile and browser clients load when they start.", callers: .ingestKeys,
         checksOwnQuery: true,
         answers: [
-            .answer(200, "`integrations` is empty where events are not collected.", .json(.object))
+            .answer(200, "The settings; `integrations` is empty if the app does not collect events.", .json(.object))
         ])
 
     let events: Events

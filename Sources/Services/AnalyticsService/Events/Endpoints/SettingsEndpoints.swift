@@ -5,10 +5,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /analytics/settings`: how events are taken and kept.
 struct ReadSettings: Endpoint {
     static let route = Route(
-        .get, "/analytics/settings", "readAnalyticsSettings", "How events are taken and kept.",
+        .get, "/analytics/settings", "readAnalyticsSettings", "Returns the settings for collecting and keeping events.",
         callers: .manager(.read, .analytics),
         answers: [
             .answer(200, "All settings.", .json(.analyticsSettings))
@@ -24,14 +23,14 @@ struct ReadSettings: Endpoint {
     }
 }
 
-/// `PUT /analytics/settings`: sets those that are in the body, and leaves the others; 200 with all.
 struct ChangeSettings: Endpoint {
     static let route = Route(
-        .put, "/analytics/settings", "changeAnalyticsSettings", "Sets what is in the body and leaves the rest.",
+        .put, "/analytics/settings", "changeAnalyticsSettings",
+        "Changes the settings in the body and leaves the others as they are.",
         callers: .manager(.update, .analytics),
         body: .json(.analyticsSettings),
         answers: [
-            .answer(200, "All settings.", .json(.analyticsSettings))
+            .answer(200, "All settings after the change.", .json(.analyticsSettings))
         ])
 
     let events: Events

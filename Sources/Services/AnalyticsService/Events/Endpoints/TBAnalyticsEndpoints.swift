@@ -6,17 +6,20 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /thesis/events`, of the gateway's `/api/{appKey}/storage/TBAnalytics`: one event in the thesis's form; 201
-/// with the object as storage would answer it. With an `_id` that has come before nothing changes.
+/// Accepts an event in the original TBAnalytics format; at the gateway `/api/{appKey}/storage/TBAnalytics`. Answers
+/// like the original object storage. Idempotent for events with an `_id`.
 struct TakeTBAnalyticsEvent: Endpoint {
     static let route = Route(
-        .post, "/thesis/events", "sendTBAnalyticsEvent", "One event in the form of TBAnalytics.", callers: .client,
+        .post, "/thesis/events", "sendTBAnalyticsEvent", "Accepts one event in the format of TBAnalytics.",
+        callers: .client,
         checksOwnQuery: true,
         body: .json(.tbAnalyticsEvent),
         answers: [
-            .answer(201, "The object as storage would answer it.", .json(.tbAnalyticsEvent))
+            .answer(201, "The event in the form of a stored object.", .json(.tbAnalyticsEvent))
         ],
-        errors: [415: "Packed in another way than gzip, deflate, br or zstd (`unsupported-media-type`)."])
+        errors: [
+            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
+        ])
 
     let intake: EventIntake
 
@@ -40,7 +43,7 @@ struct TakeTBAnalyticsEvent: Endpoint {
         return try Self.stored(object, id, at: origin.received)
     }
 
-    /// By the name that the thesis has for it.
+    /// The original name of a field of the message.
     private static func field(_ field: String?) -> String? {
         switch field {
         case "timestamp": "timeStamp"
@@ -62,28 +65,27 @@ struct TakeTBAnalyticsEvent: Endpoint {
         let body = JSONValue.object(own + members.filter { !names.contains($0.name) }).text
         var response = Response.json(body)
         response.status = .created
-        // The list, by the gateway's path, as an event has no address of its own.
+        // The list's path at the gateway, because an event has no URL of its own.
         response.headers[.location] = "TBAnalytics"
         return response
     }
 }
 
-/// `GET /thesis/events?from=&to=&limit=&cursor=`, of the gateway's `/api/{appKey}/storage/TBAnalytics`: events that
-/// were received in a span of a day at most, the last 24 hours by default, the latest first; for the app's own server.
+/// Lists events in the original TBAnalytics format; at the gateway `/api/{appKey}/storage/TBAnalytics`.
 ///
-/// Not for apps: whoever has one would read what all its users do.
+/// Needs the master key, because the events are from all users of the app.
 struct ReadTBAnalyticsEvents: Endpoint {
     static let route = Route(
         .get, "/thesis/events", "listTBAnalyticsEvents",
-        "Events as they were sent, the latest first; for the app's own server only.", callers: .server,
+        "Lists events in the format of TBAnalytics, newest first, for the app's own server.", callers: .server,
         parameters: [
-            .query("from", .time, "Received at or after; without: a day before `to`."),
-            .query("to", .time, "Received before; a day behind `from` at most; without: now."),
+            .query("from", .time, "The earliest time of receipt, inclusive; by default a day before `to`."),
+            .query("to", .time, "The latest time of receipt, exclusive, at most a day after `from`; by default now."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
-            .query("cursor", .string, "The answer's `next` before."),
+            .query("cursor", .string, "`next` from the previous page."),
         ],
         answers: [
-            .answer(200, "`count`, `data`, and `next` where there are more.", .json(.object))
+            .answer(200, "A page of events: `count`, `data`, and `next` if there are more.", .json(.object))
         ])
 
     private static let longest: TimeInterval = 86_400
@@ -95,12 +97,12 @@ struct ReadTBAnalyticsEvents: Endpoint {
         let to = try request.time("to") ?? Date() + 60
         let from = try request.time("from") ?? to - Self.longest
         guard from <= to, to.timeIntervalSince(from) <= Self.longest + 60 else {
-            throw HTTPProblem(.invalidParameter, "It must lie before to, by a day at most.", field: "from")
+            throw HTTPProblem(.invalidParameter, "This must be before to, by at most a day.", field: "from")
         }
         let text = request.uri.queryParameters["cursor"].map(String.init)
         let cursor = text.flatMap { EventCursor($0) }
         guard (text == nil) == (cursor == nil) else {
-            throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor")
+            throw HTTPProblem(.invalidParameter, "This cursor did not come from an earlier page.", field: "cursor")
         }
         let page = try await events.log.page(
             of: space, from: from, to: to, behind: cursor,

@@ -4,38 +4,52 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /segment/v1/batch`, `/segment/v1/b` and `POST /events`: `{"batch":[…],"sentAt"}`, 200 when what is good of it
-/// is stored, also when nothing was: `{"success":true,"accepted":n,"rejected":[{"index","field","reason"}]}`.
+/// Accepts a batch of messages. Invalid messages are rejected one by one; the answer is 200 even if all are.
 ///
-/// A batch that comes again changes nothing. Of a user who is signed in everything is theirs, whatever the messages
-/// say.
+/// Idempotent for messages with an id. If a user is signed in, all messages count as this user's, whatever ids they
+/// contain.
 struct TakeBatch: Endpoint {
     static let route = Route(
         .post, "/segment/v1/batch", "segmentBatch",
-        "Segment: a batch of messages, perhaps packed by gzip, deflate, br or zstd.", callers: .ingestKeys,
+        "Accepts a batch of messages from Segment's clients, optionally compressed with gzip, deflate, br or zstd.",
+        callers: .ingestKeys,
         checksOwnQuery: true,
         body: .json(.eventBatch),
         answers: [
-            .answer(200, "What is good is stored for good; `rejected` lists the others.", .json(.takenEvents))
+            .answer(
+                200,
+                """
+                The number of accepted messages, and the reasons for rejecting the others. Accepted messages are \
+                stored durably unless the person opted out or the app does not collect events.
+                """,
+                .json(.takenEvents))
         ],
-        errors: [415: "Packed in another way than gzip, deflate, br or zstd (`unsupported-media-type`)."])
+        errors: [
+            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
+        ])
     static let segmentMobileBatch = route.at(
         "/segment/v1/b", "segmentMobileBatch",
-        """
-        The same, as mobile clients call it; those that name their key in the body only, at \
-        `/segment/v1/projects/{ingestKey}/b`. Every path of these exists there.
-        """)
+        "Accepts a batch of messages from Segment's mobile clients.")
     static let sendEvents = Route(
         .post, "/events", "sendEvents",
-        "A batch of messages by the app itself. Of a user who is signed in all are theirs.", callers: .client,
+        "Accepts a batch of messages from the app; those of a signed-in user are attributed to that user.",
+        callers: .client,
         body: .json(.eventBatch),
         answers: [
-            .answer(200, "What is good is stored for good; `rejected` lists the others.", .json(.takenEvents))
+            .answer(
+                200,
+                """
+                The number of accepted messages, and the reasons for rejecting the others. Accepted messages are \
+                stored durably unless the person opted out or the app does not collect events.
+                """,
+                .json(.takenEvents))
         ],
-        errors: [415: "Packed in another way than gzip, deflate, br or zstd (`unsupported-media-type`)."])
+        errors: [
+            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
+        ])
 
     let intake: EventIntake
-    /// Whom it is for.
+    /// The kinds of principals that may call it.
     let kinds: Set<Principal.Kind>
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -4,16 +4,14 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /analytics/funnel?from=&to=&timeZone=&format=` with `{"steps":["Opened","Bought"],"windowSeconds":86400}`: how
-/// many persons came as far as each step.
 struct AskFunnel: Endpoint {
     static let route = Route(
-        .post, "/analytics/funnel", "askFunnel", "How many persons came as far as each of some events in order.",
+        .post, "/analytics/funnel", "askFunnel", "Counts the persons who reached each step of a sequence of events.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; without: 29 days before the last."),
-            .query("to", .day, "The last day; without: today."),
-            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("from", .day, "The first day; by default 29 days before the last."),
+            .query("to", .day, "The last day; by default today."),
+            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
             .query("format", .oneOf("json", "csv").defaulting(to: "json")),
         ],
         body: .json(
@@ -24,7 +22,7 @@ struct AskFunnel: Endpoint {
                 ], required: ["steps"])),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The number of persons for each step, and their share of the first and of the previous step.",
                 .json(
                     .object(
                         [
@@ -46,7 +44,7 @@ struct AskFunnel: Endpoint {
                                     ])),
                         ], required: ["count", "data"])), .type("text/csv", .string))
         ],
-        errors: [422: "It takes too long (`question-too-large`)."])
+        errors: [422: "The query did not finish in time (`question-too-large`)."])
 
     let spaces: Spaces
     let store: QuestionStore
@@ -79,10 +77,11 @@ struct AskFunnel: Endpoint {
         guard FunnelQuestion.stepCount.contains(steps.count),
             steps.allSatisfy({ (1...1_000).contains($0.utf8.count) && !$0.utf8.contains(0) })
         else {
-            throw HTTPProblem(.invalidBody, "A funnel has 2 to 10 steps, each the name of an event.", field: "steps")
+            throw HTTPProblem(
+                .invalidBody, "A funnel must have 2 to 10 steps, each the name of an event.", field: "steps")
         }
         guard Set(steps).count == steps.count else {
-            throw HTTPProblem(.invalidBody, "No event is a step twice.", field: "steps")
+            throw HTTPProblem(.invalidBody, "Each event may be a step only once.", field: "steps")
         }
         let window = try fields.integer("windowSeconds", in: FunnelQuestion.windowInSeconds) ?? 7 * 86_400
         return FunnelQuestion(steps: steps, windowInSeconds: window)

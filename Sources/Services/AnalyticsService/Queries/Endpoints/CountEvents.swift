@@ -4,41 +4,38 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /analytics/counts?from=&to=&interval=&timeZone=&event=&group=&property=&people=&limit=&format=`: how many
-/// events, and with `people=true` how many persons had them, by interval and by what they have in `group`. The values
-/// beyond `limit` are one line, `other`.
-///
-/// Others may be asked for with `release`, `os`, `device`, `country`, `configuration`, `variants` or `where`
-/// (`plan=pro`): only events with them count.
+/// Counts events by interval and by the value of a dimension or property. Values beyond `limit` are summed up in one
+/// row, `other`.
 struct CountEvents: Endpoint {
     static let route = Route(
         .get, "/analytics/counts", "countEvents",
-        "How many events, and how many persons had them, by interval and value.", callers: .manager(.read, .analytics),
+        "Counts events, and optionally the persons who had them, by interval and value.",
+        callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; without: 29 days before the last."),
-            .query("to", .day, "The last day; without: today."),
-            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("from", .day, "The first day; by default 29 days before the last."),
+            .query("to", .day, "The last day; by default today."),
+            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
             .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
-            .query("event", .string, "Only events of this name."),
+            .query("event", .string, "Counts only events with this name."),
             .query(
                 "group",
                 .oneOf("event", "screen", "release", "os", "device", "country", "configuration", "variants", "property")
             ),
-            .query("property", .string, "Of `group=property`: its name, or a path with points."),
-            .query("people", .boolean.defaulting(to: false), "Whether persons are counted, too."),
+            .query("property", .string, "`group=property` only: the name of the property, or a path with dots."),
+            .query("people", .boolean.defaulting(to: false), "Whether persons are counted as well."),
             .query("limit", .integer.range(1, 100).defaulting(to: 10)),
-            .query("release", .string, "Only events with it."),
-            .query("os", .string, "Only events with it."),
-            .query("device", .string, "Only events with it."),
-            .query("country", .string, "Only events with it."),
-            .query("configuration", .string, "Only events with it."),
-            .query("variants", .string, "Only events with it."),
-            .query("where", .string, "Only events with this property: `plan=pro`."),
+            .query("release", .string, "Counts only events of this release, such as `1.2.3+45`."),
+            .query("os", .string, "Counts only events on this operating system, such as `iOS 17.2`."),
+            .query("device", .string, "Counts only events on this device model, such as `Apple iPhone15,2`."),
+            .query("country", .string, "Counts only events from this country (ISO 3166-1, two letters)."),
+            .query("configuration", .string, "Counts only events with this version of the configuration."),
+            .query("variants", .string, "Counts only events with these variants, such as `checkout=dark, size=b`."),
+            .query("where", .string, "Counts only events with this property and value, such as `plan=pro`."),
             .query("format", .oneOf("json", "csv").defaulting(to: "json")),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "A row for each interval and value; values beyond `limit` are summed up in a row with `other`.",
                 .json(
                     .object(
                         [
@@ -60,29 +57,30 @@ struct CountEvents: Endpoint {
                                     ])),
                         ], required: ["count", "data"])), .type("text/csv", .string))
         ],
-        errors: [422: "It takes too long (`question-too-large`)."])
+        errors: [422: "The query did not finish in time (`question-too-large`)."])
     static let countScreens = Route(
-        .get, "/analytics/screens", "countScreens", "The screens and pages that were seen most.",
+        .get, "/analytics/screens", "countScreens",
+        "Counts the events and persons of the most viewed screens and pages.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; without: 29 days before the last."),
-            .query("to", .day, "The last day; without: today."),
-            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("from", .day, "The first day; by default 29 days before the last."),
+            .query("to", .day, "The last day; by default today."),
+            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
             .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "none")),
-            .query("event", .string, "Only events of this name."),
+            .query("event", .string, "Counts only events with this name."),
             .query("limit", .integer.range(1, 100).defaulting(to: 10)),
-            .query("release", .string, "Only events with it."),
-            .query("os", .string, "Only events with it."),
-            .query("device", .string, "Only events with it."),
-            .query("country", .string, "Only events with it."),
-            .query("configuration", .string, "Only events with it."),
-            .query("variants", .string, "Only events with it."),
-            .query("where", .string, "Only events with this property: `plan=pro`."),
+            .query("release", .string, "Counts only events of this release, such as `1.2.3+45`."),
+            .query("os", .string, "Counts only events on this operating system, such as `iOS 17.2`."),
+            .query("device", .string, "Counts only events on this device model, such as `Apple iPhone15,2`."),
+            .query("country", .string, "Counts only events from this country (ISO 3166-1, two letters)."),
+            .query("configuration", .string, "Counts only events with this version of the configuration."),
+            .query("variants", .string, "Counts only events with these variants, such as `checkout=dark, size=b`."),
+            .query("where", .string, "Counts only events with this property and value, such as `plan=pro`."),
             .query("format", .oneOf("json", "csv").defaulting(to: "json")),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "A row for each interval and value; values beyond `limit` are summed up in a row with `other`.",
                 .json(
                     .object(
                         [
@@ -104,9 +102,9 @@ struct CountEvents: Endpoint {
                                     ])),
                         ], required: ["count", "data"])), .type("text/csv", .string))
         ],
-        errors: [422: "It takes too long (`question-too-large`)."])
+        errors: [422: "The query did not finish in time (`question-too-large`)."])
 
-    /// Nil: as the query has it.
+    /// The dimension to group by; nil if the query names it.
     var group: Dimension?
     let spaces: Spaces
     let store: QuestionStore
@@ -143,7 +141,7 @@ struct CountEvents: Endpoint {
         if let condition = try request.text("where") {
             guard let sign = condition.firstIndex(of: "=") else {
                 throw HTTPProblem(
-                    .invalidParameter, "It must be a property and its value, such as plan=pro.", field: "where")
+                    .invalidParameter, "This must be a property and its value, such as plan=pro.", field: "where")
             }
             let path = try Self.path(String(condition[..<sign]), "where")
             question.filters.append(
@@ -158,7 +156,8 @@ struct CountEvents: Endpoint {
         let name = try request.text("group")
         guard (property != nil) == (name == "property") else {
             throw HTTPProblem(
-                .invalidParameter, "Name the property of group=property here, and of nothing else.", field: "property")
+                .invalidParameter, "The property is required with group=property, and not allowed otherwise.",
+                field: "property")
         }
         switch name {
         case nil: return .none
@@ -167,7 +166,8 @@ struct CountEvents: Endpoint {
         case let name?:
             if let dimension = Dimension(group: name) { return .dimension(dimension) }
             let names = Dimension.groups.map(\.name) + ["variants", "property"]
-            throw HTTPProblem(.invalidParameter, "It must be one of \(names.joined(separator: ", ")).", field: "group")
+            throw HTTPProblem(
+                .invalidParameter, "This must be one of \(names.joined(separator: ", ")).", field: "group")
         }
     }
 
@@ -176,7 +176,10 @@ struct CountEvents: Endpoint {
         guard path.count <= CountQuestion.maximumDepth, path.allSatisfy({ !$0.isEmpty }) else {
             throw HTTPProblem(
                 .invalidParameter,
-                "It must be a property's name, or a path of at most \(CountQuestion.maximumDepth) with points.",
+                """
+                This must be the name of a property, or a path of at most \(CountQuestion.maximumDepth) names \
+                separated by dots.
+                """,
                 field: field)
         }
         return path
@@ -184,6 +187,6 @@ struct CountEvents: Endpoint {
 }
 
 extension CountQuestion {
-    /// Parameters that narrow to one value.
+    /// Parameters that restrict the events to one value of a dimension.
     static let filterNames: Set<Substring> = ["release", "os", "device", "country", "configuration"]
 }

@@ -6,16 +6,17 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /analytics/live?format=`: the last 30 minutes, from the events themselves.
+/// Counts the events themselves rather than roll-ups, which lag behind.
 struct ReadLive: Endpoint {
     static let route = Route(
-        .get, "/analytics/live", "readLive", "The last 30 minutes.", callers: .manager(.read, .analytics),
+        .get, "/analytics/live", "readLive", "Counts the events and persons of the last 30 minutes.",
+        callers: .manager(.read, .analytics),
         parameters: [
             .query("format", .oneOf("json", "csv").defaulting(to: "json"))
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "The totals, the most frequent events and screens, and a row for each minute.",
                 .json(
                     .object(
                         [
@@ -34,7 +35,7 @@ struct ReadLive: Endpoint {
                                     ])),
                         ], required: ["count", "data"])), .type("text/csv", .string))
         ],
-        errors: [422: "It takes too long (`question-too-large`)."])
+        errors: [422: "The query did not finish in time (`question-too-large`)."])
 
     let spaces: Spaces
     let store: QuestionStore
@@ -59,24 +60,23 @@ struct ReadLive: Endpoint {
     }
 }
 
-/// `GET /analytics/events?from=&to=&event=&person=&limit=&after=&format=`: events as they are, in the order in which
-/// they were received. `next` (in CSV the header `X-Next-Cursor`) is `after` of the next page.
+/// Lists events. As CSV, the cursor of the next page is in the header `X-Next-Cursor`.
 struct ListEvents: Endpoint {
     static let route = Route(
-        .get, "/analytics/events", "listEvents", "Events as they are, in the order of receiving.",
+        .get, "/analytics/events", "listEvents", "Lists the stored events in the order of receipt.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .time, "Of receiving; without: a day before the end."),
+            .query("from", .time, "The earliest time of receipt; by default a day before `to`."),
             .query("to", .time),
             .query("event"),
             .query("person", .string.pattern(#"^[0-9a-f]{16}$"#)),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
-            .query("after", .string, "`next` of the page before."),
+            .query("after", .string, "`next` from the previous page."),
             .query("format", .oneOf("json", "csv").defaulting(to: "json")),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "A page of events.",
                 .json(
                     .object(
                         [
@@ -101,7 +101,7 @@ struct ListEvents: Endpoint {
                                     ])),
                         ], required: ["count", "data"])), .type("text/csv", .string))
         ],
-        errors: [422: "It takes too long (`question-too-large`)."])
+        errors: [422: "The query did not finish in time (`question-too-large`)."])
 
     private static let nextCursor = HTTPField.Name("X-Next-Cursor")
 
@@ -137,20 +137,20 @@ struct ListEvents: Endpoint {
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Span.maximumDays) * 86_400 else {
             throw HTTPProblem(
-                .invalidParameter, "It must be before the end, by at most \(Span.maximumDays) days.", field: "from")
+                .invalidParameter, "This must be before to, by at most \(Span.maximumDays) days.", field: "from")
         }
         var question = EventPageQuestion(
             from: from, to: to, event: try request.text("event"),
             limit: try request.number("limit", default: 100, in: 1...EventPageQuestion.maximumLimit))
         if let text = try request.text("person") {
             guard text.count == 16, text.allSatisfy(\.isHexDigit), let digits = UInt64(text, radix: 16) else {
-                throw HTTPProblem(.invalidParameter, "It must be 16 hexadecimal digits.", field: "person")
+                throw HTTPProblem(.invalidParameter, "This must be 16 hexadecimal digits.", field: "person")
             }
             question.person = Int64(bitPattern: digits)
         }
         if let text = try request.text("after") {
             guard let cursor = EventCursor(text) else {
-                throw HTTPProblem(.invalidParameter, "It must be what next was.", field: "after")
+                throw HTTPProblem(.invalidParameter, "This cursor did not come from an earlier page.", field: "after")
             }
             question.after = cursor
         }

@@ -4,22 +4,21 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /analytics/people?from=&to=&interval=&timeZone=&format=`: how many persons were active in each interval, and
-/// how many of them for the first time ever.
 struct CountPeople: Endpoint {
     static let route = Route(
-        .get, "/analytics/people", "countPeople", "How many persons were active, and how many for the first time.",
+        .get, "/analytics/people", "countPeople",
+        "Counts the persons who were active in each interval, and those active for the first time.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; without: 29 days before the last."),
-            .query("to", .day, "The last day; without: today."),
-            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("from", .day, "The first day; by default 29 days before the last."),
+            .query("to", .day, "The last day; by default today."),
+            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
             .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
             .query("format", .oneOf("json", "csv").defaulting(to: "json")),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "The active and new persons of each interval, and of the whole span.",
                 .json(
                     .object(
                         [
@@ -43,7 +42,7 @@ struct CountPeople: Endpoint {
                                     ])),
                         ], required: ["count", "data"])), .type("text/csv", .string))
         ],
-        errors: [422: "It takes too long (`question-too-large`)."])
+        errors: [422: "The query did not finish in time (`question-too-large`)."])
 
     let spaces: Spaces
     let store: QuestionStore
@@ -63,22 +62,21 @@ struct CountPeople: Endpoint {
     }
 }
 
-/// `GET /analytics/sessions?from=&to=&interval=&timeZone=&format=`: how many sessions began in each interval, and how
-/// long they were on average.
 struct CountSessions: Endpoint {
     static let route = Route(
-        .get, "/analytics/sessions", "countSessions", "How many sessions began, and how long they were.",
+        .get, "/analytics/sessions", "countSessions",
+        "Counts the sessions that began in each interval, with their average length.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; without: 29 days before the last."),
-            .query("to", .day, "The last day; without: today."),
-            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("from", .day, "The first day; by default 29 days before the last."),
+            .query("to", .day, "The last day; by default today."),
+            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
             .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
             .query("format", .oneOf("json", "csv").defaulting(to: "json")),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "The number and average length of the sessions that began in each interval.",
                 .json(
                     .object(
                         [
@@ -114,23 +112,23 @@ struct CountSessions: Endpoint {
     }
 }
 
-/// `GET /analytics/retention?from=&to=&interval=day|week&format=`: of the persons who were there for the first time in
-/// an interval, how many came back in each one behind it.
+/// Groups persons by the interval of their first activity, and counts those of each group who were active in each later
+/// interval.
 struct ReadRetention: Endpoint {
     static let route = Route(
         .get, "/analytics/retention", "readRetention",
-        "Of those who were there for the first time in an interval, who came back.",
+        "Counts how many of an interval's new persons came back in later intervals.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; without: 29 days before the last."),
-            .query("to", .day, "The last day; without: today."),
-            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("from", .day, "The first day; by default 29 days before the last."),
+            .query("to", .day, "The last day; by default today."),
+            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
             .query("interval", .oneOf("day", "week", "month").defaulting(to: "day")),
             .query("format", .oneOf("json", "csv").defaulting(to: "json")),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "For each cohort, the persons who were active in each interval since.",
                 .json(
                     .object(
                         [
@@ -163,17 +161,17 @@ struct ReadRetention: Endpoint {
             try request.spanRequest(intervals: [.day, .week, .month], default: .day), in: space)
         guard let zone = span.rolledTimeZone else {
             throw HTTPProblem(
-                .unavailable, "The app's days are being made anew in its time zone. Ask again later.",
+                .unavailable, "The app's days are being rebuilt in its time zone. Try again later.",
                 headers: [.retryAfter: "60"])
         }
         guard span.hasRolledDays else {
             throw HTTPProblem(
-                .invalidParameter, "Retention is told in the time zone of the app's settings: \(zone).",
+                .invalidParameter, "Retention is available only in the time zone of the app's settings: \(zone).",
                 field: "timeZone")
         }
         guard span.labels.count <= Self.maximumIntervals else {
             throw HTTPProblem(
-                .limitExceeded, "There are at most \(Self.maximumIntervals) intervals.", field: "interval")
+                .limitExceeded, "Retention may have at most \(Self.maximumIntervals) intervals.", field: "interval")
         }
         let returned = try await store.retention(in: span)
         var sizes = [Int](repeating: 0, count: span.labels.count)

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /internal/requests` with `RequestCounts`: 204, also for a minute that is known. For processes of ours.
+/// Stores a gateway's counts of one minute. Idempotent: a report of the same minute is stored once.
 struct AddRequestCounts: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/requests")
 
@@ -14,7 +14,7 @@ struct AddRequestCounts: Endpoint {
         let report = try await request.decoded(RequestCounts.self)
         guard report.counts.count <= RequestCounts.maximumCounts else {
             throw HTTPProblem(
-                .limitExceeded, "A report has at most \(RequestCounts.maximumCounts) counts.", field: "counts")
+                .limitExceeded, "A report may have at most \(RequestCounts.maximumCounts) counts.", field: "counts")
         }
         let now = Date()
         guard report.minute <= now.addingTimeInterval(120), report.minute > now.addingTimeInterval(-7 * 86_400),
@@ -29,7 +29,9 @@ struct AddRequestCounts: Endpoint {
                 count.microseconds >= 0
             else {
                 throw HTTPProblem(
-                    .invalidBody, "A service, a digit, and two numbers that are not negative.", field: "counts")
+                    .invalidBody,
+                    "Each count must have a service, a status class of 0 to 9, and two non-negative numbers.",
+                    field: "counts")
             }
         }
         try await store.add(report)
@@ -37,23 +39,23 @@ struct AddRequestCounts: Endpoint {
     }
 }
 
-/// `GET /admin/requests?from=&to=&interval=minute|hour|day&format=`: requests at the gateways by interval (UTC),
-/// service and first digit of the status; for staff with the right to read the server's status.
 struct ListRequestCounts: Endpoint {
     static let route = Route(
         .get, "/admin/requests", "listRequestCounts",
-        "Requests at the gateways by interval (UTC), service and first digit of the status.",
+        "Counts the requests at the gateways by interval (UTC), service and first digit of the status.",
         callers: .staff(.read, .status),
         parameters: [
-            .query("from", .time, "Without: an hour, a day or 30 days before the end, by the interval."),
+            .query(
+                "from", .time,
+                "The start; by default an hour, a day or 30 days before `to`, for minutes, hours or days."),
             .query("to", .time),
             .query("interval", .oneOf("minute", "hour", "day").defaulting(to: "hour")),
             .query("format", .oneOf("json", "csv").defaulting(to: "json")),
         ],
-        details: "Needs `status` read.",
+        details: "Needs the right to read `status`.",
         answers: [
             .answer(
-                200, "Done.",
+                200, "A row for each interval, service and status class.",
                 .json(
                     .object(
                         [
@@ -99,7 +101,7 @@ struct ListRequestCounts: Endpoint {
             ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Self.maximumIntervals * interval.minutes * 60) else {
             throw HTTPProblem(
-                .invalidParameter, "It must be before the end, by at most \(Self.maximumIntervals) intervals.",
+                .invalidParameter, "This must be before to, by at most \(Self.maximumIntervals) intervals.",
                 field: "from")
         }
         var table = AnswerTable(

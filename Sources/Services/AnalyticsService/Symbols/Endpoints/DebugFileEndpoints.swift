@@ -6,19 +6,18 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/symbols?debugId=&after=&limit=`: the app's debug files, newest first; staff and master key.
 struct ListDebugFiles: Endpoint {
     static let route = Route(
-        .get, "/crashes/symbols", "listDebugFiles", "The app's debug files, the newest first.",
+        .get, "/crashes/symbols", "listDebugFiles", "Lists the app's debug files, newest first.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .query("debugId", .string, "Those with a part of this debug id."),
-            .query("after", .string, "The `next` of the page before."),
-            .query("limit", .integer, "1 to 1000, 100 if nothing is said."),
+            .query("debugId", .string, "Only files with a part that has this debug id."),
+            .query("after", .string, "`next` from the previous page."),
+            .query("limit", .integer, "1 to 1,000; by default 100."),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "A page of debug files.",
                 .json(
                     .object(
                         [
@@ -27,7 +26,7 @@ struct ListDebugFiles: Endpoint {
                             "next": .string,
                         ])))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "The caller has no right to read crashes (`forbidden`)."])
 
     let files: SymbolFileStore
 
@@ -42,17 +41,19 @@ struct ListDebugFiles: Endpoint {
     }
 }
 
-/// `GET /crashes/symbols/{file}`: a debug file; staff and master key.
 struct ReadDebugFile: Endpoint {
     static let route = Route(
-        .get, "/crashes/symbols/{file}", "readDebugFile", "One debug file.", callers: .manager(.read, .crashes),
+        .get, "/crashes/symbols/{file}", "readDebugFile", "Returns a debug file.", callers: .manager(.read, .crashes),
         parameters: [
             .path("file", .uuid)
         ],
         answers: [
-            .answer(200, "Done.", .json(.debugFile))
+            .answer(200, "The debug file.", .json(.debugFile))
         ],
-        errors: [403: "The key or the rights do not open this.", 404: "There is none (`debug-file-not-found`)."])
+        errors: [
+            403: "The caller has no right to read crashes (`forbidden`).",
+            404: "The app has no such debug file (`debug-file-not-found`).",
+        ])
 
     let files: SymbolFileStore
 
@@ -65,18 +66,20 @@ struct ReadDebugFile: Endpoint {
     }
 }
 
-/// `DELETE /crashes/symbols/{file}`: deletes a debug file; reports keep their resolved lines. Staff and master key.
 struct DeleteDebugFile: Endpoint {
     static let route = Route(
         .delete, "/crashes/symbols/{file}", "deleteDebugFile",
-        "Removes a debug file. Reports keep the lines they have.", callers: .manager(.delete, .crashes),
+        "Deletes a debug file; reports keep the lines that it has resolved.", callers: .manager(.delete, .crashes),
         parameters: [
             .path("file", .uuid)
         ],
         answers: [
-            .answer(204, "Gone.")
+            .answer(204, "The debug file is deleted.")
         ],
-        errors: [403: "The key or the rights do not open this.", 404: "There is none (`debug-file-not-found`)."])
+        errors: [
+            403: "The caller has no right to delete crashes (`forbidden`).",
+            404: "The app has no such debug file (`debug-file-not-found`).",
+        ])
 
     let files: SymbolFileStore
     let backend: any FileBackend
@@ -91,20 +94,17 @@ struct DeleteDebugFile: Endpoint {
     }
 }
 
-/// `GET /crashes/symbols/missing?limit=`: the debug ids that reports wait for, those of the most reports first; staff
-/// and master key.
 struct ListMissingSymbols: Endpoint {
     static let route = Route(
         .get, "/crashes/symbols/missing", "listMissingSymbols",
-        """
-        The debug ids that crash reports of this environment wait for, those with the most reports first.
-        """, callers: .manager(.read, .crashes),
+        "Lists the debug ids that the environment's reports are missing, by number of reports.",
+        callers: .manager(.read, .crashes),
         parameters: [
-            .query("limit", .integer, "1 to 1000, 100 if nothing is said.")
+            .query("limit", .integer, "1 to 1,000; by default 100.")
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "The debug ids, each with the number of reports that need it.",
                 .json(
                     .object(
                         [
@@ -117,7 +117,7 @@ struct ListMissingSymbols: Endpoint {
                                     ])),
                         ])))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "The caller has no right to read crashes (`forbidden`)."])
 
     let awaited: AwaitedSymbols
     let spaces: Spaces

@@ -32,7 +32,7 @@ extension Request {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let debugID = DebugID(String(text)) else {
             throw HTTPProblem(
-                .invalidParameter, "It must be a debug id: 32 hexadecimal digits, with hyphens or without.",
+                .invalidParameter, "This must be a debug id: 32 hexadecimal digits, with or without hyphens.",
                 field: String(name))
         }
         return debugID

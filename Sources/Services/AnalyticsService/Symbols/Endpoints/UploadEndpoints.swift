@@ -4,16 +4,16 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// `GET /crash/api/0/`: answers `sentry-cli info`, and confirms that the key is valid. Master key.
 struct DescribeSentryAPI: Endpoint {
     static let route = Route(
-        .get, "/crash/api/0", "describeSentryAPI", "What `sentry-cli info` asks for.", callers: .server,
+        .get, "/crash/api/0", "describeSentryAPI",
+        "Confirms that the key is valid, and lists its scopes (`sentry-cli info`).", callers: .server,
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
-            .answer(200, "The key is right.", .json(.object))
+            .answer(200, "The key is valid.", .json(.object))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "This call needs the app's master key (`forbidden`)."])
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
@@ -23,21 +23,19 @@ struct DescribeSentryAPI: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/chunk-upload/`: the parameters of uploads. Any organization is
-/// accepted. Master key.
 struct DescribeChunkUpload: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/chunk-upload", "describeChunkUpload",
-        "How files are to be sent: size of pieces, hash, packing.", callers: .server,
+        "Returns the parameters of uploads: chunk size, limits, hash algorithm and compression.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any.")
+            .path("organization", .string, "Any name is accepted.")
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(200, "The parameters.", .json(.object))
         ],
-        errors: [403: "The key or the rights do not open this."])
+        errors: [403: "This call needs the app's master key (`forbidden`)."])
 
     let settings: SymbolSettings
 
@@ -53,26 +51,25 @@ struct DescribeChunkUpload: Endpoint {
     }
 }
 
-/// `POST /crash/api/0/organizations/{organization}/chunk-upload/`: uploads chunks of files as the files of a form,
-/// named by the SHA-1 of their bytes; each may be compressed with gzip. Master key.
-///
 /// A chunk that already exists is not stored again. If the body breaks off, the chunks before the break are kept.
+///
+/// Each chunk is a file of the form, named by the SHA-1 of its bytes, and may be compressed with gzip.
 struct UploadChunks: Endpoint {
     static let route = Route(
         .post, "/crash/api/0/organizations/{organization}/chunk-upload", "uploadChunks",
-        "Takes pieces of files: up to 64 of up to 8 MiB, 32 MiB in all, each named by its SHA-1.", callers: .server,
+        "Stores chunks of files: up to 64 of up to 8 MiB each, 32 MiB in total.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any.")
+            .path("organization", .string, "Any name is accepted.")
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
         body: .contents(.type("multipart/form-data", .map(of: .bytes))),
         answers: [
-            .answer(200, "They are there.", .json(.object))
+            .answer(200, "All chunks are stored.", .json(.object))
         ],
         errors: [
-            413: "A piece or the request is too large (`payload-too-large`).",
-            403: "The key or the rights do not open this.",
+            413: "A chunk or the request is too large (`payload-too-large`).",
+            403: "This call needs the app's master key (`forbidden`).",
         ])
 
     let upload: ChunkUpload
@@ -83,20 +80,14 @@ struct UploadChunks: Endpoint {
     }
 }
 
-/// `POST /crash/api/0/projects/{organization}/{project}/files/difs/assemble/` with
-/// `{"<sha1>":{"name","debug_id","chunks":["<sha1>",…]},…}`: assembles files from their chunks in the background and
-/// returns their state. Master key.
-///
 /// The `state` of a file is `not_found` (with `missingChunks`), `created`, `assembling`, `ok` (with `dif`) or `error`
 /// (with `detail`). Idempotent: repeated calls start nothing twice.
 struct AssembleDebugFiles: Endpoint {
     static let route = Route(
         .post, "/crash/api/0/projects/{organization}/{project}/files/difs/assemble", "assembleDebugFiles",
-        """
-        Puts files together whose pieces are there, in the background, and says how far they are.
-        """, callers: .server,
+        "Assembles debug files from their chunks in the background, and reports their state.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any."),
+            .path("organization", .string, "Any name is accepted."),
             .path("project", .string, "The app's number or id."),
         ],
         checksOwnQuery: true,
@@ -109,10 +100,10 @@ struct AssembleDebugFiles: Endpoint {
                         "debug_id": .string,
                         "chunks": .array(of: .string),
                     ], required: ["name", "chunks"])
-            ).described("By the SHA-1 of the file; up to 500.")),
+            ).described("By the SHA-1 of each file; at most 500 files.")),
         answers: [
             .answer(
-                200, "How each file stands.",
+                200, "The state of each file, by its SHA-1.",
                 .json(
                     .map(
                         of: .object(
@@ -124,7 +115,8 @@ struct AssembleDebugFiles: Endpoint {
                             ]))))
         ],
         errors: [
-            403: "The key or the rights do not open this.", 404: "The project is not the key's (`app-not-found`).",
+            403: "This call needs the app's master key (`forbidden`).",
+            404: "The key belongs to another project (`app-not-found`).",
         ])
 
     private static let maximumBodySizeInBytes = 4 << 20

@@ -7,20 +7,22 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `POST /tickets/{ticket}/attachments?name=` with the file as the body: 201 with its record.
 struct AddAttachment: Endpoint {
     static let route = Route(
-        .post, "/tickets/{ticket}/attachments", "addAttachment", "A file of at most 20 MiB.",
+        .post, "/tickets/{ticket}/attachments", "addAttachment", "Attaches a file of at most 20 MiB to a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .query("name", .string.maxLength(200), isRequired: true),
         ],
         body: .contents(.type("*/*", .bytes)),
         answers: [
-            .answer(201, "Its record.", .json(.object))
+            .answer(201, "The attachment as stored.", .json(.object))
         ],
-        errors: [404: "There is no such ticket (`ticket-not-found`).", 413: "More than 20 MiB (`payload-too-large`)."])
+        errors: [
+            404: "The app has no such ticket (`ticket-not-found`).",
+            413: "The file has more than 20 MiB (`payload-too-large`).",
+        ])
 
     let access: TicketAccess
     let attachments: AttachmentStore
@@ -29,7 +31,7 @@ struct AddAttachment: Endpoint {
         let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let name = try request.fileName
         let body = try CompleteBody(request, limitInBytes: TicketLimits.attachmentInBytes)
-        // Nobody's bytes are stored for a ticket that is not there.
+        // A missing ticket is refused before the file is stored.
         _ = try await attachments.tickets.id(of: number, in: visitor.space)
         let stored = try await attachments.store(
             body, named: name, declaredType: request.headers[.contentType], upTo: TicketLimits.attachmentInBytes,
@@ -48,26 +50,27 @@ extension Request {
                 !name.unicodeScalars.contains(where: { TicketInput.isControl($0) || $0.properties.isBidiControl })
             else {
                 throw HTTPProblem(
-                    .invalidParameter, "A file has a name of 1 to 200 characters, without slashes.", field: "name")
+                    .invalidParameter,
+                    "A file's name must have 1 to 200 characters, without slashes and control characters.",
+                    field: "name")
             }
             return name
         }
     }
 }
 
-/// `GET /tickets/{ticket}/attachments/{attachment}`: the bytes. Only pictures and the like are shown in place;
-/// everything else is saved.
+/// Only types such as images are displayed by browsers; all others are downloaded.
 struct ReadAttachment: Endpoint {
     static let route = Route(
-        .get, "/tickets/{ticket}/attachments/{attachment}", "readAttachment", "The bytes.",
+        .get, "/tickets/{ticket}/attachments/{attachment}", "readAttachment", "Returns the content of an attachment.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .path("attachment", .integer),
         ],
         answers: [
-            .answer(200, "The file; its type is told from the bytes.", .type("*/*", .bytes)),
-            .answer(304, "As `If-None-Match` has it."),
+            .answer(200, "The file, with its content type.", .type("*/*", .bytes)),
+            .answer(304, "The file still has the `ETag` in `If-None-Match`."),
         ],
         errors: [404: "There is no such ticket or attachment (`ticket-not-found`, `file-not-found`)."])
 
@@ -78,7 +81,8 @@ struct ReadAttachment: Endpoint {
         let (visitor, number) = try await access.admitToTicket(context, to: .read)
         let found = try await attachments.find(try context.attachment, of: number, in: visitor.space)
         let tag = EntityTag(text: found.sha256)
-        // Content of others, never a page of ours: no guessing of its type, nothing loaded or run.
+        // Uploaded content must never act as a page of this server: browsers may not guess its type, and it may not
+        // load or run anything.
         var headers: HTTPFields = [
             .eTag: tag.header, .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
             .contentSecurityPolicy: "sandbox; default-src 'none'; style-src 'unsafe-inline'",
@@ -100,17 +104,16 @@ struct ReadAttachment: Endpoint {
     }
 }
 
-/// `DELETE /tickets/{ticket}/attachments/{attachment}`. 204.
 struct DeleteAttachment: Endpoint {
     static let route = Route(
-        .delete, "/tickets/{ticket}/attachments/{attachment}", "deleteAttachment", "Takes the file away.",
+        .delete, "/tickets/{ticket}/attachments/{attachment}", "deleteAttachment", "Deletes an attachment of a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .path("attachment", .integer),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The attachment is deleted.")
         ],
         errors: [404: "There is no such ticket or attachment (`ticket-not-found`, `file-not-found`)."])
 

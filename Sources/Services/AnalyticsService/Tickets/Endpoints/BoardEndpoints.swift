@@ -6,27 +6,30 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /tickets/board` with the parameters of `TicketFilter`, and `limit` (1…200, 100) for each column: the columns
-/// with their counts and first tickets. More of one: `GET /tickets?status=…&sort=position&cursor=<next>` with the same
-/// filter.
+/// For more tickets of a column, list the tickets with the same filter, the column's `status`, `sort=position`, and its
+/// `next` as `cursor`.
 struct ReadBoard: Endpoint {
     static let route = Route(
-        .get, "/tickets/board", "readBoard", "The columns by status, with counts and their first tickets.",
+        .get, "/tickets/board", "readBoard",
+        "Returns the board: a column for each status, with the number of tickets and the first of them.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .query("status", .string, "`todo`, `inProgress`, `onHold`, `complete`; several with commas."),
-            .query("type", .string, "`bug`, `feature`, `improvement`, `task`, `feedback`."),
-            .query("priority", .string, "`low`, `medium`, `high`, `urgent`."),
-            .query("assignee", .string, "Ids of staff, `me`, `none`."),
-            .query("label", .string, "Names, `none`."),
-            .query("sprint", .string, "Numbers, `active`, `none`."),
-            .query("version", .string, "App versions."),
-            .query("issue", .string, "Numbers of crash issues."),
-            .query("search", .string, "Beginnings of words, all of which occur; or a number."),
-            .query("createdBy", .string, "`staff:<id>` or the id alone, `me`, `key:<id>`, `client`."),
-            .query("updatedAfter", .string, "RFC 3339."),
-            .query("blocked", .string, "`true` or `false`."),
-            .query("limit", .integer, "Of each column."),
+            .query("status", .string, "A comma-separated list of `todo`, `inProgress`, `onHold` and `complete`."),
+            .query(
+                "type", .string, "A comma-separated list of `bug`, `feature`, `improvement`, `task` and `feedback`."),
+            .query("priority", .string, "A comma-separated list of `low`, `medium`, `high` and `urgent`."),
+            .query("assignee", .string, "A comma-separated list of staff ids, `me` and `none`."),
+            .query("label", .string, "A comma-separated list of label names and `none`."),
+            .query("sprint", .string, "A comma-separated list of sprint numbers, `active` and `none`."),
+            .query("version", .string, "A comma-separated list of app versions."),
+            .query("issue", .string, "A comma-separated list of numbers of crash issues."),
+            .query("search", .string, "The beginnings of words, all of which must occur; or the number of a ticket."),
+            .query(
+                "createdBy", .string,
+                "A comma-separated list of `staff:<id>` or the id alone, `me`, `key:<id>` and `client`."),
+            .query("updatedAfter", .string, "Only tickets updated after this time (RFC 3339)."),
+            .query("blocked", .string, "`true` for blocked tickets, `false` for the others."),
+            .query("limit", .integer, "The maximum number of tickets in each column, 1 to 200; by default 100."),
         ],
         answers: [
             .answer(
@@ -57,7 +60,7 @@ struct ReadBoard: Endpoint {
         let generation: Int64
         var columns: [TicketStore.Column]
         (generation, columns) = try await tickets.board(filter, in: visitor.space, limit: limit)
-        // All at once: whoever works on one column works on the next.
+        // One call for all columns, because often the same people are assigned in several of them.
         var named = try await access.named(columns.flatMap(\.tickets), in: visitor.space)[...]
         for index in columns.indices {
             let count = columns[index].tickets.count
@@ -76,18 +79,23 @@ extension TicketStore.Column {
     }
 }
 
-/// `GET /tickets/events`: server-sent events, each with the numbers of tickets that changed. `after`, or
-/// `Last-Event-ID`, is the generation from which on; a board has one.
+/// A stream ends after a while. The client's rights are checked again when it reconnects.
 struct FollowTickets: Endpoint {
     static let route = Route(
-        .get, "/tickets/events", "followTickets", "Server-sent events: which tickets changed.",
+        .get, "/tickets/events", "followTickets", "Streams server-sent events that name the tickets that changed.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .query("after", .integer, "A generation, such as a board has; `Last-Event-ID` stands for it.")
+            .query(
+                "after", .integer,
+                "Starts after this generation, such as that of a board. The header `Last-Event-ID` takes precedence.")
         ],
         answers: [
             .answer(
-                200, "`changed` with `{\"generation\",\"tickets\":[…]}` or `{\"generation\",\"all\":true}`.",
+                200,
+                """
+                Events `changed` with `{"generation","tickets":[…]}`, or `{"generation","all":true}` if any \
+                may have changed.
+                """,
                 .type("text/event-stream", .string))
         ])
 
@@ -101,7 +109,8 @@ struct FollowTickets: Endpoint {
         let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
         let generation = try text.map { text in
             guard let generation = Int64(text), generation >= 0 else {
-                throw HTTPProblem(.invalidParameter, "It must be a generation.", field: "after")
+                throw HTTPProblem(
+                    .invalidParameter, "This must be the generation of a board or an event.", field: "after")
             }
             return generation
         }
@@ -109,32 +118,35 @@ struct FollowTickets: Endpoint {
     }
 }
 
-/// `GET /tickets/export` with the parameters of `TicketFilter`: the tickets as CSV, in the order of their numbers.
+/// Exports tickets in the order of their numbers.
 ///
-/// An error behind the first byte cuts the answer off, which HTTP tells the reader.
+/// An error after the first byte aborts the response, which HTTP clients notice.
 struct ExportTickets: Endpoint {
     static let route = Route(
-        .get, "/tickets/export", "exportTickets", "Tickets as CSV.", callers: .manager(.read, .tickets),
+        .get, "/tickets/export", "exportTickets", "Exports tickets as CSV.", callers: .manager(.read, .tickets),
         parameters: [
-            .query("status", .string, "`todo`, `inProgress`, `onHold`, `complete`; several with commas."),
-            .query("type", .string, "`bug`, `feature`, `improvement`, `task`, `feedback`."),
-            .query("priority", .string, "`low`, `medium`, `high`, `urgent`."),
-            .query("assignee", .string, "Ids of staff, `me`, `none`."),
-            .query("label", .string, "Names, `none`."),
-            .query("sprint", .string, "Numbers, `active`, `none`."),
-            .query("version", .string, "App versions."),
-            .query("issue", .string, "Numbers of crash issues."),
-            .query("search", .string, "Beginnings of words, all of which occur; or a number."),
-            .query("createdBy", .string, "`staff:<id>` or the id alone, `me`, `key:<id>`, `client`."),
-            .query("updatedAfter", .string, "RFC 3339."),
-            .query("blocked", .string, "`true` or `false`."),
-            .query("deleted", .boolean, "`true`: what is in the bin."),
+            .query("status", .string, "A comma-separated list of `todo`, `inProgress`, `onHold` and `complete`."),
+            .query(
+                "type", .string, "A comma-separated list of `bug`, `feature`, `improvement`, `task` and `feedback`."),
+            .query("priority", .string, "A comma-separated list of `low`, `medium`, `high` and `urgent`."),
+            .query("assignee", .string, "A comma-separated list of staff ids, `me` and `none`."),
+            .query("label", .string, "A comma-separated list of label names and `none`."),
+            .query("sprint", .string, "A comma-separated list of sprint numbers, `active` and `none`."),
+            .query("version", .string, "A comma-separated list of app versions."),
+            .query("issue", .string, "A comma-separated list of numbers of crash issues."),
+            .query("search", .string, "The beginnings of words, all of which must occur; or the number of a ticket."),
+            .query(
+                "createdBy", .string,
+                "A comma-separated list of `staff:<id>` or the id alone, `me`, `key:<id>` and `client`."),
+            .query("updatedAfter", .string, "Only tickets updated after this time (RFC 3339)."),
+            .query("blocked", .string, "`true` for blocked tickets, `false` for the others."),
+            .query("deleted", .boolean, "`true` for the tickets in the bin."),
         ],
         answers: [
-            .answer(200, "The file.", .type("text/csv", .string))
+            .answer(200, "The names of the columns, and a line for each ticket.", .type("text/csv", .string))
         ])
 
-    /// Descriptions may be long.
+    /// Small, because descriptions may be long.
     private static let pageLength = 100
 
     let access: TicketAccess
@@ -162,14 +174,14 @@ struct ExportTickets: Endpoint {
     }
 }
 
-/// `GET /tickets/people`: `{"id","name"}` of staff who have worked with the tickets.
 struct ListTicketPeople: Endpoint {
     static let route = Route(
-        .get, "/tickets/people", "listTicketPeople", "Names of staff who have worked with the tickets.",
+        .get, "/tickets/people", "listTicketPeople",
+        "Lists the staff members who have used the app's tickets, by name.",
         callers: .manager(.read, .tickets),
         answers: [
             .answer(
-                200, "`{\"id\",\"name\"}`.",
+                200, "The `id` and `name` of each staff member.",
                 .json(
                     .object(
                         [
@@ -187,14 +199,14 @@ struct ListTicketPeople: Endpoint {
     }
 }
 
-/// `GET /tickets/settings`: `{"prefix"}`, and `PATCH`: another prefix, at once before all numbers.
+/// Reads or changes the prefix of the app's ticket keys. A new prefix applies to all tickets at once.
 struct TicketSettings: Endpoint {
     static let route = Route(
-        .get, "/tickets/settings", "readTicketSettings", "What stands before numbers.",
+        .get, "/tickets/settings", "readTicketSettings", "Returns the settings of the app's tickets.",
         callers: .manager(.read, .tickets),
         answers: [
             .answer(
-                200, "The settings.",
+                200, "The settings; `prefix` begins the key of each ticket.",
                 .json(
                     .object(
                         [
@@ -202,7 +214,8 @@ struct TicketSettings: Endpoint {
                         ])))
         ])
     static let changeTicketSettings = Route(
-        .patch, "/tickets/settings", "changeTicketSettings", "Another prefix.", callers: .manager(.update, .tickets),
+        .patch, "/tickets/settings", "changeTicketSettings", "Changes the prefix of all ticket keys of the app.",
+        callers: .manager(.update, .tickets),
         body: .json(
             .object(
                 [
@@ -210,7 +223,7 @@ struct TicketSettings: Endpoint {
                 ])),
         answers: [
             .answer(
-                200, "The settings.",
+                200, "The settings after the change.",
                 .json(
                     .object(
                         [
@@ -228,7 +241,9 @@ struct TicketSettings: Endpoint {
             let fields = try await BodyFields(request, ["prefix"])
             let prefix = try fields.requiredString("prefix")
             guard prefix.wholeMatch(of: /[A-Z][A-Z0-9]{0,9}/) != nil else {
-                throw HTTPProblem(.invalidBody, "A prefix is 1 to 10 of A-Z and 0-9, a letter first.", field: "prefix")
+                throw HTTPProblem(
+                    .invalidBody, "A prefix must have 1 to 10 characters from A-Z and 0-9, and begin with a letter.",
+                    field: "prefix")
             }
             try await tickets.setPrefix(prefix, in: visitor.space, by: visitor.author)
         }

@@ -4,20 +4,20 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /tickets/{ticket}/comments` and `GET /tickets/{ticket}/history` with `after` and `limit` (1…500, 100): in their
-/// order.
+/// Lists the comments or the history of a ticket in chronological order.
 struct ListOfTicket: Endpoint {
     static let route = Route(
-        .get, "/tickets/{ticket}/history", "readTicketHistory", "Who did what, oldest first.",
+        .get, "/tickets/{ticket}/history", "readTicketHistory",
+        "Lists the changes of a ticket with their authors, oldest first.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
-            .query("after", .integer, "`next` of the page before."),
-            .query("limit", .integer, "Of the page."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .query("after", .integer, "`next` from the previous page."),
+            .query("limit", .integer, "The maximum number of entries, 1 to 500; by default 100."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of changes.",
                 .json(
                     .object(
                         [
@@ -26,18 +26,18 @@ struct ListOfTicket: Endpoint {
                             "next": .string,
                         ])))
         ],
-        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+        errors: [404: "The app has no such ticket (`ticket-not-found`)."])
     static let listComments = Route(
-        .get, "/tickets/{ticket}/comments", "listComments", "Comments in their order.",
+        .get, "/tickets/{ticket}/comments", "listComments", "Lists the comments on a ticket, oldest first.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
-            .query("after", .integer, "`next` of the page before."),
-            .query("limit", .integer, "Of the page."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .query("after", .integer, "`next` from the previous page."),
+            .query("limit", .integer, "The maximum number of comments, 1 to 500; by default 100."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of comments.",
                 .json(
                     .object(
                         [
@@ -46,7 +46,7 @@ struct ListOfTicket: Endpoint {
                             "next": .string,
                         ])))
         ],
-        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+        errors: [404: "The app has no such ticket (`ticket-not-found`)."])
 
     enum What: Sendable {
         case comments, history
@@ -70,12 +70,12 @@ struct ListOfTicket: Endpoint {
     }
 }
 
-/// `POST /tickets/{ticket}/comments` with `{"text"}`: 201 with the comment.
 struct AddComment: Endpoint {
     static let route = Route(
-        .post, "/tickets/{ticket}/comments", "addComment", "Adds a comment.", callers: .manager(.update, .tickets),
+        .post, "/tickets/{ticket}/comments", "addComment", "Adds a comment to a ticket.",
+        callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`.")
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
         ],
         body: .json(
             .object(
@@ -83,9 +83,9 @@ struct AddComment: Endpoint {
                     "text": .string.maxLength(20_000)
                 ], required: ["text"])),
         answers: [
-            .answer(201, "The comment.", .json(.ticketComment))
+            .answer(201, "The comment as stored.", .json(.ticketComment))
         ],
-        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+        errors: [404: "The app has no such ticket (`ticket-not-found`)."])
 
     let access: TicketAccess
     let tickets: TicketStore
@@ -99,13 +99,12 @@ struct AddComment: Endpoint {
     }
 }
 
-/// `PATCH /tickets/{ticket}/comments/{comment}` with `{"text"}`, by who wrote it.
 struct EditComment: Endpoint {
     static let route = Route(
-        .patch, "/tickets/{ticket}/comments/{comment}", "editComment", "By who wrote it.",
+        .patch, "/tickets/{ticket}/comments/{comment}", "editComment", "Changes a comment; only its author may do so.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .path("comment", .integer),
         ],
         body: .json(
@@ -114,10 +113,10 @@ struct EditComment: Endpoint {
                     "text": .string.maxLength(20_000)
                 ], required: ["text"])),
         answers: [
-            .answer(200, "The comment.", .json(.ticketComment))
+            .answer(200, "The comment after the change.", .json(.ticketComment))
         ],
         errors: [
-            403: "It is of somebody else (`forbidden`).",
+            403: "The caller did not write the comment (`forbidden`).",
             404: "There is no such ticket or comment (`ticket-not-found`, `comment-not-found`).",
         ])
 
@@ -132,20 +131,20 @@ struct EditComment: Endpoint {
     }
 }
 
-/// `DELETE /tickets/{ticket}/comments/{comment}`, by who wrote it or may delete tickets. 204.
 struct DeleteComment: Endpoint {
     static let route = Route(
-        .delete, "/tickets/{ticket}/comments/{comment}", "deleteComment", "By who wrote it, or may delete tickets.",
+        .delete, "/tickets/{ticket}/comments/{comment}", "deleteComment",
+        "Deletes a comment; only its author or a caller who may delete tickets may do so.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .path("comment", .integer),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The comment is deleted.")
         ],
         errors: [
-            403: "It is of somebody else (`forbidden`).",
+            403: "The caller neither wrote the comment nor may delete tickets (`forbidden`).",
             404: "There is no such ticket or comment (`ticket-not-found`, `comment-not-found`).",
         ])
 

@@ -4,14 +4,14 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /tickets/labels`: by name, with how many tickets have them.
 struct ListLabels: Endpoint {
     static let route = Route(
-        .get, "/tickets/labels", "listLabels", "Labels, with how many tickets have them.",
+        .get, "/tickets/labels", "listLabels",
+        "Lists the app's labels by name, with the number of tickets that have them.",
         callers: .manager(.read, .tickets),
         answers: [
             .answer(
-                200, "All of them.",
+                200, "All labels.",
                 .json(
                     .object(
                         [
@@ -30,10 +30,9 @@ struct ListLabels: Endpoint {
     }
 }
 
-/// `POST /tickets/labels` with `name`, and perhaps `color` as `#rrggbb`. 201.
 struct CreateLabel: Endpoint {
     static let route = Route(
-        .post, "/tickets/labels", "createLabel", "Makes a label.", callers: .manager(.create, .tickets),
+        .post, "/tickets/labels", "createLabel", "Creates a label.", callers: .manager(.create, .tickets),
         body: .json(
             .object(
                 [
@@ -41,9 +40,9 @@ struct CreateLabel: Endpoint {
                     "color": .string.pattern(#"^#[0-9A-Fa-f]{6}$"#),
                 ])),
         answers: [
-            .answer(201, "The label.", .json(.object))
+            .answer(201, "The label as stored.", .json(.object))
         ],
-        errors: [409: "There is one of this name (`conflict`)."])
+        errors: [409: "The app already has a label with this name (`conflict`)."])
 
     let access: TicketAccess
     let labels: LabelStore
@@ -60,13 +59,13 @@ struct CreateLabel: Endpoint {
     }
 }
 
-/// `PATCH /tickets/labels/{label}` with another `name` or `color`.
 struct ChangeLabel: Endpoint {
     static let route = Route(
-        .patch, "/tickets/labels/{label}", "changeLabel", "Another name or color, wherever it is used.",
+        .patch, "/tickets/labels/{label}", "changeLabel",
+        "Changes the name or the color of a label on all tickets that have it.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("label", .string, "Its name, in any case.")
+            .path("label", .string, "The name of the label, ignoring case.")
         ],
         body: .json(
             .object(
@@ -75,9 +74,12 @@ struct ChangeLabel: Endpoint {
                     "color": .string.pattern(#"^#[0-9A-Fa-f]{6}$"#),
                 ])),
         answers: [
-            .answer(200, "The label.", .json(.object))
+            .answer(200, "The label after the change.", .json(.object))
         ],
-        errors: [404: "There is no such label (`label-not-found`).", 409: "There is one of this name (`conflict`)."])
+        errors: [
+            404: "The app has no such label (`label-not-found`).",
+            409: "The app already has a label with this name (`conflict`).",
+        ])
 
     let access: TicketAccess
     let labels: LabelStore
@@ -92,18 +94,17 @@ struct ChangeLabel: Endpoint {
     }
 }
 
-/// `DELETE /tickets/labels/{label}`: no ticket has it any more. 204.
 struct DeleteLabel: Endpoint {
     static let route = Route(
-        .delete, "/tickets/labels/{label}", "deleteLabel", "Takes a label away from all tickets.",
+        .delete, "/tickets/labels/{label}", "deleteLabel", "Deletes a label and removes it from all tickets.",
         callers: .manager(.delete, .tickets),
         parameters: [
-            .path("label", .string, "Its name, in any case.")
+            .path("label", .string, "The name of the label, ignoring case.")
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The label is deleted.")
         ],
-        errors: [404: "There is no such label (`label-not-found`)."])
+        errors: [404: "The app has no such label (`label-not-found`)."])
 
     let access: TicketAccess
     let labels: LabelStore
@@ -116,13 +117,14 @@ struct DeleteLabel: Endpoint {
 }
 
 extension BodyFields {
-    /// Without what parts names in parameters and paths.
+    /// Excludes characters and words that have a meaning in parameters and paths.
     fileprivate var labelName: String? {
         get throws {
             guard let name = try TicketInput.line(self, "name", upTo: 40) else { return nil }
             guard !name.contains(","), !name.contains("/"), name.lowercased() != "none" else {
                 throw HTTPProblem(
-                    .invalidBody, "A label has no commas and slashes, and is not called none.", field: "name")
+                    .invalidBody, "A label must not contain commas or slashes, and must not be called none.",
+                    field: "name")
             }
             return name
         }
@@ -132,7 +134,7 @@ extension BodyFields {
         get throws {
             guard let color = try string("color")?.lowercased() else { return nil }
             guard color.wholeMatch(of: /#[0-9a-f]{6}/) != nil else {
-                throw HTTPProblem(.invalidBody, "A color is #rrggbb.", field: "color")
+                throw HTTPProblem(.invalidBody, "A color must have the form #rrggbb.", field: "color")
             }
             return color
         }

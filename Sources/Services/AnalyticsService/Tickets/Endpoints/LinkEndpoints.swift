@@ -3,14 +3,13 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /tickets/{ticket}/links` with `{"kind","ticket"}`: `blocks`, `blockedBy`, `duplicates`, `duplicatedBy` or
-/// `relates`. 200 with the ticket.
 struct AddLink: Endpoint {
     static let route = Route(
-        .post, "/tickets/{ticket}/links", "addLink", "Says how two tickets hang together.",
+        .post, "/tickets/{ticket}/links", "addLink",
+        "Links two tickets, for example as blocking or duplicating each other.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`.")
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
         ],
         body: .json(
             .object(
@@ -19,10 +18,10 @@ struct AddLink: Endpoint {
                     "ticket": .integer,
                 ], required: ["kind", "ticket"])),
         answers: [
-            .answer(200, "The ticket.", .json(.ticket))
+            .answer(200, "The ticket with its links.", .json(.ticket))
         ],
         errors: [
-            404: "There is no such ticket (`ticket-not-found`).", 409: "They would be linked in a circle (`conflict`).",
+            404: "The app has no such ticket (`ticket-not-found`).", 409: "The link would close a cycle (`conflict`).",
         ])
 
     let access: TicketAccess
@@ -42,19 +41,18 @@ struct AddLink: Endpoint {
     }
 }
 
-/// `DELETE /tickets/{ticket}/links/{kind}/{other}`. 204.
 struct DeleteLink: Endpoint {
     static let route = Route(
-        .delete, "/tickets/{ticket}/links/{kind}/{other}", "deleteLink", "Takes a link away.",
+        .delete, "/tickets/{ticket}/links/{kind}/{other}", "deleteLink", "Removes a link between two tickets.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .path("kind", .oneOf("blocks", "blockedBy", "duplicates", "duplicatedBy", "relates")),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The link is removed.")
         ],
-        errors: [404: "There is no such ticket (`ticket-not-found`) or link (`not-found`)."])
+        errors: [404: "There is no such ticket (`ticket-not-found`), or no such link (`not-found`)."])
 
     let access: TicketAccess
     let tickets: TicketStore
@@ -69,13 +67,12 @@ struct DeleteLink: Endpoint {
     }
 }
 
-/// `POST /tickets/{ticket}/issues` with `{"issues":[…]}`, numbers of crash issues. 200 with the ticket.
 struct AttachIssues: Endpoint {
     static let route = Route(
-        .post, "/tickets/{ticket}/issues", "attachIssues", "Attaches crash issues.",
+        .post, "/tickets/{ticket}/issues", "attachIssues", "Attaches crash issues to a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`.")
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
         ],
         body: .json(
             .object(
@@ -83,9 +80,9 @@ struct AttachIssues: Endpoint {
                     "issues": .array(of: .integer).maxItems(100)
                 ], required: ["issues"])),
         answers: [
-            .answer(200, "The ticket.", .json(.ticket))
+            .answer(200, "The ticket with its issues.", .json(.ticket))
         ],
-        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+        errors: [404: "The app has no such ticket (`ticket-not-found`)."])
 
     let access: TicketAccess
     let tickets: TicketStore
@@ -101,22 +98,19 @@ struct AttachIssues: Endpoint {
     }
 }
 
-/// `DELETE /tickets/{ticket}/issues/{issue}`. 204.
 struct DetachIssue: Endpoint {
     static let route = Route(
-        .delete, "/tickets/{ticket}/issues/{issue}", "detachIssue", "Takes a crash issue off.",
+        .delete, "/tickets/{ticket}/issues/{issue}", "detachIssue", "Detaches a crash issue from a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .path("issue", .integer),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The issue is no longer attached.")
         ],
         errors: [
-            404: """
-            There is no such ticket (`ticket-not-found`), or it does not have the issue (`not-found`).
-            """
+            404: "There is no such ticket (`ticket-not-found`), or it does not have the issue (`not-found`)."
         ])
 
     let access: TicketAccess

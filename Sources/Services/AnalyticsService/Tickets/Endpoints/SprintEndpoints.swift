@@ -5,18 +5,17 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /tickets/sprints` with `before` and `limit` (1…500, 50): sprints with counts of their tickets, the newest
-/// first.
 struct ListSprints: Endpoint {
     static let route = Route(
-        .get, "/tickets/sprints", "listSprints", "Sprints, the newest first.", callers: .manager(.read, .tickets),
+        .get, "/tickets/sprints", "listSprints", "Lists sprints with the counts of their tickets, newest first.",
+        callers: .manager(.read, .tickets),
         parameters: [
-            .query("before", .integer, "`next` of the page before."),
-            .query("limit", .integer, "Of the page."),
+            .query("before", .integer, "`next` from the previous page."),
+            .query("limit", .integer, "The maximum number of sprints, 1 to 500; by default 50."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of sprints.",
                 .json(
                     .object(
                         [
@@ -41,10 +40,10 @@ struct ListSprints: Endpoint {
     }
 }
 
-/// `POST /tickets/sprints` with `name`, and perhaps `goal`, `starts` and `ends`, which are days. 201.
 struct CreateSprint: Endpoint {
     static let route = Route(
-        .post, "/tickets/sprints", "createSprint", "Plans a sprint.", callers: .manager(.create, .tickets),
+        .post, "/tickets/sprints", "createSprint", "Creates a sprint, which is not started yet.",
+        callers: .manager(.create, .tickets),
         body: .json(
             .object(
                 [
@@ -54,7 +53,7 @@ struct CreateSprint: Endpoint {
                     "ends": .day.nullable,
                 ])),
         answers: [
-            .answer(201, "The sprint.", .json(.sprint))
+            .answer(201, "The sprint as stored.", .json(.sprint))
         ])
 
     let access: TicketAccess
@@ -69,10 +68,10 @@ struct CreateSprint: Endpoint {
     }
 }
 
-/// `GET /tickets/sprints/{sprint}`. Its revision is the `ETag`.
+/// The sprint's revision is the `ETag`.
 struct ReadSprint: Endpoint {
     static let route = Route(
-        .get, "/tickets/sprints/{sprint}", "readSprint", "A sprint with counts of its tickets.",
+        .get, "/tickets/sprints/{sprint}", "readSprint", "Returns a sprint with the counts of its tickets.",
         callers: .manager(.read, .tickets),
         parameters: [
             .path("sprint", .integer)
@@ -80,7 +79,7 @@ struct ReadSprint: Endpoint {
         answers: [
             .answer(200, "The sprint.", .json(.sprint))
         ],
-        errors: [404: "There is no such sprint (`sprint-not-found`)."])
+        errors: [404: "The app has no such sprint (`sprint-not-found`)."])
 
     let access: TicketAccess
     let sprints: SprintStore
@@ -92,10 +91,10 @@ struct ReadSprint: Endpoint {
     }
 }
 
-/// `PATCH /tickets/sprints/{sprint}`: what shall be different. `If-Match` is taken where it is sent.
+/// Without `If-Match`, changes the sprint whatever its revision is.
 struct ChangeSprint: Endpoint {
     static let route = Route(
-        .patch, "/tickets/sprints/{sprint}", "changeSprint", "What shall be different.",
+        .patch, "/tickets/sprints/{sprint}", "changeSprint", "Changes the name, goal or dates of a sprint.",
         callers: .manager(.update, .tickets),
         parameters: [
             .path("sprint", .integer),
@@ -110,11 +109,11 @@ struct ChangeSprint: Endpoint {
                     "ends": .day.nullable,
                 ])),
         answers: [
-            .answer(200, "The sprint.", .json(.sprint))
+            .answer(200, "The sprint after the change.", .json(.sprint))
         ],
         errors: [
-            404: "There is no such sprint (`sprint-not-found`).",
-            412: "It was changed meanwhile (`precondition-failed`).",
+            404: "The app has no such sprint (`sprint-not-found`).",
+            412: "The sprint has another revision than `If-Match` (`precondition-failed`).",
         ])
 
     let access: TicketAccess
@@ -128,20 +127,19 @@ struct ChangeSprint: Endpoint {
     }
 }
 
-/// `POST /tickets/sprints/{sprint}/start`: it becomes the active one.
 struct StartSprint: Endpoint {
     static let route = Route(
-        .post, "/tickets/sprints/{sprint}/start", "startSprint", "It becomes the active one.",
+        .post, "/tickets/sprints/{sprint}/start", "startSprint", "Starts a sprint.",
         callers: .manager(.update, .tickets),
         parameters: [
             .path("sprint", .integer)
         ],
         answers: [
-            .answer(200, "The sprint.", .json(.sprint))
+            .answer(200, "The sprint, which is active now.", .json(.sprint))
         ],
         errors: [
-            404: "There is no such sprint (`sprint-not-found`).",
-            409: "It was started already, or another is active (`conflict`).",
+            404: "The app has no such sprint (`sprint-not-found`).",
+            409: "The sprint has already been started, or another is active (`conflict`).",
         ])
 
     let access: TicketAccess
@@ -153,18 +151,21 @@ struct StartSprint: Endpoint {
     }
 }
 
-/// `GET /tickets/sprints/{sprint}/report`: how it stood when it was started, how it stands, and each day between.
 struct ReportSprint: Endpoint {
     static let route = Route(
         .get, "/tickets/sprints/{sprint}/report", "reportSprint",
-        "How it stood when it was started, how it stands, and each day between.", callers: .manager(.read, .tickets),
+        "Returns the state of a sprint at its start, at its end or now, and on each day between.",
+        callers: .manager(.read, .tickets),
         parameters: [
             .path("sprint", .integer)
         ],
         answers: [
             .answer(200, "The report.", .json(.sprintReport))
         ],
-        errors: [404: "There is no such sprint (`sprint-not-found`).", 409: "It was not started yet (`conflict`)."])
+        errors: [
+            404: "The app has no such sprint (`sprint-not-found`).",
+            409: "The sprint has not been started (`conflict`).",
+        ])
 
     let access: TicketAccess
     let sprints: SprintStore
@@ -175,24 +176,26 @@ struct ReportSprint: Endpoint {
     }
 }
 
-/// `POST /tickets/sprints/{sprint}/close`, perhaps with `{"unfinishedTo":<sprint>}`: what is not complete goes there,
-/// else to the backlog.
 struct CloseSprint: Endpoint {
     static let route = Route(
         .post, "/tickets/sprints/{sprint}/close", "closeSprint",
-        "Ends it. What is not complete goes to another sprint or to the backlog.", callers: .manager(.update, .tickets),
+        "Closes the active sprint, and moves its unfinished tickets to another sprint or the backlog.",
+        callers: .manager(.update, .tickets),
         parameters: [
             .path("sprint", .integer)
         ],
         body: .json(
             .object(
                 [
-                    "unfinishedTo": .integer.nullable.described("Another sprint; without: the backlog.")
+                    "unfinishedTo": .integer.nullable.described(
+                        "The sprint for unfinished tickets; by default the backlog.")
                 ]), isRequired: false),
         answers: [
-            .answer(200, "The sprint.", .json(.sprint))
+            .answer(200, "The sprint, which is closed now.", .json(.sprint))
         ],
-        errors: [404: "There is no such sprint (`sprint-not-found`).", 409: "It is not active (`conflict`)."])
+        errors: [
+            404: "The app has no such sprint (`sprint-not-found`).", 409: "The sprint is not active (`conflict`).",
+        ])
 
     let access: TicketAccess
     let sprints: SprintStore
@@ -206,21 +209,22 @@ struct CloseSprint: Endpoint {
     }
 }
 
-/// `DELETE /tickets/sprints/{sprint}`, of one that was not started. `If-Match` is taken where it is sent. 204.
+/// Without `If-Match`, deletes the sprint whatever its revision is.
 struct DeleteSprint: Endpoint {
     static let route = Route(
         .delete, "/tickets/sprints/{sprint}", "deleteSprint",
-        "Of one that was not started; its tickets go to the backlog.", callers: .manager(.delete, .tickets),
+        "Deletes a sprint that has not been started, and moves its tickets to the backlog.",
+        callers: .manager(.delete, .tickets),
         parameters: [
             .path("sprint", .integer),
             .header("If-Match"),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The sprint is deleted.")
         ],
         errors: [
-            404: "There is no such sprint (`sprint-not-found`).", 409: "It was started (`conflict`).",
-            412: "It was changed meanwhile (`precondition-failed`).",
+            404: "The app has no such sprint (`sprint-not-found`).", 409: "The sprint has been started (`conflict`).",
+            412: "The sprint has another revision than `If-Match` (`precondition-failed`).",
         ])
 
     let access: TicketAccess

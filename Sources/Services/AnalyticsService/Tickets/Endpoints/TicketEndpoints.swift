@@ -6,36 +6,38 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /tickets` with the parameters of `TicketFilter`, `sort`, `limit` (1…500, 50) and `cursor`: a page of tickets,
-/// the newest first.
 struct ListTickets: Endpoint {
     static let route = Route(
-        .get, "/tickets", "listTickets", "A page of tickets.", callers: .manager(.read, .tickets),
+        .get, "/tickets", "listTickets", "Lists the app's tickets.", callers: .manager(.read, .tickets),
         parameters: [
-            .query("status", .string, "`todo`, `inProgress`, `onHold`, `complete`; several with commas."),
-            .query("type", .string, "`bug`, `feature`, `improvement`, `task`, `feedback`."),
-            .query("priority", .string, "`low`, `medium`, `high`, `urgent`."),
-            .query("assignee", .string, "Ids of staff, `me`, `none`."),
-            .query("label", .string, "Names, `none`."),
-            .query("sprint", .string, "Numbers, `active`, `none`."),
-            .query("version", .string, "App versions."),
-            .query("issue", .string, "Numbers of crash issues."),
-            .query("search", .string, "Beginnings of words, all of which occur; or a number."),
-            .query("createdBy", .string, "`staff:<id>` or the id alone, `me`, `key:<id>`, `client`."),
-            .query("updatedAfter", .string, "RFC 3339."),
-            .query("blocked", .string, "`true` or `false`."),
-            .query("deleted", .boolean, "`true`: what is in the bin."),
+            .query("status", .string, "A comma-separated list of `todo`, `inProgress`, `onHold` and `complete`."),
+            .query(
+                "type", .string, "A comma-separated list of `bug`, `feature`, `improvement`, `task` and `feedback`."),
+            .query("priority", .string, "A comma-separated list of `low`, `medium`, `high` and `urgent`."),
+            .query("assignee", .string, "A comma-separated list of staff ids, `me` and `none`."),
+            .query("label", .string, "A comma-separated list of label names and `none`."),
+            .query("sprint", .string, "A comma-separated list of sprint numbers, `active` and `none`."),
+            .query("version", .string, "A comma-separated list of app versions."),
+            .query("issue", .string, "A comma-separated list of numbers of crash issues."),
+            .query("search", .string, "The beginnings of words, all of which must occur; or the number of a ticket."),
+            .query(
+                "createdBy", .string,
+                "A comma-separated list of `staff:<id>` or the id alone, `me`, `key:<id>` and `client`."),
+            .query("updatedAfter", .string, "Only tickets updated after this time (RFC 3339)."),
+            .query("blocked", .string, "`true` for blocked tickets, `false` for the others."),
+            .query("deleted", .boolean, "`true` for the tickets in the bin."),
             .query(
                 "sort", .string,
                 """
-                `number`, `created`, `updated`, `priority`, `position`, perhaps with `-` in front; `-number`.
+                `number`, `created`, `updated`, `priority` or `position`, with a leading `-` for descending order; \
+                by default `-number`.
                 """),
-            .query("limit", .integer, "Of the page."),
-            .query("cursor", .string, "`next` of the page before."),
+            .query("limit", .integer, "The maximum number of tickets, 1 to 500; by default 50."),
+            .query("cursor", .string, "`next` from the previous page."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of tickets.",
                 .json(
                     .object(
                         [
@@ -59,20 +61,19 @@ struct ListTickets: Endpoint {
     }
 }
 
-/// `POST /tickets`: `title`, and whatever else of `TicketChange`; `issues` has numbers of crash issues. 201 with the
-/// ticket.
 struct CreateTicket: Endpoint {
     static let route = Route(
-        .post, "/tickets", "createTicket", "Makes a ticket.", callers: .manager(.create, .tickets),
+        .post, "/tickets", "createTicket", "Creates a ticket.", callers: .manager(.create, .tickets),
         body: .json(
             .all(
                 .ticketChange,
                 .object(
                     [
-                        "issues": .array(of: .integer).maxItems(100).described("Numbers of crash issues.")
+                        "issues": .array(of: .integer).maxItems(100).described(
+                            "The numbers of the crash issues to attach.")
                     ], required: ["title"]))),
         answers: [
-            .answer(201, "The ticket.", .json(.ticket))
+            .answer(201, "The ticket as stored.", .json(.ticket))
         ])
 
     let access: TicketAccess
@@ -90,18 +91,18 @@ struct CreateTicket: Endpoint {
     }
 }
 
-/// `GET /tickets/{ticket}`, by `12` or `APP-12`. Its revision is the `ETag`.
+/// The ticket's revision is the `ETag`.
 struct ReadTicket: Endpoint {
     static let route = Route(
-        .get, "/tickets/{ticket}", "readTicket", "A ticket with what belongs to it.",
+        .get, "/tickets/{ticket}", "readTicket", "Returns a ticket with its attachments, issues and links.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`.")
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
         ],
         answers: [
-            .answer(200, "The ticket; `ETag` is its revision.", .json(.ticket))
+            .answer(200, "The ticket; its revision is the `ETag`.", .json(.ticket))
         ],
-        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+        errors: [404: "The app has no such ticket (`ticket-not-found`)."])
 
     let access: TicketAccess
     let tickets: TicketStore
@@ -112,14 +113,12 @@ struct ReadTicket: Endpoint {
     }
 }
 
-/// `PATCH /tickets/{ticket}` with `If-Match`: the fields that shall be different; `resolveIssues` where it is complete
-/// then.
 struct ChangeTicket: Endpoint {
     static let route = Route(
-        .patch, "/tickets/{ticket}", "changeTicket", "The fields that shall be different.",
+        .patch, "/tickets/{ticket}", "changeTicket", "Changes fields of a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .header("If-Match", isRequired: true),
         ],
         body: .json(
@@ -128,15 +127,15 @@ struct ChangeTicket: Endpoint {
                 .object(
                     [
                         "resolveIssues": .boolean.described(
-                            "With status `complete`: marks its crash issues resolved, too.")
+                            "Whether to resolve the ticket's crash issues as well, if its new status is `complete`.")
                     ]))),
         answers: [
-            .answer(200, "The ticket.", .json(.ticket))
+            .answer(200, "The ticket after the change.", .json(.ticket))
         ],
         errors: [
-            404: "There is no such ticket (`ticket-not-found`).",
-            412: "It was changed meanwhile (`precondition-failed`).",
-            428: "Without `If-Match` (`precondition-required`).",
+            404: "The app has no such ticket (`ticket-not-found`).",
+            412: "The ticket has another revision than `If-Match` (`precondition-failed`).",
+            428: "`If-Match` is missing (`precondition-required`).",
         ])
 
     let access: TicketAccess
@@ -146,7 +145,8 @@ struct ChangeTicket: Endpoint {
         let (visitor, number) = try await access.admitToTicket(context, to: .update)
         guard let condition = try Precondition(request) else {
             throw HTTPProblem(
-                .preconditionRequired, "Send the ticket's ETag as If-Match, or * to change it whatever it is.")
+                .preconditionRequired,
+                "Send the ticket's ETag as If-Match, or * to change the ticket whatever its revision is.")
         }
         let fields = try await BodyFields(
             request, TicketChange.fields.union(["resolveIssues"]), upTo: TicketBody.maximumSizeInBytes)
@@ -160,24 +160,23 @@ struct ChangeTicket: Endpoint {
     }
 }
 
-/// `POST /tickets/update` with `tickets`, up to 100 numbers, and what shall be different in all of them (but title and
-/// description); `resolveIssues` as in `ChangeTicket`. All are changed, whatever they are, or none; 200 with them.
+/// Atomic: changes all of the tickets, or none if one does not exist.
 struct ChangeTickets: Endpoint {
     static let route = Route(
-        .post, "/tickets/update", "changeTickets", "The same change to several tickets, or to none.",
+        .post, "/tickets/update", "changeTickets", "Makes the same change to up to 100 tickets at once.",
         callers: .manager(.update, .tickets),
-        details: "Without `title` and `description`, and whatever their `ETag`.",
+        details: "Changes any field except `title` and `description`, whatever revisions the tickets have.",
         body: .json(
             .all(
                 .ticketChange,
                 .object(
                     [
-                        "tickets": .array(of: .integer).items(1, 100).described("Numbers."),
+                        "tickets": .array(of: .integer).items(1, 100).described("The numbers of the tickets."),
                         "resolveIssues": .boolean,
                     ], required: ["tickets"]))),
         answers: [
             .answer(
-                200, "The tickets.",
+                200, "The tickets after the change.",
                 .json(
                     .object(
                         [
@@ -200,7 +199,7 @@ struct ChangeTickets: Endpoint {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "tickets")
         }
         guard Self.fields.contains(where: { fields[$0] != nil }) else {
-            throw HTTPProblem(.invalidBody, "Say what shall be different.")
+            throw HTTPProblem(.invalidBody, "At least one field to change is required.")
         }
         let change = try await access.change(fields, visitor, context)
         try await tickets.update(
@@ -210,34 +209,34 @@ struct ChangeTickets: Endpoint {
     }
 }
 
-/// `POST /tickets/{ticket}/move`: to the column `status`, directly behind the ticket `after`, else before `before`,
-/// else to `end` `"top"` or `"bottom"`.
+/// Places the ticket after `after`; otherwise before `before`; otherwise at the `end` of the column.
 ///
-/// A neighbour that has left the column meanwhile counts as not said, so that what was dragged stays where it was
-/// dropped as far as that is possible. `If-Match` is taken where it is sent; `resolveIssues` as in `ChangeTicket`.
+/// A neighbour that has left the column in the meantime is ignored, so that the ticket stays as close as possible to
+/// where it was dropped. Without `If-Match`, moves the ticket whatever its revision is.
 struct MoveTicket: Endpoint {
     static let route = Route(
-        .post, "/tickets/{ticket}/move", "moveTicket", "Drops it somewhere in a column.",
+        .post, "/tickets/{ticket}/move", "moveTicket", "Moves a ticket to a place in a column of the board.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .header("If-Match"),
         ],
         body: .json(
             .object(
                 [
                     "status": .string,
-                    "after": .integer.described("Directly behind this ticket."),
-                    "before": .integer.described("Else directly before this one."),
+                    "after": .integer.described("Places the ticket directly after this one."),
+                    "before": .integer.described(
+                        "If `after` names no ticket of the column, places the ticket directly before this one."),
                     "end": .oneOf("top", "bottom"),
                     "resolveIssues": .boolean,
                 ]), isRequired: false),
         answers: [
-            .answer(200, "The ticket.", .json(.ticket))
+            .answer(200, "The ticket in its new place.", .json(.ticket))
         ],
         errors: [
-            404: "There is no such ticket (`ticket-not-found`).",
-            412: "It was changed meanwhile (`precondition-failed`).",
+            404: "The app has no such ticket (`ticket-not-found`).",
+            412: "The ticket has another revision than `If-Match` (`precondition-failed`).",
         ])
 
     private enum End: String, CaseIterable {
@@ -261,22 +260,21 @@ struct MoveTicket: Endpoint {
     }
 }
 
-/// `DELETE /tickets/{ticket}`: into the bin, from which it is gone after 30 days. `If-Match` is taken where it is sent.
-/// 204.
+/// Without `If-Match`, deletes the ticket whatever its revision is.
 struct DeleteTicket: Endpoint {
     static let route = Route(
-        .delete, "/tickets/{ticket}", "deleteTicket", "Puts it into the bin for 30 days.",
+        .delete, "/tickets/{ticket}", "deleteTicket", "Moves a ticket to the bin, where it is kept for 30 days.",
         callers: .manager(.delete, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .header("If-Match"),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The ticket is in the bin.")
         ],
         errors: [
-            404: "There is no such ticket (`ticket-not-found`).",
-            412: "It was changed meanwhile (`precondition-failed`).",
+            404: "The app has no such ticket (`ticket-not-found`).",
+            412: "The ticket has another revision than `If-Match` (`precondition-failed`).",
         ])
 
     let access: TicketAccess
@@ -289,18 +287,17 @@ struct DeleteTicket: Endpoint {
     }
 }
 
-/// `POST /tickets/{ticket}/restore`: out of the bin.
 struct RestoreTicket: Endpoint {
     static let route = Route(
-        .post, "/tickets/{ticket}/restore", "restoreTicket", "Takes it out of the bin.",
+        .post, "/tickets/{ticket}/restore", "restoreTicket", "Restores a ticket from the bin.",
         callers: .manager(.delete, .tickets),
         parameters: [
-            .path("ticket", .string, "A number, or `APP-12`.")
+            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
         ],
         answers: [
-            .answer(200, "The ticket.", .json(.ticket))
+            .answer(200, "The ticket, which is no longer in the bin.", .json(.ticket))
         ],
-        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+        errors: [404: "The bin has no such ticket (`ticket-not-found`)."])
 
     let access: TicketAccess
     let tickets: TicketStore
@@ -313,6 +310,6 @@ struct RestoreTicket: Endpoint {
 }
 
 enum TicketBody {
-    /// The longest description in the longest way to write it.
+    /// Enough for the longest description with every character escaped.
     static let maximumSizeInBytes = 512 << 10
 }

@@ -7,11 +7,10 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `POST /feedback` from an app: `{"message"}`, and perhaps `name`, `email`, `appVersion`, `eventId` of a crash report,
-/// `id` (sent again, it counts once) and `screenshot` (base64). 204; who works on the app finds it as a ticket.
+/// Stores the feedback as a ticket. Idempotent for feedback with an `id`.
 struct PostFeedback: Endpoint {
     static let route = Route(
-        .post, "/feedback", "sendFeedback", "What somebody who uses the app says; it becomes a ticket.",
+        .post, "/feedback", "sendFeedback", "Sends a user's feedback, which becomes a ticket.",
         callers: .client,
         body: .json(
             .object(
@@ -20,14 +19,15 @@ struct PostFeedback: Endpoint {
                     "name": .string.maxLength(200),
                     "email": .string.maxLength(254),
                     "appVersion": .string.maxLength(64),
-                    "eventId": .string.described("Of a crash report: 32 hexadecimal digits."),
-                    "id": .string.maxLength(90).described("What is sent again with the same counts once."),
-                    "screenshot": .string.format("byte").described("A picture of at most 4 MiB."),
+                    "eventId": .string.described("The id of a crash report: 32 hexadecimal digits."),
+                    "id": .string.maxLength(90).described(
+                        "Identifies the feedback; if it is sent again, it is stored only once."),
+                    "screenshot": .string.format("byte").described("An image of at most 4 MiB."),
                 ], required: ["message"])),
         answers: [
-            .answer(204, "Taken, or taken before.")
+            .answer(204, "The feedback is stored, or was before.")
         ],
-        errors: [413: "The picture is too large (`payload-too-large`)."])
+        errors: [413: "The body with the screenshot is too large (`payload-too-large`)."])
 
     private static let fields: Set<String> = ["message", "name", "email", "appVersion", "eventId", "id", "screenshot"]
     private static let maximumSizeInBytes = Feedback.maximumFileInBytes * 4 / 3 + (64 << 10)
@@ -63,7 +63,8 @@ struct PostFeedback: Endpoint {
             try await feedback.store(said, in: try await spaces.space(of: principal))
         } catch FeedbackRefusal.tooMany(let seconds) {
             throw HTTPProblem(
-                .tooManyRequests, "No more feedback is taken for now.", headers: [.retryAfter: String(seconds)])
+                .tooManyRequests, "Too much feedback has arrived. Try again later.",
+                headers: [.retryAfter: String(seconds)])
         } catch FeedbackRefusal.invalid(let field, let reason) {
             throw HTTPProblem(.invalidBody, reason, field: field)
         }

@@ -4,10 +4,10 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/alerts/{alert}/deliveries?state=&before=&limit=`: past and pending deliveries, newest first.
 struct ListAlertDeliveries: Endpoint {
     static let route = Route(
-        .get, "/crashes/alerts/{alert}/deliveries", "listAlertDeliveries", "What it told or will tell, newest first.",
+        .get, "/crashes/alerts/{alert}/deliveries", "listAlertDeliveries",
+        "Lists the alert's past and pending deliveries, newest first.",
         callers: .manager(.read, .crashes),
         parameters: [
             .path("alert", .uuid),
@@ -16,9 +16,9 @@ struct ListAlertDeliveries: Endpoint {
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],
         answers: [
-            .answer(200, "The deliveries.", .json(.object))
+            .answer(200, "A page of deliveries.", .json(.object))
         ],
-        errors: [404: "There is no such alert (`alert-not-found`)."])
+        errors: [404: "The app has no such alert (`alert-not-found`)."])
 
     let life: IssueLife
 
@@ -43,21 +43,22 @@ struct ListAlertDeliveries: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts/{alert}/deliveries/{delivery}/retry`: retries a dead delivery from the first attempt; 202.
+/// Starts again at the first attempt. Mail goes only to recipients who have not received it.
 struct RetryAlertDelivery: Endpoint {
     static let route = Route(
-        .post, "/crashes/alerts/{alert}/deliveries/{delivery}/retry", "retryAlertDelivery", "Tries a dead one again.",
+        .post, "/crashes/alerts/{alert}/deliveries/{delivery}/retry", "retryAlertDelivery",
+        "Retries a delivery that has failed for good.",
         callers: .manager(.update, .crashes),
         parameters: [
             .path("alert", .uuid),
             .path("delivery", .uuid),
         ],
         answers: [
-            .answer(202, "It is tried.", .json(.object))
+            .answer(202, "The delivery, which is pending again.", .json(.object))
         ],
         errors: [
-            404: "There is no such delivery (`delivery-not-found`).",
-            409: "It was delivered or is still tried (`conflict`).",
+            404: "The alert has no such delivery (`delivery-not-found`).",
+            409: "The delivery succeeded or is still being retried (`conflict`).",
         ])
 
     let life: IssueLife

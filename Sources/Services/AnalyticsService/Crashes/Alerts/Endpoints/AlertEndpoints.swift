@@ -6,12 +6,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/alerts`: all alerts by name, without their secrets.
 struct ListAlerts: Endpoint {
     static let route = Route(
-        .get, "/crashes/alerts", "listAlerts", "The alerts, by name.", callers: .manager(.read, .crashes),
+        .get, "/crashes/alerts", "listAlerts", "Lists the app's alerts by name, without their secrets.",
+        callers: .manager(.read, .crashes),
         answers: [
-            .answer(200, "The alerts.", .json(.object))
+            .answer(200, "All alerts.", .json(.object))
         ])
 
     let life: IssueLife
@@ -22,17 +22,16 @@ struct ListAlerts: Endpoint {
     }
 }
 
-/// `GET /crashes/alerts/{alert}`
 struct ReadAlert: Endpoint {
     static let route = Route(
-        .get, "/crashes/alerts/{alert}", "readAlert", "An alert.", callers: .manager(.read, .crashes),
+        .get, "/crashes/alerts/{alert}", "readAlert", "Returns an alert.", callers: .manager(.read, .crashes),
         parameters: [
             .path("alert", .uuid)
         ],
         answers: [
             .answer(200, "The alert.", .json(.crashAlert))
         ],
-        errors: [404: "There is no such alert (`alert-not-found`)."])
+        errors: [404: "The app has no such alert (`alert-not-found`)."])
 
     let life: IssueLife
 
@@ -45,15 +44,14 @@ struct ReadAlert: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts` with the alert: 201 with `{"alert"}`, and for a webhook also `secret`, which signs its
-/// messages and is not shown again. The alert reports only what happens from now on.
+/// The alert reports only what happens from now on.
 struct CreateAlert: Endpoint {
     static let route = Route(
-        .post, "/crashes/alerts", "createAlert", "Makes an alert.", callers: .manager(.create, .crashes),
+        .post, "/crashes/alerts", "createAlert", "Creates an alert.", callers: .manager(.create, .crashes),
         body: .json(.crashAlert),
         answers: [
             .answer(
-                201, "The alert, of a webhook with its secret, shown this once.",
+                201, "The alert. For a webhook also the secret that signs its messages, which is not shown again.",
                 .json(
                     .object(
                         [
@@ -63,7 +61,7 @@ struct CreateAlert: Endpoint {
         ],
         errors: [
             409: "Another alert has this name (`conflict`).",
-            501: "Mail, and there is no mail server (`not-implemented`).",
+            501: "The alert is to be delivered by mail, but no mail server is configured (`not-implemented`).",
         ])
 
     let life: IssueLife
@@ -82,20 +80,20 @@ struct CreateAlert: Endpoint {
     }
 }
 
-/// `PUT /crashes/alerts/{alert}`: replaces the alert with the one in the body.
+/// Pending changes of issues are discarded if the alert was disabled, is now disabled or changes its kind.
 struct ReplaceAlert: Endpoint {
     static let route = Route(
-        .put, "/crashes/alerts/{alert}", "replaceAlert", "Changes an alert.", callers: .manager(.update, .crashes),
+        .put, "/crashes/alerts/{alert}", "replaceAlert", "Replaces an alert.", callers: .manager(.update, .crashes),
         parameters: [
             .path("alert", .uuid)
         ],
         body: .json(.crashAlert),
         answers: [
-            .answer(200, "The alert.", .json(.crashAlert))
+            .answer(200, "The alert as stored.", .json(.crashAlert))
         ],
         errors: [
-            404: "There is no such alert (`alert-not-found`).", 409: "Another alert has this name (`conflict`).",
-            501: "Mail, and there is no mail server (`not-implemented`).",
+            404: "The app has no such alert (`alert-not-found`).", 409: "Another alert has this name (`conflict`).",
+            501: "The alert is to be delivered by mail, but no mail server is configured (`not-implemented`).",
         ])
 
     let life: IssueLife
@@ -109,18 +107,17 @@ struct ReplaceAlert: Endpoint {
     }
 }
 
-/// `DELETE /crashes/alerts/{alert}`: 204. Pending deliveries are discarded.
 struct DeleteAlert: Endpoint {
     static let route = Route(
-        .delete, "/crashes/alerts/{alert}", "deleteAlert", "Deletes an alert; what was not told yet is given up.",
+        .delete, "/crashes/alerts/{alert}", "deleteAlert", "Deletes an alert and its pending deliveries.",
         callers: .manager(.delete, .crashes),
         parameters: [
             .path("alert", .uuid)
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The alert is deleted.")
         ],
-        errors: [404: "There is no such alert (`alert-not-found`)."])
+        errors: [404: "The app has no such alert (`alert-not-found`)."])
 
     let life: IssueLife
 
@@ -133,19 +130,18 @@ struct DeleteAlert: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts/{alert}/secret`: `{"secret"}`, shown only once. For a day, messages are signed with both
-/// secrets.
 struct RotateAlertSecret: Endpoint {
     static let route = Route(
         .post, "/crashes/alerts/{alert}/secret", "rotateAlertSecret",
-        "A new secret; for a day messages bear the signatures of both.", callers: .manager(.update, .crashes),
+        "Creates a new secret for an alert; for a day, messages are signed with both secrets.",
+        callers: .manager(.update, .crashes),
         parameters: [
             .path("alert", .uuid)
         ],
         answers: [
-            .answer(200, "The secret, shown this once.", .json(.object))
+            .answer(200, "The new secret, which is not shown again.", .json(.object))
         ],
-        errors: [404: "There is no such alert (`alert-not-found`)."])
+        errors: [404: "The app has no such alert (`alert-not-found`)."])
 
     let life: IssueLife
 
@@ -156,19 +152,18 @@ struct RotateAlertSecret: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts/{alert}/test`: sends a message of type `crash.alert.test` once and returns the outcome:
-/// `{"delivered":true|false,"status"?,"error"?}`.
+/// Makes a single attempt to send a message of type `crash.alert.test`.
 struct TestAlert: Endpoint {
     static let route = Route(
-        .post, "/crashes/alerts/{alert}/test", "testAlert", "Sends a test message once and says what came of it.",
+        .post, "/crashes/alerts/{alert}/test", "testAlert", "Sends a test message and reports the outcome.",
         callers: .manager(.update, .crashes),
         parameters: [
             .path("alert", .uuid)
         ],
         answers: [
-            .answer(200, "`{\"delivered\",\"status\"?,\"error\"?}`", .json(.object))
+            .answer(200, "The outcome: `delivered`, and `status` or `error` if there is one.", .json(.object))
         ],
-        errors: [404: "There is no such alert (`alert-not-found`)."])
+        errors: [404: "The app has no such alert (`alert-not-found`)."])
 
     let life: IssueLife
 

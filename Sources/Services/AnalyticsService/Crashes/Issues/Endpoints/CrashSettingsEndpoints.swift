@@ -3,13 +3,12 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/settings`: `{"retentionDays":n}`; null means the server's retention period.
 struct ReadCrashSettings: Endpoint {
     static let route = Route(
-        .get, "/crashes/settings", "readCrashSettings", "How long reports are kept.",
+        .get, "/crashes/settings", "readCrashSettings", "Returns how long the app's crash reports are kept.",
         callers: .manager(.read, .crashes),
         answers: [
-            .answer(200, "`{\"retentionDays\":n}`", .json(.object))
+            .answer(200, "`retentionDays`; null means the server's retention period.", .json(.object))
         ])
 
     let life: IssueLife
@@ -20,11 +19,10 @@ struct ReadCrashSettings: Endpoint {
     }
 }
 
-/// `PUT /crashes/settings` with `{"retentionDays":n}`: older reports are deleted, counts stay. Null means the server's
-/// retention period, which no app can exceed.
+/// Older reports are deleted; counts stay. An app cannot exceed the server's retention period.
 struct SetCrashSettings: Endpoint {
     static let route = Route(
-        .put, "/crashes/settings", "setCrashSettings", "Sets how long reports are kept.",
+        .put, "/crashes/settings", "setCrashSettings", "Sets how long the app's crash reports are kept.",
         callers: .manager(.update, .crashes),
         body: .json(
             .object(
@@ -32,7 +30,7 @@ struct SetCrashSettings: Endpoint {
                     "retentionDays": .integer.range(1, 3_650).nullable
                 ], required: ["retentionDays"])),
         answers: [
-            .answer(200, "As it is then.", .json(.object))
+            .answer(200, "`retentionDays` as stored; null means the server's retention period.", .json(.object))
         ])
 
     let life: IssueLife

@@ -6,18 +6,17 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/issues/{issue}`: the issue with `newestReport`, null if no report is kept, and `suspectCommits`.
 struct ReadIssue: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/{issue}", "readIssue", "An issue with its newest report.",
+        .get, "/crashes/issues/{issue}", "readIssue", "Returns an issue with its newest report and suspect commits.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         answers: [
             .answer(200, "The issue.", .json(.crashIssue))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -34,14 +33,12 @@ struct ReadIssue: Endpoint {
     }
 }
 
-/// `PATCH /crashes/issues/{issue}` with `{"state"?,"release"?,"until"?,"events"?,"users"?,"assignee"?}`: changes the
-/// issue and returns it.
 struct ChangeIssue: Endpoint {
     static let route = Route(
-        .patch, "/crashes/issues/{issue}", "changeIssue", "Changes state or assignee.",
+        .patch, "/crashes/issues/{issue}", "changeIssue", "Changes the state or the assignee of an issue.",
         callers: .manager(.update, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         body: .json(
             .object(
@@ -54,9 +51,9 @@ struct ChangeIssue: Endpoint {
                     "assignee": .uuid.nullable,
                 ])),
         answers: [
-            .answer(200, "The issue.", .json(.crashIssue))
+            .answer(200, "The issue after the changes.", .json(.crashIssue))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -71,11 +68,11 @@ struct ChangeIssue: Endpoint {
     }
 }
 
-/// `POST /crashes/issues/update` with `{"issues":[…],…}` and the fields of `ChangeIssue`: changes all of these issues,
-/// or none if one does not exist. Returns the changed issues.
+/// Atomic: changes all of the issues, or none if one does not exist.
 struct ChangeIssues: Endpoint {
     static let route = Route(
-        .post, "/crashes/issues/update", "changeIssues", "Changes up to 100 issues together, or none.",
+        .post, "/crashes/issues/update", "changeIssues",
+        "Changes the state or the assignee of up to 100 issues at once.",
         callers: .manager(.update, .crashes),
         body: .json(
             .object(
@@ -89,9 +86,9 @@ struct ChangeIssues: Endpoint {
                     "assignee": .uuid.nullable,
                 ], required: ["issues"])),
         answers: [
-            .answer(200, "The issues.", .json(.crashIssueList))
+            .answer(200, "The issues after the changes.", .json(.crashIssueList))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "One of the issues does not exist (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -105,19 +102,18 @@ struct ChangeIssues: Endpoint {
     }
 }
 
-/// `DELETE /crashes/issues/{issue}`: 204. Its reports are deleted, too; later reports of the same kind create a new
-/// issue.
+/// Later reports of the same kind create a new issue.
 struct DeleteIssue: Endpoint {
     static let route = Route(
-        .delete, "/crashes/issues/{issue}", "deleteIssue", "Removes it with its reports.",
+        .delete, "/crashes/issues/{issue}", "deleteIssue", "Deletes an issue with its reports.",
         callers: .manager(.delete, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The issue is deleted.")
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -128,20 +124,19 @@ struct DeleteIssue: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/history?before=&limit=`: the changes of the issue with their authors, newest first.
 struct ListIssueHistory: Endpoint {
     static let route = Route(
         .get, "/crashes/issues/{issue}/history", "listIssueHistory",
-        "What happened to it and who did it, newest first.", callers: .manager(.read, .crashes),
+        "Lists the changes of an issue with their authors, newest first.", callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number."),
+            .path("issue", .integer.minimum(1), "The number of the issue."),
             .query("before", .integer.minimum(1)),
             .query("limit", .integer.range(1, 200).defaulting(to: 50)),
         ],
         answers: [
-            .answer(200, "The entries.", .json(.object))
+            .answer(200, "A page of changes.", .json(.object))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -156,13 +151,14 @@ struct ListIssueHistory: Endpoint {
     }
 }
 
-/// `POST /crashes/issues/{issue}/merge` with `{"issues":[…]}`: merges these issues into this one and returns it.
+/// Atomic: nothing is merged if one of the issues does not exist. The numbers of merged issues lead to this one from
+/// then on, and later reports of them are added to it.
 struct MergeIssues: Endpoint {
     static let route = Route(
-        .post, "/crashes/issues/{issue}/merge", "mergeIssues", "Others become part of it.",
+        .post, "/crashes/issues/{issue}/merge", "mergeIssues", "Merges other issues into an issue.",
         callers: .manager(.update, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         body: .json(
             .object(
@@ -170,9 +166,9 @@ struct MergeIssues: Endpoint {
                     "issues": .array(of: .integer).items(1, 100)
                 ], required: ["issues"])),
         answers: [
-            .answer(200, "The issue.", .json(.crashIssue))
+            .answer(200, "The issue after the merge.", .json(.crashIssue))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "One of the issues does not exist (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -188,14 +184,14 @@ struct MergeIssues: Endpoint {
     }
 }
 
-/// `POST /crashes/issues/{issue}/part` with `{"hashes":[…]}`: splits the reports with these hashes off into a new issue
-/// and returns it.
+/// The counts of stored reports move with them; those of deleted reports stay.
 struct PartIssue: Endpoint {
     static let route = Route(
         .post, "/crashes/issues/{issue}/part", "partIssue",
-        "Reports with some of its hashes become an issue of their own.", callers: .manager(.update, .crashes),
+        "Splits the reports with some of the issue's hashes off into a new issue.",
+        callers: .manager(.update, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         body: .json(
             .object(
@@ -206,8 +202,8 @@ struct PartIssue: Endpoint {
             .answer(201, "The new issue.", .json(.crashIssue))
         ],
         errors: [
-            404: "There is no such issue (`issue-not-found`).",
-            409: "The issue does not have these hashes, or would have none left (`conflict`).",
+            404: "The app has no such issue (`issue-not-found`).",
+            409: "The issue does not have one of the hashes, or would have none left (`conflict`).",
         ])
 
     private static let maximumHashes = 100
@@ -232,19 +228,18 @@ struct PartIssue: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/hashes`: the hashes that are grouped into the issue, each with the number of its stored
-/// reports.
 struct ListIssueHashes: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/{issue}/hashes", "listIssueHashes", "What it is known by.",
+        .get, "/crashes/issues/{issue}/hashes", "listIssueHashes",
+        "Lists the hashes whose reports are grouped into an issue.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         answers: [
-            .answer(200, "The hashes.", .json(.object))
+            .answer(200, "The hashes, each with the number of its stored reports.", .json(.object))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 

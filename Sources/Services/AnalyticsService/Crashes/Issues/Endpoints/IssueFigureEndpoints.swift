@@ -3,36 +3,41 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/issues/{issue}/counts?interval=month|day|hour&steps=&to=`: how often the issue occurred over time, by
-/// default in the last 12 months; and `GET /crashes/counts?…`, the same for all issues together.
+/// Counts the reports of an issue, or of all issues, over time.
 struct ReadCounts: Endpoint {
     static let route = Route(
         .get, "/crashes/issues/{issue}/counts", "readIssueCounts",
-        "How often it happened, by months, days or hours (UTC).", callers: .manager(.read, .crashes),
+        "Counts the reports of an issue by month, day or hour (UTC).", callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number."),
+            .path("issue", .integer.minimum(1), "The number of the issue."),
             .query("interval", .oneOf("month", "day", "hour").defaulting(to: "month")),
             .query(
                 "steps", .integer.minimum(1),
-                "12 months, 30 days or 24 hours if nothing is said; 36, 366, 168 at the most."),
-            .query("to", .time, "A time in the last step; now if nothing is said."),
+                """
+                The number of steps; by default 12 months, 30 days or 24 hours, at most 36 months, 366 days or 168 \
+                hours.
+                """),
+            .query("to", .time, "A time within the last step; by default now."),
         ],
         answers: [
-            .answer(200, "The steps, oldest first.", .json(.crashCounts))
+            .answer(200, "The number of reports in each step, oldest first.", .json(.crashCounts))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
     static let readCrashCounts = Route(
-        .get, "/crashes/counts", "readCrashCounts", "The same line of all issues together.",
+        .get, "/crashes/counts", "readCrashCounts", "Counts the reports of all issues by month, day or hour (UTC).",
         callers: .manager(.read, .crashes),
         parameters: [
             .query("interval", .oneOf("month", "day", "hour").defaulting(to: "month")),
             .query(
                 "steps", .integer.minimum(1),
-                "12 months, 30 days or 24 hours if nothing is said; 36, 366, 168 at the most."),
-            .query("to", .time, "A time in the last step; now if nothing is said."),
+                """
+                The number of steps; by default 12 months, 30 days or 24 hours, at most 36 months, 366 days or 168 \
+                hours.
+                """),
+            .query("to", .time, "A time within the last step; by default now."),
         ],
         answers: [
-            .answer(200, "The steps, oldest first.", .json(.crashCounts))
+            .answer(200, "The number of reports in each step, oldest first.", .json(.crashCounts))
         ])
 
     let life: IssueLife
@@ -46,19 +51,19 @@ struct ReadCounts: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/tags?values=`: the tags of its reports, each with its most frequent values.
 struct ListTags: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/{issue}/tags", "listIssueTags", "The tags of its reports with their commonest values.",
+        .get, "/crashes/issues/{issue}/tags", "listIssueTags",
+        "Lists the tags of an issue's reports, each with its most frequent values.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number."),
+            .path("issue", .integer.minimum(1), "The number of the issue."),
             .query("values", .integer.range(1, 100).defaulting(to: 5)),
         ],
         answers: [
-            .answer(200, "The tags.", .json(.object))
+            .answer(200, "The tags by name.", .json(.object))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -69,18 +74,18 @@ struct ListTags: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/tags/{tag}`: the values of a tag, most frequent first.
 struct ListTagValues: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/{issue}/tags/{tag}", "listIssueTagValues", "The values of a tag, commonest first.",
+        .get, "/crashes/issues/{issue}/tags/{tag}", "listIssueTagValues",
+        "Lists the values of a tag in an issue's reports, most frequent first.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         answers: [
             .answer(200, "The values.", .json(.object))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -92,18 +97,18 @@ struct ListTagValues: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/releases`: the releases in which the issue was seen, newest first.
 struct ListIssueReleases: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/{issue}/releases", "listIssueReleases", "The releases it was seen in, newest first.",
+        .get, "/crashes/issues/{issue}/releases", "listIssueReleases",
+        "Lists the releases in which an issue was seen, newest first.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         answers: [
             .answer(200, "The releases.", .json(.object))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -113,19 +118,19 @@ struct ListIssueReleases: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/active`: the configurations and experiment variants that were active when the issue
-/// occurred.
 struct ReadActive: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/{issue}/active", "readIssueActive", "The configurations and variants that were active.",
+        .get, "/crashes/issues/{issue}/active", "readIssueActive",
+        "Returns the configurations and experiment variants that were active when an issue occurred.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number.")
+            .path("issue", .integer.minimum(1), "The number of the issue.")
         ],
         answers: [
-            .answer(200, "Of the newest 10,000 reports.", .json(.object))
+            .answer(
+                200, "The configurations and variants, with their shares of the newest 10,000 reports.", .json(.object))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -135,21 +140,20 @@ struct ReadActive: Endpoint {
     }
 }
 
-/// `GET /crashes/releases?days=&environment=&name=&offset=&limit=`: the releases, newest first, with their crash-free
-/// sessions and users.
 struct ListReleases: Endpoint {
     static let route = Route(
-        .get, "/crashes/releases", "listReleases", "Releases, newest first, with sessions and users free of crashes.",
+        .get, "/crashes/releases", "listReleases",
+        "Lists releases with their crash-free sessions and users, newest first.",
         callers: .manager(.read, .crashes),
         parameters: [
             .query("days", .integer.range(1, 90).defaulting(to: 30)),
             .query("environment"),
-            .query("name", .string, "A release's name or version."),
+            .query("name", .string, "The name or version of a release."),
             .query("offset", .integer.minimum(0).defaulting(to: 0)),
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],
         answers: [
-            .answer(200, "The releases.", .json(.object))
+            .answer(200, "A page of releases.", .json(.object))
         ])
 
     let life: IssueLife

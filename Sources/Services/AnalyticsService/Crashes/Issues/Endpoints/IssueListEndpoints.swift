@@ -7,23 +7,21 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /crashes/issues?state=&level=&kind=&release=&text=&tag=&assignee=&firstSeenFrom=…&sort=&cursor=&limit=`: a page
-/// of issues.
-///
 /// An issue that moves in the order between two requests may appear on both pages or on neither.
 struct ListIssues: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues", "listIssues", "A page of issues.", callers: .manager(.read, .crashes),
+        .get, "/crashes/issues", "listIssues", "Lists the app's issues.", callers: .manager(.read, .crashes),
         parameters: [
-            .query("state", .string, "A list of unresolved, ignored, resolved, regressed."),
-            .query("level", .string, "A list of debug, info, warning, error, fatal."),
-            .query("kind", .string, "A list of crash, error, message, broken."),
-            .query("release", .string.maxLength(250), "A release's name or version."),
-            .query("text", .string.maxLength(200), "In the title or the culprit."),
-            .query("tag", .array(of: .string).maxItems(5), "key:value; may be repeated."),
-            .query("configuration", .string.maxLength(200), "The version that was active."),
-            .query("variant", .string.maxLength(400), "experiment=variation that was active."),
-            .query("assignee", .string.maxLength(64), "A staff member's id, or none."),
+            .query("state", .string, "A comma-separated list of unresolved, ignored, resolved and regressed."),
+            .query("level", .string, "A comma-separated list of debug, info, warning, error and fatal."),
+            .query("kind", .string, "A comma-separated list of crash, error, message and broken."),
+            .query("release", .string.maxLength(250), "The name or version of a release in which the issue was seen."),
+            .query("text", .string.maxLength(200), "A text in the title or the culprit, ignoring case."),
+            .query("tag", .array(of: .string).maxItems(5), "A tag that reports have, as key:value; may be repeated."),
+            .query("configuration", .string.maxLength(200), "The version of the configuration that was active."),
+            .query(
+                "variant", .string.maxLength(400), "The experiment variant that was active, as experiment=variation."),
+            .query("assignee", .string.maxLength(64), "The id of the assignee, or none."),
             .query("firstSeenFrom", .time),
             .query("firstSeenTo", .time),
             .query("lastSeenFrom", .time),
@@ -33,7 +31,7 @@ struct ListIssues: Endpoint {
             .query("limit", .integer.range(1, 200).defaulting(to: 50)),
         ],
         answers: [
-            .answer(200, "The issues.", .json(.crashIssueList))
+            .answer(200, "A page of issues.", .json(.crashIssueList))
         ])
 
     let life: IssueLife
@@ -51,22 +49,24 @@ struct ListIssues: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/export?…`: the same issues as CSV (RFC 4180), streamed while they are read; at most 100,000.
+/// Streams the issues as CSV (RFC 4180) while they are read.
 ///
 /// An error after the first byte aborts the response, which HTTP clients notice.
 struct ExportIssues: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/export", "exportIssues", "The same issues as CSV.", callers: .manager(.read, .crashes),
+        .get, "/crashes/issues/export", "exportIssues", "Exports up to 100,000 issues as CSV.",
+        callers: .manager(.read, .crashes),
         parameters: [
-            .query("state", .string, "A list of unresolved, ignored, resolved, regressed."),
-            .query("level", .string, "A list of debug, info, warning, error, fatal."),
-            .query("kind", .string, "A list of crash, error, message, broken."),
-            .query("release", .string.maxLength(250), "A release's name or version."),
-            .query("text", .string.maxLength(200), "In the title or the culprit."),
-            .query("tag", .array(of: .string).maxItems(5), "key:value; may be repeated."),
-            .query("configuration", .string.maxLength(200), "The version that was active."),
-            .query("variant", .string.maxLength(400), "experiment=variation that was active."),
-            .query("assignee", .string.maxLength(64), "A staff member's id, or none."),
+            .query("state", .string, "A comma-separated list of unresolved, ignored, resolved and regressed."),
+            .query("level", .string, "A comma-separated list of debug, info, warning, error and fatal."),
+            .query("kind", .string, "A comma-separated list of crash, error, message and broken."),
+            .query("release", .string.maxLength(250), "The name or version of a release in which the issue was seen."),
+            .query("text", .string.maxLength(200), "A text in the title or the culprit, ignoring case."),
+            .query("tag", .array(of: .string).maxItems(5), "A tag that reports have, as key:value; may be repeated."),
+            .query("configuration", .string.maxLength(200), "The version of the configuration that was active."),
+            .query(
+                "variant", .string.maxLength(400), "The experiment variant that was active, as experiment=variation."),
+            .query("assignee", .string.maxLength(64), "The id of the assignee, or none."),
             .query("firstSeenFrom", .time),
             .query("firstSeenTo", .time),
             .query("lastSeenFrom", .time),
@@ -74,7 +74,7 @@ struct ExportIssues: Endpoint {
             .query("sort", .oneOf("lastSeen", "firstSeen", "events", "users").defaulting(to: "lastSeen")),
         ],
         answers: [
-            .answer(200, "A line for each.", .type("text/csv", .string))
+            .answer(200, "The names of the columns, and a line for each issue.", .type("text/csv", .string))
         ])
 
     static let maximumIssues = 100_000

@@ -6,20 +6,20 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/issues/{issue}/reports?cursor=&limit=`: the stored reports, newest first, without their contents.
 struct ListReports: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/{issue}/reports", "listReports", "Its reports, newest first, without contents.",
+        .get, "/crashes/issues/{issue}/reports", "listReports",
+        "Lists the stored reports of an issue without their contents, newest first.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number."),
+            .path("issue", .integer.minimum(1), "The number of the issue."),
             .query("cursor"),
             .query("limit", .integer.range(1, 200).defaulting(to: 50)),
         ],
         answers: [
-            .answer(200, "The reports.", .json(.object))
+            .answer(200, "A page of reports.", .json(.object))
         ],
-        errors: [404: "There is no such issue (`issue-not-found`)."])
+        errors: [404: "The app has no such issue (`issue-not-found`)."])
 
     let life: IssueLife
 
@@ -34,21 +34,22 @@ struct ListReports: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/reports/{report}`: a report with its `content` (stack, threads, breadcrumbs, contexts,
-/// in Sentry's format) and the ids of the `previous` and `next` report in the order of receipt. `newest` and `oldest`
-/// may be used in place of an id.
+/// `content` has the stack, threads, breadcrumbs and contexts in Sentry's format. `previous` and `next` are the ids of
+/// the neighbouring reports in the order of receipt.
 struct ReadReport: Endpoint {
     static let route = Route(
-        .get, "/crashes/issues/{issue}/reports/{report}", "readReport", "A report with its content.",
+        .get, "/crashes/issues/{issue}/reports/{report}", "readReport", "Returns a report with its content.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number."),
-            .path("report", .string, "32 hexadecimal digits, or newest or oldest."),
+            .path("issue", .integer.minimum(1), "The number of the issue."),
+            .path("report", .string, "The report's id (32 hexadecimal digits), newest or oldest."),
         ],
         answers: [
             .answer(200, "The report.", .json(.crashReport))
         ],
-        errors: [404: "There is no such issue or report (`issue-not-found`, `report-not-found`)."])
+        errors: [
+            404: "The app has no such issue (`issue-not-found`), or the issue has no such report (`report-not-found`)."
+        ])
 
     let life: IssueLife
 
@@ -64,20 +65,21 @@ struct ReadReport: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/reports/{report}/attachments/{attachment}`: an attachment as a download.
 struct ReadReportAttachment: Endpoint {
     static let route = Route(
         .get, "/crashes/issues/{issue}/reports/{report}/attachments/{attachment}", "readReportAttachment",
-        "What was sent along, to be saved.", callers: .manager(.read, .crashes),
+        "Downloads an attachment of a report.", callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "Its number."),
-            .path("report", .string, "32 hexadecimal digits, or newest or oldest."),
+            .path("issue", .integer.minimum(1), "The number of the issue."),
+            .path("report", .string, "The report's id (32 hexadecimal digits), newest or oldest."),
             .path("attachment", .integer),
         ],
         answers: [
-            .answer(200, "The bytes.", .type("application/octet-stream", .bytes))
+            .answer(200, "The bytes of the attachment.", .type("application/octet-stream", .bytes))
         ],
-        errors: [404: "There is none (`issue-not-found`, `report-not-found`, `file-not-found`)."])
+        errors: [
+            404: "Part of the path does not exist (`issue-not-found`, `report-not-found`, `file-not-found`)."
+        ])
 
     let life: IssueLife
 
