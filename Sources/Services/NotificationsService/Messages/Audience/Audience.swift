@@ -27,7 +27,7 @@ struct Audience: Sendable, Equatable {
     var platforms: [Platform]?
     /// The name of a stored segment.
     var segment: String?
-    /// A condition on `InstallationFacts`, in the Mongo-like grammar of flags.
+    /// A condition on `InstallationFacts`, in the MongoDB-like syntax of flags.
     var condition: JSONValue?
     /// Users who do not get the message even if they match.
     var exceptUsers: [String] = []
