@@ -232,7 +232,7 @@ extension Schema {
                         ]),
                     .null
                 ).described(
-                    "Set if the push service rejects the credential: since when, and why. Only occasional probes are sent."
+                    "Since when and why the push service rejects the credential. Only occasional probes are sent."
                 ),
             ]))
 

@@ -41,7 +41,8 @@ public struct RouteSection: Sendable, Hashable {
     public static let apps = RouteSection(
         name: "apps",
         text: """
-            Manages apps, their versions and their keys. Only staff with rights in the area `applications` can call it.
+            Manages apps, their versions, keys and limits. Only staff can call it, with rights in the area \
+            `applications`. Reading an app's use of file storage needs the right to read in the area `storage` instead.
             """)
     public static let provider = RouteSection(
         name: "provider",
@@ -72,7 +73,8 @@ public struct RouteSection: Sendable, Hashable {
         name: "flags",
         text: """
             Evaluates typed parameters and feature flags on the server. Apps use one call of their own, with their \
-            secret. Other programs use OFREP, the OpenFeature protocol, with an evaluation key or a master key.
+            secret. Other programs use OFREP, the OpenFeature protocol, with an evaluation key. Importing flags from \
+            Firebase needs a master key, or rights of staff as for the other configuration documents.
             """)
     public static let analytics = RouteSection(
         name: "analytics",

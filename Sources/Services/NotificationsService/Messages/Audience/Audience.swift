@@ -83,10 +83,10 @@ extension Audience {
 
     /// - Throws: `invalid-body` when no recipient is named, `invalid-filter`.
     func check() throws {
-        let namesSomebody =
+        let namesRecipients =
             isEveryone || installations != nil || users != nil || channels != nil || platforms != nil || segment != nil
             || condition != nil
-        guard namesSomebody else {
+        guard namesRecipients else {
             throw HTTPProblem(
                 .invalidBody,
                 "The audience must name users, installations, channels, platforms, segment, where, or everyone.",

@@ -47,12 +47,12 @@ struct ReadRule: Endpoint {
     }
 }
 
-/// Checks that everything the rule refers to exists before it is stored. A changed rule goes on from where it was if it
-/// was enabled and its trigger is the same.
+/// Checks that everything the rule refers to exists before storing it. A replaced rule keeps its position and next due
+/// time if it was enabled and its trigger is unchanged; otherwise it starts anew.
 struct SetRule: Endpoint {
     static let route = Route(
         .put, "/notifications/rules/{name}", "setNotificationRule",
-        "Creates or replaces a rule. It acts only on events from now on.",
+        "Creates or replaces a rule. A new rule acts only on events from now on.",
         callers: .managers([.create, .update], [.notifications]),
         parameters: [
             .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
