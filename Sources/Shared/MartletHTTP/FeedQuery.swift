@@ -3,13 +3,13 @@ import MartletAPI
 import MartletCore
 
 /// `?after=<number>&wait=<seconds, 0…30>`: the position of one of our processes in a feed, and how long it waits for
-/// news.
+/// new entries.
 public struct FeedQuery {
     public let after: Int64
     public let wait: Duration
 
     /// - Parameter after: The position used if the query has none.
-    /// - Throws: `forbidden` except for our own processes; `invalid-parameter`.
+    /// - Throws: `invalid-parameter`.
     public init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
         let parameters = request.uri.queryParameters
         guard let after = parameters["after"].map({ Int64($0) }) ?? after else {

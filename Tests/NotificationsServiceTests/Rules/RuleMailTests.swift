@@ -120,7 +120,7 @@ import Testing
                 shown["mail.variables"] == #"{"note":"soon","order":"7"}"# && shown["mail.topic"] == "\"orders\""
                     && shown["mail.language"] == "\"de\"")
             #expect(try await test(#"{"buyer":"\#(MailApp.ada)"}"#)["reason"]?.contains("order") == true)
-            #expect(try await test(#"{"number":7}"#)["reason"] == "\"Nobody would be told.\"")
+            #expect(try await test(#"{"number":7}"#)["reason"] == "\"The rule has no recipients.\"")
             #expect(try await app.app.postgres.query("SELECT id FROM notifications.mails").isEmpty)
         }
     }

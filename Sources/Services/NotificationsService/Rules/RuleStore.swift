@@ -92,7 +92,7 @@ struct RuleStore: Sendable {
             ).first
             try Self.check(former, condition, mustBeNew: mustBeNew)
             if former == nil { try await Self.checkRoom(in: space, transaction) }
-            let goesOn =
+            let keepsPosition =
                 try former.map {
                     try $0.decode(1) && (try? Rule(name: rule.name, try $0.json(2)))?.trigger == rule.trigger
                 } ?? false
@@ -106,8 +106,8 @@ struct RuleStore: Sendable {
                 VALUES (\(space.id), \(rule.name), \(PostgresJSON(rule.json.text)), \(rule.isEnabled), \(author.text),
                     coalesce(\(end?.now)::timestamptz, now()), \(due), \(salt))
                 ON CONFLICT (space, name) DO UPDATE SET rule = excluded.rule, is_enabled = excluded.is_enabled, author = excluded.author,
-                    version = r.version + 1, updated = now(), since = CASE WHEN \(goesOn) THEN r.since ELSE excluded.since END,
-                    due = CASE WHEN \(goesOn) THEN coalesce(r.due, excluded.due) ELSE excluded.due END, salt = excluded.salt,
+                    version = r.version + 1, updated = now(), since = CASE WHEN \(keepsPosition) THEN r.since ELSE excluded.since END,
+                    due = CASE WHEN \(keepsPosition) THEN coalesce(r.due, excluded.due) ELSE excluded.due END, salt = excluded.salt,
                     stuck_since = NULL, stuck_reason = NULL, retry = NULL
                 RETURNING \(Self.json), version
                 """)

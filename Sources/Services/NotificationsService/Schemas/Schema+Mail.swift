@@ -5,14 +5,15 @@ extension Schema {
         "MailContent",
         .object(
             [
-                "template": .string.described("One of the app's, instead of subject, text and html."),
+                "template": .string.described("The name of a template, instead of `subject`, `text` and `html`."),
                 "subject": .string.maxLength(200),
                 "text": .string,
                 "html": .string,
                 "variables": .map(of: .types("string", "number", "null")).keyword("maxProperties", 50),
-                "language": .string.described("The user's own, where it is not said."),
+                "language": .string.described("A language tag. Without it, the user's own language."),
                 "replyTo": .string.format("email"),
-                "topic": .string.pattern(#"^[a-z0-9._-]{1,64}$"#).described("What people can unsubscribe from."),
+                "topic": .string.pattern(#"^[a-z0-9._-]{1,64}$"#).described(
+                    "The topic of the mail, from which people can unsubscribe."),
             ]))
 
     static let mailOrder: Schema = component(
@@ -30,7 +31,7 @@ extension Schema {
         .object(
             [
                 "id": .uuid,
-                "to": .string.nullable.described("Of a user from when the mail is written."),
+                "to": .string.nullable.described("The address. For a mail to a user, null until the mail is written."),
                 "user": .string.nullable,
                 "topic": .string.nullable,
                 "template": .string.nullable,
@@ -49,11 +50,11 @@ extension Schema {
         "MailBounce",
         .object(
             [
-                "mail": .string.described("The mail's id, or its `Message-ID`."),
+                "mail": .string.described("The id of the mail, or its `Message-ID`."),
                 "address": .string.format("email"),
                 "kind": .oneOf("hard", "soft", "complaint").described(
-                    "`hard` and `complaint` put the address on the list of those that are written to no more."),
-                "reason": .string.described("Kept up to 500 characters."),
+                    "`hard` and `complaint` put the address on the suppression list."),
+                "reason": .string.described("The reason in the report. Characters after the first 500 are cut off."),
             ], required: ["kind"]
-        ).described("Either a mail or an address."))
+        ).described("A report about a mail that came back. Requires either `mail` or `address`."))
 }

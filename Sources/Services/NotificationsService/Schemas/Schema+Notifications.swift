@@ -7,14 +7,14 @@ extension Schema {
             [
                 "installation": .uuid,
                 "state": .oneOf("queued", "sending", "accepted", "failed", "unknown", "cancelled"),
-                "variant": .integer.described("Which of the message's texts."),
+                "variant": .integer.described("The index of the text variant."),
                 "attempts": .integer,
                 "badge": .integer,
                 "due": .time,
                 "updated": .time,
-                "pushId": .uuid.described("`apns-id`, the same for each attempt."),
-                "receipt": .string.described("By what the push service knows it, where that is not pushId."),
-                "reason": .string.described("The push service's word, or one of ours in lower case."),
+                "pushId": .uuid.described("Sent to APNs as `apns-id`. The same for each attempt."),
+                "receipt": .string.described("The push service's id of the message, if it is not `pushId`."),
+                "reason": .string.described("The push service's reason, or Martlet's own, in lower case."),
                 "opened": .time,
             ], required: ["installation", "state", "variant", "attempts", "due", "updated", "pushId"]))
 
@@ -38,39 +38,43 @@ extension Schema {
                         "alert": .oneOf("crash"),
                     ]).described(
                         """
-                        One of `{collection, events}`, `{every: {minutes}}`, `{cron, timeZone}`, `{alert: "crash"}`.
+                        When the rule acts. One of `{collection, events}`, `{every: {minutes}}`, `{cron, timeZone}` and \
+                        `{alert: "crash"}`.
                         """),
-                "where": .object.described("A condition in the Mongo-like grammar of flags, over the facts."),
-                "if": .any.described("JsonLogic over the facts."),
+                "where": .object.described(
+                    "A condition on the facts of the event, in the MongoDB-like syntax of flags."),
+                "if": .any.described("A condition on the facts of the event, in JsonLogic."),
                 "to": .array(
                     of: .object(
                         [
-                            "field": .string.described("Path to users' ids, pointers to users, or a relation."),
+                            "field": .string.described("The path to user ids, pointers to users, or a relation."),
                             "of": .object(
                                 [
                                     "collection": .string,
-                                    "id": .string.described("Path to the ids of the objects that have the field."),
+                                    "id": .string.described("The path to the ids of the objects that have the field."),
                                 ]),
                             "user": .string,
                             "channel": .string,
                             "installation": .uuid,
-                            "audience": .object.described("As messages have it, alone."),
+                            "audience": .object.described("An audience as in messages. It must be the only source."),
                         ])
                 ).maxItems(20),
-                "except": .array(of: .string).described("Paths to users who are left out, such as `actor`."),
+                "except": .array(of: .string).described("Paths to users who are excluded, such as `actor`."),
                 "template": .string,
                 "variables": .map(of: .string).described(
-                    "What the template's places are filled with: texts with places of their own."),
+                    "The values of the template's placeholders: texts that may contain placeholders themselves."),
                 "content": .object.described(
-                    "Instead of a template: a message's content with places such as `{{object.title}}`."),
+                    "Instead of a template: a message's content with placeholders such as `{{object.title}}`."),
                 "mail": .object(
                     [
-                        "template": .string.described("One of mail."),
+                        "template": .string.described("The name of a mail template."),
                         "users": .array(of: .object).maxItems(20).described(
-                            "Sources as in `to` that name users; without it the users of `to`."),
-                        "variables": .map(of: .string).described("Texts with places."),
+                            "Sources as in `to` that name users. Without it, the users of `to`."),
+                        "variables": .map(of: .string).described(
+                            "The values of the template's placeholders: texts that may contain placeholders themselves."
+                        ),
                         "topic": .string.pattern(#"^[a-z0-9._-]{1,64}$"#).described(
-                            "What people can unsubscribe from."),
+                            "The topic of the mail, from which people can unsubscribe."),
                         "language": .string,
                         "replyTo": .string.format("email"),
                     ], required: ["template"]),
@@ -98,10 +102,10 @@ extension Schema {
                         "detail": .string,
                     ]).readOnly,
                 "state": .oneOf("active", "disabled", "stuck").readOnly.described(
-                    "`stuck`: what it waits for cannot be acted on, and is tried again."),
-                "since": .time.readOnly.described("When it is stuck."),
+                    "`stuck`: the rule fails to process events and is being retried."),
+                "since": .time.readOnly.described("Since when the rule is stuck."),
                 "reason": .string.readOnly,
-                "secret": .string.readOnly.described("Of a new webhook, shown this once."),
+                "secret": .string.readOnly.described("The secret of a new webhook. It is not shown again."),
             ], required: ["when"]))
 
     static let pushAddress: Schema = component(
@@ -110,8 +114,9 @@ extension Schema {
             [
                 "service": .oneOf("apns", "fcm", "webpush"),
                 "token": .string.maxLength(4_096),
-                "sandbox": .boolean.described("The app was signed for development (`aps-environment`)."),
-                "bundleId": .string.described("Where the credential is for several; else its first."),
+                "sandbox": .boolean.described("Whether the app was signed for development (`aps-environment`)."),
+                "bundleId": .string.described(
+                    "The app's bundle id. Without it, the first bundle id of the credential."),
                 "subscription": .object(
                     [
                         "endpoint": .string.maxLength(1_000),
@@ -121,12 +126,12 @@ extension Schema {
                                 "p256dh": .string,
                                 "auth": .string,
                             ]),
-                    ]).described("`PushSubscription.toJSON()` of a browser."),
+                    ]).described("The result of the browser's `PushSubscription.toJSON()`."),
             ], required: ["service"]
         ).described(
             """
-            By which push service a device is reached. `token` for apns and fcm, `subscription` for webpush; \
-            `sandbox` is required for apns.
+            The push service that reaches the device, and the device's address there: `token` for `apns` and `fcm`, \
+            `subscription` for `webpush`. `apns` requires `sandbox`.
             """))
 
     static let installationFields: Schema = component(
@@ -134,17 +139,17 @@ extension Schema {
         .object(
             [
                 "platform": .oneOf("ios", "macos", "watchos", "tvos", "visionos", "android", "web").described(
-                    "Required with PUT."),
+                    "Required with `PUT`."),
                 "push": .exactlyOne(
                     .pushAddress,
                     .null),
                 "appVersion": .string.maxLength(100).nullable,
                 "osVersion": .string.maxLength(100).nullable,
                 "deviceModel": .string.maxLength(100).nullable,
-                "locale": .string.nullable.described("BCP 47."),
-                "timeZone": .string.nullable.described("IANA: `Europe/Berlin`."),
+                "locale": .string.nullable.described("A BCP 47 language tag."),
+                "timeZone": .string.nullable.described("An IANA time zone, such as `Europe/Berlin`."),
                 "channels": .array(of: .string.pattern(#"^[A-Za-z0-9._:-]{1,64}$"#)).maxItems(100),
-                "attributes": .object.described("4 KiB at the most."),
+                "attributes": .object.described("At most 4 KiB."),
                 "badge": .integer.range(0, 100_000),
             ]))
 
@@ -158,7 +163,7 @@ extension Schema {
                     .object(
                         [
                             "service": .string,
-                            "token": .string.described("Its beginning."),
+                            "token": .string.described("The first characters of the token."),
                             "sandbox": .boolean,
                             "bundleId": .string.nullable,
                             "registered": .time.nullable,
@@ -191,13 +196,14 @@ extension Schema {
                         "key": .string,
                         "keyId": .string,
                     ], required: ["key", "keyId"]),
-                "serviceAccount": .any.described("The JSON of Google's file, or its text."),
-                "subject": .string.described("`mailto:` or `https:`."),
-                "privateKey": .string.described("base64url of 32 bytes, or PEM; without it one is made."),
+                "serviceAccount": .any.described("Google's key file, as a JSON object or as text."),
+                "subject": .string.described("A contact URL that begins with `mailto:` or `https:`."),
+                "privateKey": .string.described("32 bytes in base64url, or PEM. Without it, a key is generated."),
             ]).described(
                 """
-                apns: `key` (the text of the .p8 file), `keyId`, `teamId`, `bundleIds`, perhaps `sandbox`; fcm: \
-                `serviceAccount`; webpush: `subject`, perhaps `privateKey`.
+                The members depend on the kind. `apns`: `key` (the text of the .p8 file), `keyId`, `teamId`, \
+                `bundleIds`, and optionally `sandbox`. `fcm`: `serviceAccount`. `webpush`: `subject`, and optionally \
+                `privateKey`.
                 """))
 
     static let pushCredential: Schema = component(
@@ -225,7 +231,9 @@ extension Schema {
                             "reason": .string,
                         ]),
                     .null
-                ).described("Since when nothing is sent with it but a message now and then, to see, and why."),
+                ).described(
+                    "Since when and why the push service rejects the credential. Only occasional probes are sent."
+                ),
             ]))
 
     static let pushOutcome: Schema = component(
@@ -233,10 +241,10 @@ extension Schema {
         .object(
             [
                 "outcome": .oneOf("accepted", "failed"),
-                "id": .string.described("What the push service calls the message."),
-                "uniqueId": .string.described("`apns-unique-id`, of the sandbox only."),
+                "id": .string.described("The push service's id of the message."),
+                "uniqueId": .string.described("`apns-unique-id`, from the APNs sandbox only."),
                 "meaning": .oneOf("notSent", "unknown", "deviceGone", "messageRejected", "backOff", "credentialBroken"),
-                "reason": .string.described("The push service's word."),
+                "reason": .string.described("The push service's reason."),
                 "status": .integer,
             ]))
 
@@ -293,11 +301,13 @@ extension Schema {
                     ], required: ["event"]),
                 "interruptionLevel": .oneOf("passive", "active", "time-sensitive", "critical"),
                 "relevance": .number.range(0, 1),
-                "ttl": .integer.range(0, 2_419_200).described("Seconds."),
+                "ttl": .integer.range(0, 2_419_200).described(
+                    "How long the push service keeps the message, in seconds."),
                 "atMostOnce": .boolean,
             ]).described(
                 """
-                What devices get. In templates each text may have `{{name}}` and `{{#name}}…{{/name}}` in it.
+                The content of a push message. In templates, each text may contain `{{name}}` and \
+                `{{#name}}…{{/name}}`.
                 """))
 
     static let pushAudience: Schema = component(
@@ -310,12 +320,12 @@ extension Schema {
                 "channels": .array(of: .string.maxLength(200)).maxItems(100),
                 "platforms": .array(of: .oneOf("ios", "macos", "watchos", "tvos", "visionos", "android", "web")),
                 "segment": .string,
-                "where": .object.described("A condition as flags have it, over installations."),
+                "where": .object.described("A condition on installations, in the syntax of flags."),
                 "except": .object(
                     [
                         "users": .array(of: .string).maxItems(1_000)
                     ]),
-            ]).described("Installations for which all of it holds."))
+            ]).described("The installations that meet all of the given conditions."))
 
     static let pushTiming: Schema = component(
         "PushTiming",
@@ -402,7 +412,7 @@ extension Schema {
                         [
                             "maximumRecipients": .integer.range(1, 100).defaulting(to: 1),
                             "channels": .array(of: .string).maxItems(50).described(
-                                "Names, or with `*` at the end what names begin with."),
+                                "Channel names, or prefixes followed by `*`."),
                             "when": .any,
                             "limit": .pushClientLimit,
                             "recipientLimit": .pushClientLimit,
@@ -438,20 +448,24 @@ extension Schema {
                 ], required: ["service", "devices", "isExact"])
         ).described(
             """
-            Devices by push services that the app has no credential for; missing where there are none.
+            The number of devices on each push service for which the app has no credential. Missing if there are none.
             """))
 
     static let tbAnalyticsNotification: Schema = component(
         "TBAnalyticsNotification",
         .object(
             [
-                "_id": .string.maxLength(64).described("What came with it before is not sent again."),
+                "_id": .string.maxLength(64).described(
+                    "An id chosen by the sender. A notification with a known id is not sent again."),
                 "userID": .types("string", "number", "array").keyword("items", .types("string", "number")).described(
-                    "Id of a user, or a list; also userId, user."),
+                    "The id of a user, or a list of ids. `userId` and `user` are accepted as well."),
                 "deviceID": .types("string", "array").keyword("items", .string).described(
-                    "Id or token of a device, or a list; also deviceId, device, uuid, UUID. Master key only."),
+                    """
+                    The id or token of a device, or a list of them. `deviceId`, `device`, `uuid` and `UUID` are accepted \
+                    as well. Needs the master key.
+                    """),
                 "title": .string,
                 "message": .string,
-                "badge": .integer.range(0, 99_999).described("Also badgeNumber."),
+                "badge": .integer.range(0, 99_999).described("`badgeNumber` is accepted as well."),
             ]))
 }

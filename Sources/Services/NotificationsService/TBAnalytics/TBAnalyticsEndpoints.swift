@@ -6,30 +6,28 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /thesis/notification`, behind the gateway's `/api/{appKey}/notification`: sends a notification given in the
-/// original TBAnalytics format. Answers 201 with the object in the form of the storage service. A repeated `_id` sends
-/// nothing again.
+/// Idempotent for a repeated `_id`: the first message is returned and nothing is sent again.
 ///
-/// The app's own server may send to anyone. A signed-in user may send to users only, and only if the app's client rules
-/// allow the template `TBNotification` with the variables `title`, `message` and `badge`. 409 `push-credential-missing`
-/// as for `PostMessage`.
+/// The app's own server may send to any user or device. A signed-in user may send to users only, and only if the app's
+/// client rules allow the template `TBNotification` with the variables `title`, `message` and `badge`.
 struct SendTBAnalyticsNotification: Endpoint {
     static let route = Route(
         .post, "/thesis/notification", "sendTBAnalyticsNotification",
         """
-        A notification in the original TBAnalytics format; users as the app's rules allow, with the master \
-        key anybody.
+        Sends a notification in the original TBAnalytics format. Users may send what the app's client rules allow; \
+        the master key may send to any user or device.
         """, callers: .client,
         body: .json(.tbAnalyticsNotification),
         answers: [
-            .answer(201, "The object, as storage would answer it.", .json(.object))
+            .answer(201, "The notification, in the form of a stored object.", .json(.object))
         ],
         errors: [
             404: """
-            A device is none of the app's (`installation-not-found`), or there is no template `TBNotification`.
+            The app has no such device, or a user sends and the app has no template `TBNotification` \
+            (`installation-not-found`, `template-not-found`).
             """,
             409: """
-            None of the recipients' devices can be reached: the app has no credential for their push services \
+            No device of the recipients can be reached, because the app has no credential for their push services \
             (`push-credential-missing`).
             """, 413: "The body is too large (`payload-too-large`).",
         ])
@@ -122,20 +120,18 @@ struct SendTBAnalyticsNotification: Endpoint {
     }
 }
 
-/// `GET /thesis/notifications?limit=&cursor=`, behind the gateway's `/api/{appKey}/storage/TBNotification`: the app's
-/// messages in the original TBAnalytics format, newest first. Requires the master key, because the list contains
-/// messages to all users.
+/// Requires the master key, because the list contains messages to all users.
 struct ListTBAnalyticsNotifications: Endpoint {
     static let route = Route(
         .get, "/thesis/notifications", "listTBAnalyticsNotifications",
-        "Messages in the original TBAnalytics format, the newest first. Needs the master key.", callers: .server,
+        "Lists messages in the original TBAnalytics format, newest first.", callers: .server,
         parameters: [
             .query("limit", .integer.range(1, 100).defaulting(to: 50)),
-            .query("cursor", .string, "`next` of the page before."),
+            .query("cursor", .string, "The `next` value of the previous page."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of messages.",
                 .json(
                     .object(
                         [

@@ -5,12 +5,12 @@ import Foundation
 struct OpenAPICommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "openapi",
-        abstract: "Prints the description of the API (OpenAPI 3.1), or writes it with the reference pages.")
+        abstract: "Prints the OpenAPI 3.1 description of the API, or writes it to a folder with the reference pages.")
 
-    @Option(help: "The gateway's routes.")
+    @Option(help: "The gateway's route file.")
     var routes = "gateway/routes.json"
 
-    @Option(help: "A folder: writes openapi.yaml and reference/*.md there instead of printing.")
+    @Option(help: "Folder to write openapi.yaml and reference/*.md to. Default: print the description.")
     var write: String?
 
     func run() async throws {

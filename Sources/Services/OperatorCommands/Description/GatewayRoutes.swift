@@ -3,7 +3,7 @@ import HTTPTypes
 import MartletCore
 import MartletHTTP
 
-/// `gateway/routes.json`, as far as a description of the API needs it.
+/// The part of `gateway/routes.json` that the description of the API needs.
 struct GatewayRoutes: Decodable, Sendable {
     struct Entry: Decodable, Sendable {
         var path: String
@@ -13,7 +13,7 @@ struct GatewayRoutes: Decodable, Sendable {
         var rewrite: String?
         var ignoresToken: Bool?
 
-        /// The path that the service gets.
+        /// The path as sent to the service.
         var target: String { rewrite ?? path }
     }
 
@@ -24,7 +24,7 @@ struct GatewayRoutes: Decodable, Sendable {
     }
 }
 
-/// Where clients find a route, and with which credential.
+/// The address at which clients call a route, with the required credential.
 struct PublicAddress: Sendable {
     /// Parameters in braces, such as `/api/{appKey}/storage/{collection}`.
     let path: String
@@ -32,8 +32,9 @@ struct PublicAddress: Sendable {
 }
 
 extension GatewayRoutes {
-    /// The addresses of a route whose credential can be one of the route's callers: the one for apps first, then the
-    /// one for staff. Of several addresses with the same credential only the first counts.
+    /// The addresses of a route at which its callers can make the call: first the one for apps, then the one for staff.
+    ///
+    /// Of several addresses with the same credential, only the first is included.
     func addresses(of route: ServiceRoute) -> [PublicAddress] {
         let method = route.route.method.rawValue
         var found: [PublicAddress] = []
@@ -50,7 +51,7 @@ extension GatewayRoutes {
         return found.filter { $0.entry.credential != "staff" } + found.filter { $0.entry.credential == "staff" }
     }
 
-    /// The entries that lead to a route, for whatever credential.
+    /// All entries that forward to a route, with any credential.
     func entries(to route: ServiceRoute) -> [Entry] {
         routes.filter { entry in
             entry.upstream == route.service.rawValue && entry.methods.contains(route.route.method.rawValue)
@@ -58,7 +59,7 @@ extension GatewayRoutes {
         }
     }
 
-    /// The entry that the gateway chooses: of those that fit, the one that names most of the path.
+    /// The entry that the gateway chooses: the matching one with the most literal path segments.
     func target(of path: String, _ method: String) -> Entry? {
         routes.filter { $0.methods.contains(method) && Self.fits(path, $0.path) }
             .max { Self.namedParts($0.path) < Self.namedParts($1.path) }
@@ -77,7 +78,7 @@ extension GatewayRoutes {
         return parts.isEmpty
     }
 
-    /// The public path that an entry makes a service's path of; nil if it leads elsewhere.
+    /// The public path that the entry forwards to the service's path; nil if it forwards elsewhere.
     private static func path(to path: String, by entry: Entry) -> String? {
         var parts = path.split(separator: "/")[...]
         var names: [Substring: Substring] = [:]
@@ -101,7 +102,7 @@ extension GatewayRoutes {
 }
 
 extension Callers {
-    /// Whether one of the callers can come with this credential of the gateway.
+    /// Whether one of these callers can present the credential to the gateway.
     func canHold(_ credential: String) -> Bool {
         switch self {
         case .anyone: return true

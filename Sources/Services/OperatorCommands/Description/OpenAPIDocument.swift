@@ -2,7 +2,7 @@ import HTTPTypes
 import MartletCore
 import MartletHTTP
 
-/// The OpenAPI 3.1 description of everything that clients reach through the gateway.
+/// The OpenAPI 3.1 description of all calls that clients can make through the gateway.
 struct OpenAPIDocument {
     private let routes: [ServiceRoute]
     private let gateway: GatewayRoutes
@@ -43,7 +43,7 @@ struct OpenAPIDocument {
         ])
     }
 
-    /// The paths in the order of the sections, and within them in the order of their declaration.
+    /// The paths, ordered by section and then by declaration.
     private mutating func paths() -> Schema.Literal {
         var order: [String] = []
         var operations: [String: [Schema.Literal.Member]] = [:]
@@ -125,7 +125,7 @@ struct OpenAPIDocument {
             })
     }
 
-    /// What is declared, and what every call of its kind can answer.
+    /// The declared answers and errors, and those that all calls of this kind have in common.
     private mutating func responses(
         of route: Route, _ documentation: Route.Documentation, at address: PublicAddress
     ) -> Schema.Literal {
@@ -186,7 +186,7 @@ struct SchemaComponents {
 
     private mutating func add(_ component: Schema.Component) {
         guard texts[component.name] == nil else { return }
-        // Before its content is looked at, which may refer to it.
+        // Added before its content is converted, because the content may refer to it.
         texts[component.name] = .object([])
         texts[component.name] = literal(of: component.schema())
     }

@@ -1,14 +1,14 @@
 import MartletAPI
 import MartletHTTP
 
-/// The parts of the description that are the same for all routes.
+/// The parts of the description that all routes share.
 enum OpenAPIParts {
     static let info: Schema.Literal = [
         "title": "Martlet", "version": "0.1",
-        "summary": "A mobile backend on a server of your own.",
+        "summary": "A mobile backend for your own server.",
         "description": """
-        Every call that clients, app servers and staff make through the gateway. docs/API.md explains the parts with \
-        examples, docs/ERRORS.md every error code.
+        All calls that clients, app servers and staff can make through the gateway. docs/API.md explains the parts \
+        with examples; docs/ERRORS.md explains every error code.
         """,
         "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
     ]
@@ -21,12 +21,12 @@ enum OpenAPIParts {
         ],
         "userToken": [
             "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-            "description": "The access token of a signed-in user of the app, beside the app's secret.",
+            "description": "The access token of a signed-in user of the app, sent together with the app's secret.",
         ],
         "masterKey": [
             "type": "apiKey", "in": "header", "name": "X-Martlet-Master-Key",
             "description": """
-            A master key of the app, for its own servers, in place of the secret. Accepted from allowed networks only.
+            A master key of the app, sent by its own servers instead of the secret. Accepted from allowed networks only.
             """,
         ],
         "masterBearer": [
@@ -72,38 +72,45 @@ enum OpenAPIParts {
         "environment": [
             "name": "X-Martlet-Environment", "in": "header",
             "description": """
-            Which copy of the app's data. By default the app key's own, and `live` for staff. A test key never reaches \
-            live data.
+            The environment whose data the call uses. The default is the environment of the app key, and `live` for \
+            staff. A test key never has access to live data.
             """,
             "schema": ["type": "string", "enum": ["live", "test"]],
         ],
     ]
 
     static let headers: Schema.Literal = [
-        "RetryAfter": ["description": "Seconds to wait.", "schema": ["type": "integer", "minimum": 1]]
+        "RetryAfter": [
+            "description": "The number of seconds to wait before retrying.",
+            "schema": ["type": "integer", "minimum": 1],
+        ]
     ]
 
     static let responses: Schema.Literal = .object(
         [
             problem(
                 "BadRequest",
-                "The request is not valid and nothing was written. `code` says what kind of fault, `field` where."),
+                "The request is invalid and nothing was written. `code` identifies the error, `field` its place."),
             problem(
                 "Unauthorized",
-                "A key, secret or token is missing or wrong (`unauthorized`, `invalid-token`). Which one is not said."),
+                """
+                A key, secret or token is missing or invalid (`unauthorized`, `invalid-token`). The answer does not \
+                reveal which one.
+                """
+            ),
             problem("Forbidden", "The credential is valid but does not allow this call (`forbidden`)."),
             problem("TooLarge", "The body is too large (`payload-too-large`)."),
             problem(
-                "TooManyRequests", "Over a limit of the key or the client's address (`too-many-requests`).",
+                "TooManyRequests", "The key or the client's address has exceeded a limit (`too-many-requests`).",
                 isRetried: true),
             problem(
                 "Unavailable", "The service or its database is unavailable or overloaded (`unavailable`).",
                 isRetried: true),
-            problem("Problem", "Any other error; see docs/ERRORS.md."),
+            problem("Problem", "Any other error. docs/ERRORS.md lists the codes."),
             .init(
                 "PlainProblem",
                 [
-                    "description": "Any error, in the form that the foreign protocol's clients read.",
+                    "description": "Any error, in the format of the protocol that the call implements.",
                     "content": ["application/json": ["schema": plainProblem]],
                 ]),
         ])
@@ -139,7 +146,7 @@ enum OpenAPIParts {
         }
     }
 
-    /// The errors that come with the kind of call.
+    /// The errors that all calls of this kind have in common.
     static func commonErrors(of route: Route, at entry: GatewayRoutes.Entry) -> [(status: Int, name: String)] {
         guard route.refusal == nil else { return [] }
         var errors = [(status: 400, name: "BadRequest")]
@@ -166,7 +173,7 @@ enum OpenAPIParts {
         }
     }
 
-    /// Who may make the call, where the credential does not say it all.
+    /// A sentence about the permitted callers; nil if the credential says it all.
     static func callers(_ callers: Callers) -> String? {
         switch callers {
         case .managers(let actions, let areas): "Staff need the right to \(list(actions)) in the area \(list(areas))."
@@ -185,7 +192,7 @@ enum OpenAPIParts {
 }
 
 extension Callers {
-    /// Whether a valid credential for the address may still not be enough.
+    /// Whether a valid credential for the address may still be refused.
     var isRestricted: Bool {
         switch self {
         case .anyone, .client, .user, .staffSigningIn, .kinds: false

@@ -2,7 +2,7 @@ import HTTPTypes
 import MartletCore
 import MartletHTTP
 
-/// The reference in Markdown: one page for each section, made of the routes' declarations.
+/// The reference in Markdown, one page per section, generated from the declarations of the routes.
 struct ReferencePages {
     private let routes: [ServiceRoute]
     private let gateway: GatewayRoutes
@@ -12,12 +12,12 @@ struct ReferencePages {
         self.gateway = gateway
     }
 
-    /// The pages by their file names.
+    /// The pages with their file names.
     func pages() -> [(name: String, text: String)] {
         let sections = RouteSection.all.filter { section in routes.contains { $0.section == section } }
         let index =
             Self.head("Reference")
-            + "Every call, by part of the API. What the parts are for: [API.md](../API.md). As OpenAPI 3.1: "
+            + "Lists every call by part of the API. [API.md](../API.md) explains the parts. As OpenAPI 3.1: "
             + "[openapi.yaml](../openapi.yaml).\n\n| part | calls | |\n|---|---|---|\n"
             + sections.map { section in
                 let count = routes.count { $0.section == section }
@@ -93,19 +93,19 @@ struct ReferencePages {
         case .managers: "the app's server (master key), and staff. " + (OpenAPIParts.callers(callers) ?? "")
         case .staff, .staffOfApp: "staff. " + (OpenAPIParts.callers(callers) ?? "")
         case .signedInStaff: "signed-in staff."
-        case .staffBeforePasswordReset: "signed-in staff, also while a new password must be set."
-        case .staffSigningIn: "staff who sign in."
+        case .staffBeforePasswordReset: "signed-in staff, even if they must set a new password first."
+        case .staffSigningIn: "staff who are signing in."
         case .kinds(let kinds): kinds.map(\.rawValue).sorted().joined(separator: ", ") + "."
         }
     }
 
-    /// Text for a cell of a table.
+    /// The text in the form of a table cell.
     fileprivate static func cell(_ text: String) -> String {
         text.replacing("\n", with: " ").replacing("|", with: "\\|")
     }
 }
 
-/// Schemas in words.
+/// Describes schemas in words.
 enum SchemaText {
     static func type(of schema: Schema) -> String {
         if let component = schema.component { return component.name }
@@ -127,7 +127,7 @@ enum SchemaText {
         return type
     }
 
-    /// The description and what else is demanded of a value, such as "1 to 20. The default is 5."
+    /// The description and constraints of a value, such as "1 to 20. The default is 5."
     static func constraints(of schema: Schema, _ text: String? = nil) -> String {
         let literals = Dictionary(
             (schema.component?.schema() ?? schema).keywords.compactMap { keyword in

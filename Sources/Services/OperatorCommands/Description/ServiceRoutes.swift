@@ -16,15 +16,16 @@ struct ServiceRoute: Sendable {
 }
 
 extension ServiceRoute {
-    /// The routes of all services, in the order of their declaration.
+    /// The routes of all services, in declaration order.
     static func all() async throws -> [ServiceRoute] {
         try await definitions().flatMap { name, definition in
             definition.routes.routes.map { ServiceRoute(service: name, route: $0.route, section: $0.section) }
         }
     }
 
-    /// All services, with settings that lead nowhere. They are never started, and kept until the process ends, because
-    /// some of their parts must not be released without having run.
+    /// All services, created with placeholder settings. They are never started.
+    ///
+    /// They are kept until the process ends, because some of their parts must not be released before they have run.
     static func definitions() async throws -> [(name: ServiceName, definition: any ServiceDefinition)] {
         let folder = FileManager.default.temporaryDirectory.path
         let settings = try await Settings(

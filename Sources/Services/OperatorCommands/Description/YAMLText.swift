@@ -1,7 +1,7 @@
 import MartletCore
 import MartletHTTP
 
-/// Values as YAML 1.2: what fits on a line in flow style, the rest in blocks.
+/// Formats values as YAML 1.2: in flow style if they fit on a line, otherwise in block style.
 enum YAMLText {
     private static let width = 118
 
@@ -53,7 +53,7 @@ enum YAMLText {
         }
     }
 
-    /// Plain if it can be mistaken for nothing else, otherwise as a JSON string, which is YAML, too.
+    /// A plain scalar if it cannot be mistaken for another type, otherwise a JSON string, which is also valid YAML.
     private static func scalar(_ string: String) -> String {
         isPlain(string) ? string : JSONValue.quote(string)
     }

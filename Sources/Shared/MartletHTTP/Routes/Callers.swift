@@ -2,40 +2,41 @@ import Hummingbird
 public import MartletAPI
 public import MartletCore
 
-/// Who may make a call. The gateway has checked the credential; a service checks that it is one of the right kind.
+/// The callers that a route allows. The gateway has already verified the credential; the service checks that its kind
+/// may make the call.
 public enum Callers: Sendable, Hashable {
     /// Anyone who reaches the route: a visitor, the holder of a signed link, or any other caller.
     case anyone
-    /// The app on a device, with its secret, and the app's server.
+    /// The app on a device, with its secret, or the app's server.
     case client
-    /// A signed-in user of the app, and the app's server on behalf of a user.
+    /// A signed-in user of the app, or the app's server on behalf of a user.
     case user
     /// The app's server, with the master key.
     case server
-    /// The app's server, and staff with one of the actions in one of the areas.
+    /// The app's server, or staff with the right to one of the actions in one of the areas.
     ///
-    /// The endpoint checks more where the area or the action depends on the body or on what is stored.
+    /// If the area or the action depends on the body or on stored data, the endpoint makes the remaining check.
     case managers([StaffAction], [StaffArea])
-    /// Staff with the action in the area of the whole server.
+    /// Staff with the right to the action in an area of the whole server.
     case staff(StaffAction, StaffArea)
-    /// Staff with the action in the area of the app whose id is `app` in the path.
+    /// Staff with the right to the action in an area of the app whose id is `app` in the path.
     case staffOfApp(StaffAction, StaffArea)
-    /// Staff who are signed in, whatever their rights.
+    /// Any signed-in staff member.
     case signedInStaff
-    /// Staff who are signed in, even if they must choose another password first.
+    /// Any signed-in staff member, even one who must reset the password first.
     case staffBeforePasswordReset
-    /// Staff who are about to sign in.
+    /// Staff who are signing in. No access token is required.
     case staffSigningIn
-    /// Principals of these kinds.
+    /// Any principal of one of these kinds.
     case kinds(Set<Principal.Kind>)
 
-    /// Holders of an evaluation key, and the app's server.
+    /// The holder of an evaluation key, or the app's server.
     public static let evaluators = Callers.kinds([.evaluation, .master])
 
-    /// Holders of an ingest key.
+    /// The holder of an ingest key.
     public static let ingestKeys = Callers.kinds([.ingest])
 
-    /// Other processes of the suite.
+    /// Our own processes.
     public static let processes = Callers.kinds([.service])
 
     public static func manager(_ action: StaffAction, _ area: StaffArea) -> Callers { .managers([action], [area]) }

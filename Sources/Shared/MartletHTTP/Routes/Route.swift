@@ -1,36 +1,36 @@
 public import HTTPTypes
 public import Hummingbird
 
-/// One API call, declared once: where it is, who may make it, what goes in and what comes out.
+/// The declaration of one API call: its address, callers, parameters, body, answers and errors.
 ///
-/// `RouteTable` enforces the declaration in one order before the endpoint runs: caller, path, query, body. The
-/// description in OpenAPI and the reference are made of the same declaration (`martlet openapi`).
+/// `RouteTable` enforces it before the endpoint runs, in this order: caller, path, query, body. `martlet openapi`
+/// generates the OpenAPI description and the reference from it.
 public struct Route: Sendable {
     public let method: HTTPRequest.Method
-    /// As the service sees it, such as `/storage/{collection}/{id}`. `**` at the end stands for any number of segments.
+    /// The path within the service, such as `/storage/{collection}/{id}`. `**` at the end matches any number of
+    /// segments.
     public let path: String
-    /// A name for clients that are generated, such as `readObject`; unique among all services.
+    /// The operation id for generated clients, such as `readObject`. Unique across all services.
     public let operation: String
     public let summary: String
     public let callers: Callers
-    /// Those in the path only if more than their name is to be said.
+    /// Path parameters need to be listed only if there is something to say about them.
     public let parameters: [RouteParameter]
-    /// Whether the endpoint checks the query itself, because an open protocol says what other parameters and wrong values
-    /// mean.
+    /// Whether undeclared query parameters are accepted, as some protocols require.
     public let checksOwnQuery: Bool
-    /// Says a refusal in the words of another protocol; nil for those that it does not know.
+    /// Converts a problem to the error format of another protocol. Nil if the problem has no such form.
     public let refusal: (@Sendable (HTTPProblem) -> Response?)?
-    /// False for calls between our own processes, and for what only refuses.
+    /// False for calls between our own processes, and for routes that always refuse.
     public let isDocumented: Bool
     public let takesBody: Bool
     public let documentation: @Sendable () -> Documentation
 
-    /// What only readers of the description need. A function, so that a running service keeps none of it.
+    /// The part that only the description needs. A function, so that running services do not keep it in memory.
     public struct Documentation: Sendable {
         public let details: String?
         public let body: RouteBody?
         public let answers: [RouteAnswer]
-        /// What the errors of this call mean, by status; the errors of all calls are added.
+        /// The errors of this call, by status. Those that all calls have in common are added to the description.
         public let errors: [(status: Int, meaning: String)]
     }
 
@@ -61,7 +61,7 @@ public struct Route: Sendable {
 }
 
 extension Route {
-    /// A call between our own processes. It checks its query itself.
+    /// A call between our own processes. The endpoint checks the query.
     public static func betweenProcesses(_ method: HTTPRequest.Method, _ path: String) -> Route {
         Route(
             method, path, "", "", callers: .processes, checksOwnQuery: true,
@@ -73,17 +73,9 @@ extension Route {
         Route(copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary)
     }
 
-    /// The same call by another method; what a form has in its body is what the other method has in its query.
-    ///
-    /// - Parameter takesForm: Whether the body is a form.
-    public func by(
-        _ method: HTTPRequest.Method, _ operation: String, _ summary: String? = nil, takesForm: Bool = false
-    ) -> Route {
-        let body: RouteBody? =
-            takesForm ? .contents(.type("application/x-www-form-urlencoded", .object), isRequired: false) : nil
-        return Route(
-            copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary,
-            body: body)
+    /// The same call with another method.
+    public func by(_ method: HTTPRequest.Method, _ operation: String, _ summary: String? = nil) -> Route {
+        Route(copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary)
     }
 
     private init(
@@ -138,10 +130,10 @@ public struct RouteParameter: Sendable {
     }
 }
 
-/// A content type with the schema of what it carries.
+/// A content type, with the schema of its content.
 public struct RouteContent: Sendable {
     public let type: String
-    /// Nil: nothing is known of it.
+    /// Nil if the schema is unknown.
     public let schema: Schema?
 
     public static func json(_ schema: Schema) -> RouteContent { RouteContent(type: "application/json", schema: schema) }
@@ -157,7 +149,7 @@ public struct RouteBody: Sendable {
     public let text: String?
     public let isRequired: Bool
 
-    /// A body of one of several types.
+    /// A body in one of several content types.
     public static func contents(_ contents: RouteContent..., text: String? = nil, isRequired: Bool = true) -> RouteBody
     {
         RouteBody(contents: contents, text: text, isRequired: isRequired)
@@ -168,7 +160,7 @@ public struct RouteBody: Sendable {
     }
 }
 
-/// An answer that the endpoint gives.
+/// A successful answer of the endpoint.
 public struct RouteAnswer: Sendable {
     public let status: Int
     public let text: String

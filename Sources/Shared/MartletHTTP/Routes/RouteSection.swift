@@ -1,103 +1,134 @@
-/// A part of the API, as the reference groups its calls.
+/// A part of the API: a group of calls that has its own page in the reference.
 public struct RouteSection: Sendable, Hashable {
     public let name: String
     public let text: String
 
     public static let objects = RouteSection(
-        name: "objects", text: "The objects of an app. Needs the app's secret or a master key.")
+        name: "objects",
+        text: """
+            Stores, reads and queries an app's objects. Apps call it with their secret, app servers with a master \
+            key. The access token of a signed-in user adds that user's rights.
+            """)
     public static let collections = RouteSection(
-        name: "collections", text: "Management of collections and indexes. Needs a master key.")
-    public static let roles = RouteSection(name: "roles", text: "Roles of the app's end users. Needs a master key.")
-    public static let files = RouteSection(name: "files", text: "Files by path, signed links, resumable uploads.")
+        name: "collections",
+        text: """
+            Manages the app's collections and their indexes. Needs a master key.
+            """)
+    public static let roles = RouteSection(
+        name: "roles",
+        text: """
+            Manages the roles of the app's end users. Needs a master key. Signed-in users can list their own roles.
+            """)
+    public static let files = RouteSection(
+        name: "files",
+        text: """
+            Stores files by path, with signed links and resumable uploads. Apps call it with their secret, app \
+            servers with a master key. A signed link needs no key.
+            """)
     public static let users = RouteSection(
         name: "users",
         text: """
-            The end users of an app and their sessions. Calls about the user who is signed in need an access \
-            token in `Authorization: Bearer …` beside the app's secret; every other call takes one, too, and \
-            then has the user's rights.
+            Manages the end users of an app and their sessions. Calls about the signed-in user need the app's \
+            secret and an access token in `Authorization: Bearer …`. Every other call that takes the secret accepts \
+            an access token as well and then has that user's rights. Managing other users needs a master key.
             """)
     public static let staff = RouteSection(
-        name: "staff", text: "The people who run the server, their rights, and the log of what they did.")
+        name: "staff",
+        text: """
+            Manages the people who run the server: their accounts, rights and sessions, and the log of their \
+            actions. Only staff can call it, with a staff access token.
+            """)
     public static let apps = RouteSection(
-        name: "apps", text: "Apps, their versions and keys, for staff with rights in the area `applications`.")
+        name: "apps",
+        text: """
+            Manages apps, their versions, keys and limits. Only staff can call it, with rights in the area \
+            `applications`. Reading an app's use of file storage needs the right to read in the area `storage` instead.
+            """)
     public static let provider = RouteSection(
         name: "provider",
         text: """
-            The app's OIDC provider, by which other applications let its users sign in. What is under /oidc \
-            needs no key of the app.
+            The app's OpenID Connect provider, which lets users of the app sign in to other applications. The calls \
+            under `/oidc` need no app key. Managing the client applications needs a master key; users manage their own \
+            grants with an access token.
             """)
     public static let transfers = RouteSection(
-        name: "transfers", text: "Import, export, jobs, the test environment. Needs a master key.")
+        name: "transfers",
+        text: """
+            Imports and exports data, tracks long-running jobs, and manages the test environment. Needs a master key.
+            """)
     public static let hooks = RouteSection(
         name: "hooks",
         text: """
-            Webhooks before and after writes, and functions. Needs a master key, but for calling functions.
+            Calls webhooks before and after writes, and functions on the app's own server. Managing them needs a \
+            master key. Apps call functions with their secret.
             """)
     public static let config = RouteSection(
         name: "config",
         text: """
-            Documents of the config service: drafts, versions that never change, and what is live. Needs a \
-            master key; staff with rights in the areas `config`, `experiments` or `languages` reach everything \
-            under `/api/{appKey}/config` under `/admin/apps/{app}/config`, too.
+            Manages configuration documents: drafts, immutable versions, and the version that is live. Needs a \
+            master key. Staff with rights in the areas `config`, `experiments` or `languages` can make the calls under \
+            `/api/{appKey}/config` at `/admin/apps/{app}/config`. Apps read the live versions with their secret.
             """)
     public static let flags = RouteSection(
         name: "flags",
         text: """
-            Typed parameters and flags, evaluated by the server. OFREP (OpenFeature) for programs by others, one \
-            call for the app itself.
+            Evaluates typed parameters and feature flags on the server. Apps use one call of their own, with their \
+            secret. Other programs use OFREP, the OpenFeature protocol, with an evaluation key. Importing flags from \
+            Firebase needs a master key, or rights of staff as for the other configuration documents.
             """)
     public static let analytics = RouteSection(
         name: "analytics",
         text: """
-            Events as they are sent. What only sends needs an ingest key, or the app's secret; settings need a \
-            master key, or staff's rights in the area `analytics` under `/admin/apps/{app}/…`.
+            Receives events from apps. Sending needs an ingest key or the app's secret. The settings need a master \
+            key; staff with rights in the area `analytics` can change them under `/admin/apps/{app}/analytics`.
             """)
     public static let questions = RouteSection(
         name: "questions",
         text: """
-            Questions about an app's events. Needs a master key; staff with the right to read in the area \
-            `analytics` reach everything under `/api/{appKey}/analytics` under `/admin/apps/{app}/analytics`, \
-            too. What each number means is in docs/how-to/ask-analytics.md.
+            Answers questions about an app's events. Needs a master key. Staff with the right to read in the area \
+            `analytics` can make the calls under `/api/{appKey}/analytics` at `/admin/apps/{app}/analytics`. \
+            docs/how-to/ask-analytics.md explains what each number means.
             """)
     public static let crashes = RouteSection(
         name: "crashes",
         text: """
-            Crash reports and their issues. Needs a master key; staff with rights in the area `crashes` reach \
-            everything under `/api/{appKey}/crashes` under `/admin/apps/{app}/crashes`, too.
+            Manages crash reports, the issues they are grouped into, and alerts. Needs a master key. Staff with \
+            rights in the area `crashes` can make the calls under `/api/{appKey}/crashes` at \
+            `/admin/apps/{app}/crashes`.
             """)
     public static let symbols = RouteSection(
         name: "symbols",
         text: """
-            Debug symbols: uploads as `sentry-cli` makes them, and what is there. Uploads go by a master key as \
-            bearer token and are reached under `/api/0/…`, too: `sentry-cli` knows only servers at the root of \
-            their address. Their refusals are `application/json` with `detail` alone, which is all that it \
-            reads. Staff with rights in the area `crashes` reach `/api/{appKey}/crashes/symbols` under \
-            `/admin/apps/{app}/crashes/symbols`, too.
+            Stores debug symbols, uploaded with `sentry-cli`, and lists them. Uploads need a master key as the bearer \
+            token. They also work under `/api/0/…`, because `sentry-cli` expects the API at the root of the server. \
+            Errors of these calls are `application/json` with only `detail`, the one member `sentry-cli` reads. Staff \
+            with rights in the area `crashes` can make the calls under `/api/{appKey}/crashes/symbols` at \
+            `/admin/apps/{app}/crashes/symbols`.
             """)
     public static let tickets = RouteSection(
         name: "tickets",
         text: """
-            Tickets, the board and sprints of who works on an app. Needs a master key; staff with rights in the \
-            area `tickets` reach everything under `/api/{appKey}/tickets` under `/admin/apps/{app}/tickets`, \
-            too. Feedback comes from clients.
+            Manages the tickets, board and sprints of the team behind an app. Needs a master key. Staff with rights in \
+            the area `tickets` can make the calls under `/api/{appKey}/tickets` at `/admin/apps/{app}/tickets`. Apps \
+            send feedback with their secret.
             """)
     public static let notifications = RouteSection(
         name: "notifications",
         text: """
-            Push credentials and apps on devices. What an app says of itself needs the app's secret, and the \
-            installation's own in `Installation-Secret`; the rest needs a master key. Staff with rights in the \
-            area `notifications` reach everything under `/api/{appKey}/notifications` under \
-            `/admin/apps/{app}/notifications`, too.
+            Sends push notifications, and manages push credentials and installations (apps on devices). An \
+            installation's own calls need the app's secret, and the installation's secret in `Installation-Secret`. The \
+            other calls need a master key. Staff with rights in the area `notifications` can make the calls under \
+            `/api/{appKey}/notifications` at `/admin/apps/{app}/notifications`.
             """)
     public static let mail = RouteSection(
         name: "mail",
         text: """
-            Mail of an app to people. Needs a master key; staff with rights in the area `notifications` reach \
-            everything under `/api/{appKey}/notifications` under `/admin/apps/{app}/notifications`, too. What is \
-            under /mail/unsubscribe needs nothing but the link of a mail.
+            Sends an app's mail to people. Needs a master key. Staff with rights in the area `notifications` can make \
+            the calls under `/api/{appKey}/notifications` at `/admin/apps/{app}/notifications`. The pages under \
+            `/mail/unsubscribe` need only the link from a mail.
             """)
 
-    /// In the order of the reference.
+    /// All sections, in the order of the reference.
     public static let all: [RouteSection] = [
         .objects, .collections, .roles, .files, .users, .staff, .apps, .provider, .transfers, .hooks, .config, .flags,
         .analytics, .questions, .crashes, .symbols, .tickets, .notifications, .mail,

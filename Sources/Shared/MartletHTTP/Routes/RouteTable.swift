@@ -4,11 +4,11 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 
-/// The routes of a service, each with its endpoint.
+/// The routes of a service and their endpoints.
 public struct RouteTable {
     public private(set) var routes: [(route: Route, section: RouteSection)] = []
     private var endpoints: [any Endpoint] = []
-    /// The section of the routes that follow.
+    /// The section of the routes added next.
     public var section = RouteSection.objects
 
     public init() {}
@@ -18,7 +18,7 @@ public struct RouteTable {
         endpoints.append(endpoint)
     }
 
-    /// Binds every route, and refuses the methods without an endpoint on each path.
+    /// Adds every route to the router, and a refusal for the other methods of each path.
     func bind(to router: Router<ServiceContext>) {
         var names = PathNames()
         for (entry, endpoint) in zip(routes, endpoints) { Self.bind(entry.route, endpoint, to: router, &names) }
@@ -43,10 +43,10 @@ public struct RouteTable {
     }
 }
 
-/// Names of path parameters as the router needs them: it knows one name for each place in a path, so the same place can
-/// be `id` in one route and `skip` in another.
+/// Chooses the names of path parameters for the router, which allows only one name per position. A position may be `id`
+/// in one route and `skip` in another.
 private struct PathNames {
-    /// The first name given to each place.
+    /// The first name used at each position.
     private var names: [String: Substring] = [:]
 
     /// - Returns: The path with the router's names, and the route's own names by the router's where they differ.
@@ -70,7 +70,7 @@ private struct PathNames {
     }
 }
 
-/// What a route's declaration demands of each request.
+/// The checks that a route declares for each request.
 private struct RequestChecks: Sendable {
     private let callers: Callers
     /// Nil: the endpoint checks the query.
@@ -85,7 +85,7 @@ private struct RequestChecks: Sendable {
         refusesBody = !route.takesBody && [.post, .put, .patch, .delete].contains(route.method)
     }
 
-    /// In this order: caller, path, query, body.
+    /// Checks the caller, the path, the query and the body, in this order.
     ///
     /// - Throws: `unauthorized`, `forbidden` and the errors of `ServiceContext.admit`; `invalid-path`,
     ///   `invalid-parameter`, `invalid-body`.
@@ -162,7 +162,7 @@ private struct QueryCheck: Sendable {
         throw HTTPProblem(.invalidParameter, expected, field: String(name))
     }
 
-    /// What was expected; nil if the value is right.
+    /// A sentence that says what was expected; nil if the value is valid.
     private func fault(in value: Substring) -> String? {
         switch form {
         case .any: nil
@@ -186,16 +186,16 @@ extension Schema.Literal {
 }
 
 extension ServiceContext {
-    /// Removes the percent-encoding of path parameters, which the router leaves in place, and gives them the route's
+    /// Decodes the percent-encoding of path parameters, which the router does not do, and renames them to the route's
     /// names.
     ///
-    /// - Throws: `invalid-path` for one that is not valid UTF-8, or contains a NUL, which PostgreSQL cannot store.
+    /// - Throws: `invalid-path` for a parameter that is not valid UTF-8 or contains NUL, which PostgreSQL cannot store.
     fileprivate mutating func decodeParameters(_ renamed: [Substring: Substring]) throws {
         let isEncoded = parameters.contains { $0.value.utf8.contains(UInt8(ascii: "%")) }
         guard isEncoded || !renamed.isEmpty else { return }
         var decoded: [(key: Substring, value: Substring)] = []
         for (key, value) in parameters {
-            // What `**` stands for is a path, whose parts are decoded one by one.
+            // The match of `**` is a path, whose parts are decoded separately.
             guard !key.hasPrefix(":") else {
                 decoded.append((key, value))
                 continue

@@ -3,19 +3,19 @@ import MartletAPI
 /// Schemas that several services use.
 extension Schema {
     public static let timestamp: Schema = component(
-        "Time", .time.examples("2026-11-21T09:57:13.412Z").described("UTC, with milliseconds."))
+        "Time", .time.examples("2026-11-21T09:57:13.412Z").described("A time in UTC, with milliseconds."))
 
     public static let problem: Schema = component(
         "Problem",
         .object(
             [
-                "type": .string.described("`urn:martlet:error:` and the code."),
+                "type": .string.described("`urn:martlet:error:`, followed by the code."),
                 "title": .string,
                 "status": .integer,
-                "detail": .string.described("A sentence for the developer."),
+                "detail": .string.described("What was wrong with this request, in a sentence for developers."),
                 "code": .string.keyword("enum", .array(ErrorCode.all.map { .string($0.rawValue) })).described(
-                    "docs/ERRORS.md lists what each means."),
-                "field": .string.described("The field, parameter or path component at fault."),
+                    "The error code. docs/ERRORS.md explains each code."),
+                "field": .string.described("The field, parameter or path component that caused the error."),
                 "rows": .array(
                     of: .object(
                         [
@@ -23,11 +23,11 @@ extension Schema {
                             "field": .string,
                             "reason": .string,
                         ], required: ["row", "reason"])
-                ).described("Where many things came together, each that is at fault."),
+                ).described("If the request contained several items, those that caused the error."),
                 "message": .string.described(
                     """
-                    Under `/segment` only, for clients that read it beside `code`. As `detail`, or as `title` without \
-                    one.
+                    The same as `detail`, or as `title` if there is no `detail`. Only under `/segment`, for clients \
+                    that read this member.
                     """),
                 "requestId": .string,
             ], required: ["type", "title", "status", "code"]

@@ -1,6 +1,6 @@
-/// What a JSON value may be, in the words of JSON Schema 2020-12, as OpenAPI 3.1 uses them.
+/// A schema for JSON values, with the keywords of JSON Schema 2020-12 and OpenAPI 3.1.
 ///
-/// Schemas describe; they check nothing but query parameters. Endpoints decode bodies themselves.
+/// Schemas are documentation. Only query parameters are checked against them; endpoints decode bodies themselves.
 public struct Schema: Sendable {
     /// A value of a keyword.
     public indirect enum Value: Sendable {
@@ -10,7 +10,7 @@ public struct Schema: Sendable {
         case properties([(name: String, schema: Schema)])
     }
 
-    /// A schema that is written once, under a name, and referred to.
+    /// A schema with a name, which the description contains once and refers to elsewhere.
     public struct Component: Sendable {
         public let name: String
         /// A function, because a schema may contain itself.
@@ -24,7 +24,7 @@ public struct Schema: Sendable {
         self.keywords = keywords.map { (name: $0.0, value: $0.1) }
     }
 
-    /// Adds a keyword for which there is no function of its own.
+    /// Adds a keyword that has no function of its own.
     public func keyword(_ name: String, _ value: Literal) -> Schema { adding(name, .literal(value)) }
     public func keyword(_ name: String, _ schema: Schema) -> Schema { adding(name, .schema(schema)) }
 
@@ -68,7 +68,7 @@ extension Schema {
 
     public static func array(of element: Schema) -> Schema { type("array").adding("items", .schema(element)) }
 
-    /// An object with any names whose values have one schema.
+    /// An object with arbitrary names and values of one schema.
     public static func map(of value: Schema) -> Schema {
         type("object").adding("additionalProperties", .schema(value))
     }
@@ -78,7 +78,7 @@ extension Schema {
         string.keyword("enum", .array(values.map { .string($0) }))
     }
 
-    /// One of these values of any type.
+    /// One of these values, of any type.
     public static func values(_ values: Literal...) -> Schema { any.keyword("enum", .array(values)) }
 
     public static func constant(_ value: Literal) -> Schema { any.keyword("const", value) }
@@ -95,7 +95,7 @@ extension Schema {
     /// A value that fits all of the schemas.
     public static func all(_ schemas: Schema...) -> Schema { any.adding("allOf", .schemas(schemas)) }
 
-    /// A schema that has a name in the description.
+    /// A schema that appears in the description under a name.
     public static func component(_ name: String, _ schema: @autoclosure @escaping @Sendable () -> Schema) -> Schema {
         var reference = any
         reference.component = Component(name: name, schema: schema)
@@ -124,7 +124,7 @@ extension Schema {
     public func defaulting(to value: Literal) -> Schema { keyword("default", value) }
     public func examples(_ values: Literal...) -> Schema { keyword("examples", .array(values)) }
 
-    /// Null, too.
+    /// The same schema, which also allows null.
     public var nullable: Schema {
         var copy = self
         for index in copy.keywords.indices where copy.keywords[index].name == "type" {
@@ -140,10 +140,10 @@ extension Schema {
         return copy
     }
 
-    /// In answers only; a request must not have it, or it is ignored.
+    /// Marks a member that occurs in answers only. In requests it is refused or ignored.
     public var readOnly: Schema { keyword("readOnly", true) }
 
-    /// Without other members.
+    /// Excludes members that are not listed.
     public var closed: Schema { keyword("additionalProperties", false) }
 }
 

@@ -7,22 +7,20 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /notifications/messages/{id}/deliveries?state=&cursor=&limit=`: the message's result on each device, ordered by
-/// installation.
 struct ListDeliveries: Endpoint {
     static let route = Route(
         .get, "/notifications/messages/{id}/deliveries", "listMessageDeliveries",
-        "What became of a message on each device, in the order of installations.",
+        "Lists the result of a message on each device, ordered by installation.",
         callers: .manager(.read, .notifications),
         parameters: [
-            .path("id", .uuid, "The message's."),
+            .path("id", .uuid, "The id of the message."),
             .query("state", .oneOf("queued", "sending", "accepted", "failed", "unknown", "cancelled")),
             .query("cursor"),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of deliveries.",
                 .json(
                     .object(
                         [
@@ -30,7 +28,7 @@ struct ListDeliveries: Endpoint {
                             "next": .string.nullable,
                         ])))
         ],
-        errors: [404: "There is no such message (`message-not-found`)."])
+        errors: [404: "The app has no such message (`message-not-found`)."])
 
     let spaces: Spaces
     let records: DeliveryRecords
@@ -48,21 +46,20 @@ struct ListDeliveries: Endpoint {
     }
 }
 
-/// `GET /notifications/messages/{id}/deliveries/export?state=`: all deliveries of the message as CSV.
-///
 /// An error after the first byte aborts the response, so the client can tell that it is incomplete.
 struct ExportDeliveries: Endpoint {
     static let route = Route(
-        .get, "/notifications/messages/{id}/deliveries/export", "exportDeliveries", "The same as CSV, all of them.",
+        .get, "/notifications/messages/{id}/deliveries/export", "exportDeliveries",
+        "Exports the results of a message on all devices as CSV.",
         callers: .manager(.read, .notifications),
         parameters: [
-            .path("id", .uuid, "The message's."),
+            .path("id", .uuid, "The id of the message."),
             .query("state", .oneOf("queued", "sending", "accepted", "failed", "unknown", "cancelled")),
         ],
         answers: [
-            .answer(200, "The file.", .type("text/csv", .string))
+            .answer(200, "The CSV file.", .type("text/csv", .string))
         ],
-        errors: [404: "There is no such message (`message-not-found`)."])
+        errors: [404: "The app has no such message (`message-not-found`)."])
 
     private static let pageLength = 1_000
 
@@ -93,28 +90,27 @@ struct ExportDeliveries: Endpoint {
     }
 }
 
-/// `POST /installations/{id}/opened` with `{"message":"…"}` and the installation's secret: records that the user opened
-/// the app from the message. 204; repetitions have no effect.
+/// Idempotent: only the first report of a message counts.
 struct ReportOpened: Endpoint {
     static let route = Route(
-        .post, "/installations/{id}/opened", "reportOpened", "The app was opened by a message; counts once.",
+        .post, "/installations/{id}/opened", "reportOpened", "Records that the user opened the app from a message.",
         callers: .client,
         parameters: [
-            .path("id", .uuid, "The installation's."),
+            .path("id", .uuid, "The id of the installation."),
             .header("Installation-Secret", .string, "The installation's secret.", isRequired: true),
         ],
         body: .json(
             .object(
                 [
-                    "message": .uuid.described("`martlet.message` of the push.")
+                    "message": .uuid.described("The value of `martlet.message` in the push.")
                 ], required: ["message"])),
         answers: [
-            .answer(204, "Noted, or noted before.")
+            .answer(204, "The report is recorded, now or by an earlier call.")
         ],
         errors: [
-            403: "This is not the installation's secret (`forbidden`).",
+            403: "`Installation-Secret` is missing, malformed or wrong (`forbidden`).",
             404: """
-            There is no such installation, or the message was not for it (`installation-not-found`, \
+            The app has no such installation, or the message was not sent to it (`installation-not-found`, \
             `message-not-found`).
             """,
         ])

@@ -26,12 +26,14 @@ extension DeliverySender {
     func lookFromTimeToTime() async {
         while !Task.isCancelled {
             wakes.continuation.yield()
-            await attempt("Could not check for stopped messages; retrying.") { try await self.stopWhatIsStopped() }
+            await attempt("Could not check for stopped messages; retrying.") {
+                try await self.stopBatchesOfStoppedMessages()
+            }
             try? await Task.sleep(for: settings.pollInterval * Double.random(in: 0.9...1.1))
         }
     }
 
-    private func stopWhatIsStopped() async throws {
+    private func stopBatchesOfStoppedMessages() async throws {
         let messages = inFlight.messages
         guard !messages.isEmpty else { return }
         let stopped = Set(try await queue.stopped(messages))

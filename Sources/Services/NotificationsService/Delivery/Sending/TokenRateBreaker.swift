@@ -7,7 +7,7 @@ import Foundation
 struct TokenRateBreaker {
     static let reason = "BadDeviceToken"
     static let sentence =
-        "Too many tokens are bad (BadDeviceToken): sandbox and production are most likely mixed up. No tokens were forgotten."
+        "Too many tokens are bad (BadDeviceToken): sandbox and production are most likely mixed up. No tokens were deleted."
     static let minimumAnswers = 50
     static let maximumShare = 0.2
     static let window: TimeInterval = 60

@@ -4,7 +4,7 @@ import MartletPush
 /// The next step for a delivery, given the answer of a push service or the failure to get one.
 enum Verdict: Sendable, Equatable {
     case ended(DeliveryEnd, reason: String? = nil, receipt: String? = nil)
-    /// Queue it again; `counts` tells whether it used up an attempt.
+    /// Queue it again; `counts` is whether it used up an attempt.
     case again(after: Duration, reason: String, counts: Bool)
 
     /// The maximum number of attempts, spread over hours while a service has problems. A delivery that never left does

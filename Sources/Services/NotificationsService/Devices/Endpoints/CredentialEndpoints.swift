@@ -13,11 +13,11 @@ extension CredentialKind {
     ]
 }
 
-/// `GET /notifications/credentials`: lists the credentials, without secrets.
 struct ListCredentials: Endpoint {
     static let route = Route(
         .get, "/notifications/credentials", "listCredentials",
-        "What push services know the app by, without anything secret.", callers: .manager(.read, .notifications),
+        "Lists the app's credentials for push services and mail, without their secrets.",
+        callers: .manager(.read, .notifications),
         answers: [
             .answer(
                 200, "The credentials.",
@@ -38,10 +38,9 @@ struct ListCredentials: Endpoint {
     }
 }
 
-/// `GET /notifications/credentials/{kind}`
 struct ReadCredential: Endpoint {
     static let route = Route(
-        .get, "/notifications/credentials/{kind}", "readCredential", "One of them.",
+        .get, "/notifications/credentials/{kind}", "readCredential", "Reads a credential, without its secrets.",
         callers: .manager(.read, .notifications),
         parameters: [
             .path("kind", .oneOf("apns", "fcm", "webpush", "smtp"))
@@ -49,7 +48,7 @@ struct ReadCredential: Endpoint {
         answers: [
             .answer(200, "The credential.", .json(.pushCredential))
         ],
-        errors: [404: "There is no such credential (`credential-not-found`)."])
+        errors: [404: "The app has no credential of this kind (`credential-not-found`)."])
 
     let spaces: Spaces
     let store: CredentialStore
@@ -63,22 +62,20 @@ struct ReadCredential: Endpoint {
     }
 }
 
-/// `PUT /notifications/credentials/{kind}` with `CredentialContent`: replaces the credential and answers 200 with its
-/// public part.
 struct PutCredential: Endpoint {
     static let route = Route(
         .put, "/notifications/credentials/{kind}", "putCredential",
-        "Stores a credential that was found to be readable; the one before is gone.",
+        "Stores or replaces a credential, if its keys can be parsed.",
         callers: .manager(.update, .notifications),
         parameters: [
             .path("kind", .oneOf("apns", "fcm", "webpush", "smtp"))
         ],
         body: .json(.pushCredentialUpload),
         answers: [
-            .answer(200, "What is shown of it.", .json(.pushCredential))
+            .answer(200, "The credential as stored, without its secrets.", .json(.pushCredential))
         ],
         errors: [
-            404: "There is no such credential (`credential-not-found`).",
+            404: "The path names an unknown kind of credential (`credential-not-found`).",
             413: "The body is too large (`payload-too-large`).",
         ])
 
@@ -98,18 +95,18 @@ struct PutCredential: Endpoint {
     }
 }
 
-/// `DELETE /notifications/credentials/{kind}`: 204. Nothing is sent through this service any more.
 struct DeleteCredential: Endpoint {
     static let route = Route(
-        .delete, "/notifications/credentials/{kind}", "deleteCredential", "Nothing is sent with it any more.",
+        .delete, "/notifications/credentials/{kind}", "deleteCredential",
+        "Deletes a credential. Nothing more is sent with it.",
         callers: .manager(.delete, .notifications),
         parameters: [
             .path("kind", .oneOf("apns", "fcm", "webpush", "smtp"))
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The credential is deleted.")
         ],
-        errors: [404: "There is no such credential (`credential-not-found`)."])
+        errors: [404: "The app has no credential of this kind (`credential-not-found`)."])
 
     let spaces: Spaces
     let credentials: PushCredentials
@@ -124,20 +121,20 @@ struct DeleteCredential: Endpoint {
     }
 }
 
-/// `GET /push/key`: `{"publicKey"}` for a browser's `PushManager.subscribe({applicationServerKey})`.
 struct ReadPushKey: Endpoint {
     static let route = Route(
-        .get, "/push/key", "readPushKey", "The public key that browsers subscribe with.", callers: .client,
+        .get, "/push/key", "readPushKey", "Reads the public key with which browsers subscribe to Web Push.",
+        callers: .client,
         answers: [
             .answer(
-                200, "`applicationServerKey`, in base64url.",
+                200, "The key for `PushManager.subscribe({applicationServerKey})`, in base64url.",
                 .json(
                     .object(
                         [
                             "publicKey": .string
                         ])))
         ],
-        errors: [404: "There is no such credential (`credential-not-found`)."])
+        errors: [404: "The app has no credential of this kind (`credential-not-found`)."])
 
     let spaces: Spaces
     let credentials: PushCredentials

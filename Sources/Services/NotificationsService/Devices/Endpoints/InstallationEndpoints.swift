@@ -5,28 +5,29 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `PUT /installations/{id}` with `InstallationFields`: 200, or 201 for a new installation, which is then bound to the
-/// secret sent with it.
+/// Binds a new installation to the secret sent with it; from then on only that secret can change it.
 ///
-/// The installation belongs to the signed-in user, or to none without an access token. It is signed out when the
-/// session of that token ends (`SignOut`). From then on the installation can be changed only with its secret.
+/// Runs in one transaction. The installation belongs to the signed-in user, or to no user without an access token. It
+/// is signed out when the session of that token ends (`SignOut`). Fields that are not in the body are removed, except
+/// channels, attributes and badge. Another installation with the same push token is deleted.
 struct PutInstallation: Endpoint {
     static let route = Route(
         .put, "/installations/{id}", "putInstallation",
         """
-        An app says where it is and what it runs on, each time it is opened; the first time its secret is \
-        kept.
+        Registers the app's installation on a device, or updates it. Apps make this call each time they are opened. \
+        The first call sets the installation's secret.
         """, callers: .client,
         parameters: [
             .path("id", .uuid),
             .header(
-                "Installation-Secret", .string.length(43, 43), "32 random bytes in base64url, the app's choice.",
+                "Installation-Secret", .string.length(43, 43),
+                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
                 isRequired: true),
         ],
         body: .json(.installationFields),
         answers: [
             .answer(200, "The installation.", .json(.installation)),
-            .answer(201, "A new one.", .json(.installation)),
+            .answer(201, "The installation, newly registered.", .json(.installation)),
         ],
         errors: [413: "The body is too large (`payload-too-large`)."])
 
@@ -52,20 +53,20 @@ struct PutInstallation: Endpoint {
     }
 }
 
-/// `GET /installations/{id}`
 struct ReadInstallation: Endpoint {
     static let route = Route(
-        .get, "/installations/{id}", "readInstallation", "The installation, for its app.", callers: .client,
+        .get, "/installations/{id}", "readInstallation", "Reads the app's own installation.", callers: .client,
         parameters: [
             .path("id", .uuid),
             .header(
-                "Installation-Secret", .string.length(43, 43), "32 random bytes in base64url, the app's choice.",
+                "Installation-Secret", .string.length(43, 43),
+                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
                 isRequired: true),
         ],
         answers: [
             .answer(200, "The installation.", .json(.installation))
         ],
-        errors: [404: "There is no such installation (`installation-not-found`)."])
+        errors: [404: "The app has no such installation (`installation-not-found`)."])
 
     let access: InstallationAccess
     let store: InstallationStore
@@ -79,16 +80,16 @@ struct ReadInstallation: Endpoint {
     }
 }
 
-/// `PATCH /installations/{id}` with the fields to change: 200. Apps send `{"badge":0}` when they are opened. The user
-/// does not change.
+/// Does not change the installation's user. Apps send `{"badge":0}` when they are opened.
 struct PatchInstallation: Endpoint {
     static let route = Route(
         .patch, "/installations/{id}", "patchInstallation",
-        "Changes what is in the body; null takes away, attributes are merged.", callers: .client,
+        "Changes the fields in the body. Null removes a value; attributes are merged (RFC 7396).", callers: .client,
         parameters: [
             .path("id", .uuid),
             .header(
-                "Installation-Secret", .string.length(43, 43), "32 random bytes in base64url, the app's choice.",
+                "Installation-Secret", .string.length(43, 43),
+                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
                 isRequired: true),
         ],
         body: .json(.installationFields),
@@ -96,7 +97,7 @@ struct PatchInstallation: Endpoint {
             .answer(200, "The installation.", .json(.installation))
         ],
         errors: [
-            404: "There is no such installation (`installation-not-found`).",
+            404: "The app has no such installation (`installation-not-found`).",
             413: "The body is too large (`payload-too-large`).",
         ])
 
@@ -113,20 +114,21 @@ struct PatchInstallation: Endpoint {
     }
 }
 
-/// `DELETE /installations/{id}`: 204. Nothing is sent to it any more.
 struct DeleteInstallation: Endpoint {
     static let route = Route(
-        .delete, "/installations/{id}", "deleteInstallation", "Nothing is sent to it any more.", callers: .client,
+        .delete, "/installations/{id}", "deleteInstallation",
+        "Deletes the app's own installation, which then receives nothing more.", callers: .client,
         parameters: [
             .path("id", .uuid),
             .header(
-                "Installation-Secret", .string.length(43, 43), "32 random bytes in base64url, the app's choice.",
+                "Installation-Secret", .string.length(43, 43),
+                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
                 isRequired: true),
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The installation is deleted.")
         ],
-        errors: [404: "There is no such installation (`installation-not-found`)."])
+        errors: [404: "The app has no such installation (`installation-not-found`)."])
 
     let access: InstallationAccess
     let store: InstallationStore
@@ -138,35 +140,38 @@ struct DeleteInstallation: Endpoint {
     }
 }
 
-/// `PUT` and `DELETE /installations/{id}/channels/{channel}`: 204. Idempotent.
+/// Adds the installation to a channel, or removes it. Idempotent.
 struct ChangeChannel: Endpoint {
     static let route = Route(
         .put, "/installations/{id}/channels/{channel}", "joinChannel",
-        "The installation gets what is sent to the channel.", callers: .client,
+        "Adds the installation to a channel.", callers: .client,
         parameters: [
             .path("id", .uuid),
             .header(
-                "Installation-Secret", .string.length(43, 43), "32 random bytes in base64url, the app's choice.",
+                "Installation-Secret", .string.length(43, 43),
+                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
                 isRequired: true),
             .path("channel", .string.pattern(#"^[A-Za-z0-9._:-]{1,64}$"#)),
         ],
         answers: [
-            .answer(204, "It is in it.")
+            .answer(204, "The installation is in the channel.")
         ],
-        errors: [404: "There is no such installation (`installation-not-found`)."])
+        errors: [404: "The app has no such installation (`installation-not-found`)."])
     static let leaveChannel = Route(
-        .delete, "/installations/{id}/channels/{channel}", "leaveChannel", "It does not any more.", callers: .client,
+        .delete, "/installations/{id}/channels/{channel}", "leaveChannel", "Removes the installation from a channel.",
+        callers: .client,
         parameters: [
             .path("id", .uuid),
             .header(
-                "Installation-Secret", .string.length(43, 43), "32 random bytes in base64url, the app's choice.",
+                "Installation-Secret", .string.length(43, 43),
+                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
                 isRequired: true),
             .path("channel", .string.pattern(#"^[A-Za-z0-9._:-]{1,64}$"#)),
         ],
         answers: [
-            .answer(204, "It is not in it.")
+            .answer(204, "The installation is not in the channel.")
         ],
-        errors: [404: "There is no such installation (`installation-not-found`)."])
+        errors: [404: "The app has no such installation (`installation-not-found`)."])
 
     let access: InstallationAccess
     let store: InstallationStore

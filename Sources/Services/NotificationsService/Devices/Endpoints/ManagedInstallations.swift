@@ -5,11 +5,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/installations`: a page ordered by id, with the parameters of `InstallationFilter`, `limit` and
-/// `cursor`.
 struct ListInstallations: Endpoint {
     static let route = Route(
-        .get, "/notifications/installations", "listInstallations", "Installations in the order of their ids.",
+        .get, "/notifications/installations", "listInstallations", "Lists the app's installations, ordered by id.",
         callers: .manager(.read, .notifications),
         parameters: [
             .query("user"),
@@ -26,13 +24,13 @@ struct ListInstallations: Endpoint {
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of installations.",
                 .json(
                     .object(
                         [
                             "count": .integer,
                             "data": .array(of: .installation),
-                            "next": .string.described("The `cursor` of the next page."),
+                            "next": .string.described("The `cursor` for the next page."),
                         ])))
         ])
 
@@ -48,10 +46,10 @@ struct ListInstallations: Endpoint {
     }
 }
 
-/// `GET /notifications/installations/counts` with the parameters of `InstallationFilter`.
 struct CountInstallations: Endpoint {
     static let route = Route(
-        .get, "/notifications/installations/counts", "countInstallations", "How many there are.",
+        .get, "/notifications/installations/counts", "countInstallations",
+        "Counts the app's installations, push tokens and users.",
         callers: .manager(.read, .notifications),
         parameters: [
             .query("user"),
@@ -66,7 +64,7 @@ struct CountInstallations: Endpoint {
         ],
         answers: [
             .answer(
-                200, "By platform, service and world.",
+                200, "The counts by platform, push service and APNs environment.",
                 .json(
                     .object(
                         [
@@ -93,10 +91,9 @@ struct CountInstallations: Endpoint {
     }
 }
 
-/// `GET /notifications/installations/{id}`
 struct ReadManagedInstallation: Endpoint {
     static let route = Route(
-        .get, "/notifications/installations/{id}", "readManagedInstallation", "An installation, for its team.",
+        .get, "/notifications/installations/{id}", "readManagedInstallation", "Reads an installation of the app.",
         callers: .manager(.read, .notifications),
         parameters: [
             .path("id", .uuid)
@@ -104,7 +101,7 @@ struct ReadManagedInstallation: Endpoint {
         answers: [
             .answer(200, "The installation.", .json(.installation))
         ],
-        errors: [404: "There is no such installation (`installation-not-found`)."])
+        errors: [404: "The app has no such installation (`installation-not-found`)."])
 
     let spaces: Spaces
     let store: InstallationStore
@@ -118,18 +115,17 @@ struct ReadManagedInstallation: Endpoint {
     }
 }
 
-/// `DELETE /notifications/installations/{id}`: 204. The app can register the installation again.
 struct DeleteManagedInstallation: Endpoint {
     static let route = Route(
         .delete, "/notifications/installations/{id}", "deleteManagedInstallation",
-        "Removes it, until its app says anything again.", callers: .manager(.delete, .notifications),
+        "Deletes an installation. The app can register it again.", callers: .manager(.delete, .notifications),
         parameters: [
             .path("id", .uuid)
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The installation is deleted.")
         ],
-        errors: [404: "There is no such installation (`installation-not-found`)."])
+        errors: [404: "The app has no such installation (`installation-not-found`)."])
 
     let spaces: Spaces
     let store: InstallationStore

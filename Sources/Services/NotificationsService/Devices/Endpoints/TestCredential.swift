@@ -7,15 +7,15 @@ import MartletHTTP
 import MartletPostgres
 import MartletPush
 
-/// `POST /notifications/credentials/{kind}/test` with `{"installation"}` or `{"push"}` (`PushAddress`), and optionally
-/// `title` and `body`: sends a real push at once and answers with the push service's result.
+/// Takes either `installation` or `push`.
 ///
 /// An accepted push clears the broken mark of the credential; a rejected credential is marked as broken. Tokens are
 /// kept even when the push service reports them as gone.
 struct TestCredential: Endpoint {
     static let route = Route(
         .post, "/notifications/credentials/{kind}/test", "testCredential",
-        "Sends a real push at once and says what became of it.", callers: .manager(.create, .notifications),
+        "Sends a real push immediately and returns the push service's result.",
+        callers: .manager(.create, .notifications),
         parameters: [
             .path("kind", .oneOf("apns", "fcm", "webpush", "smtp"))
         ],
@@ -28,11 +28,12 @@ struct TestCredential: Endpoint {
                     "body": .string.maxLength(200),
                 ])),
         answers: [
-            .answer(200, "What the push service said.", .json(.pushOutcome))
+            .answer(200, "The push service's result.", .json(.pushOutcome))
         ],
         errors: [
             404: """
-            There is no such credential or installation (`credential-not-found`, `installation-not-found`).
+            The app has no push credential of this kind, or no such installation (`credential-not-found`, \
+            `installation-not-found`).
             """
         ])
 
@@ -95,7 +96,7 @@ struct TestCredential: Endpoint {
             throw HTTPProblem(.invalidBody, "This must be an installation id, a UUID.", field: "installation")
         }
         guard let device = try await devices.installations.device(id, in: space.id) else {
-            throw HTTPProblem(.invalidBody, "This installation has no token.", field: "installation")
+            throw HTTPProblem(.invalidBody, "This installation has no push token.", field: "installation")
         }
         guard device.service == service else {
             throw HTTPProblem(

@@ -5,18 +5,15 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /notifications/mail/bounces` with `mail` (the id or the `Message-ID` of a mail) or `address`, with `kind`
-/// (`hard`, `soft`, `complaint`) and optionally `reason`: records a bounce reported by a relay's webhook or by a reader
-/// of the bounce address. 200 with `{"isSuppressed"}`: hard bounces and complaints put the address on the app's
-/// suppression list. Idempotent.
+/// Idempotent. Relay webhooks and the reader of the bounce address report bounces here.
 struct NoteBounce: Endpoint {
     static let route = Route(
-        .post, "/notifications/mail/bounces", "noteBounce", "What came back of a mail, as a relay's webhook tells it.",
+        .post, "/notifications/mail/bounces", "noteBounce", "Records a bounce of a mail, or a complaint about it.",
         callers: .manager(.update, .notifications),
         body: .json(.mailBounce),
         answers: [
             .answer(
-                200, "Whether the address is written to no more.",
+                200, "Whether this report suppresses the address: true for `hard` and `complaint`, false for `soft`.",
                 .json(
                     .object(
                         [
@@ -24,7 +21,7 @@ struct NoteBounce: Endpoint {
                         ])))
         ],
         errors: [
-            404: "There is no such mail, or it has not been written yet (`message-not-found`).",
+            404: "The app has no such mail, or the mail has not been written yet (`message-not-found`).",
             413: "The body is too large (`payload-too-large`).",
         ])
 
@@ -75,19 +72,19 @@ struct NoteBounce: Endpoint {
     }
 }
 
-/// `GET /notifications/mail/suppressed?address=&limit=&cursor=`: lists suppressed addresses with the reasons.
 struct ListSuppressed: Endpoint {
     static let route = Route(
-        .get, "/notifications/mail/suppressed", "listSuppressed", "Addresses that are written to no more, and why.",
+        .get, "/notifications/mail/suppressed", "listSuppressed",
+        "Lists the addresses that the app no longer sends mail to, with the reasons.",
         callers: .manager(.read, .notifications),
         parameters: [
             .query("address"),
             .query("limit", .integer),
-            .query("cursor", .string, "`next` of the page before."),
+            .query("cursor", .string, "The `next` value of the previous page."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of addresses.",
                 .json(
                     .object(
                         [
@@ -120,18 +117,18 @@ struct ListSuppressed: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail/suppressed?address=`: allows mail to the address again; 204.
 struct DeleteSuppressed: Endpoint {
     static let route = Route(
-        .delete, "/notifications/mail/suppressed", "deleteSuppressed", "The address is written to again.",
+        .delete, "/notifications/mail/suppressed", "deleteSuppressed",
+        "Removes an address from the suppression list, so that it gets mail again.",
         callers: .manager(.delete, .notifications),
         parameters: [
             .query("address", isRequired: true)
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The address is no longer on the list.")
         ],
-        errors: [404: "There is nothing like it (`not-found`)."])
+        errors: [404: "The address is not on the suppression list (`not-found`)."])
 
     let mail: Mail
 

@@ -4,9 +4,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /internal/mail/returned` with `{"app","environment","address"}`: whether mail of the app to the address
-/// hard-bounced, `{"isReturned":…}`. Complaints do not count: they must not block mail that the reader requests, such
-/// as a sign-in code. For our own services only.
+/// `POST /internal/mail/returned` with `{"app","environment","address"}`. Answers `{"isReturned"}`: whether the app's
+/// mail to the address hard-bounced.
+///
+/// Complaints do not count, because they must not block mail that the reader requests, such as a sign-in code. For our
+/// own services only.
 struct IsMailReturned: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/mail/returned")
 

@@ -5,21 +5,20 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `GET /notifications/mail?state=&to=&user=&limit=&cursor=`: lists the app's mails and their states, newest first.
 struct ListMails: Endpoint {
     static let route = Route(
-        .get, "/notifications/mail", "listMails", "Mails and what became of them, the newest first.",
+        .get, "/notifications/mail", "listMails", "Lists the app's mails with their states, newest first.",
         callers: .manager(.read, .notifications),
         parameters: [
-            .query("state", .string, "`queued`, `sent`, `failed`, `skipped`, `suppressed`."),
-            .query("to", .string, "An address."),
-            .query("user", .string, "An id."),
+            .query("state", .string, "`queued`, `sent`, `failed`, `skipped` or `suppressed`."),
+            .query("to", .string, "The address of the recipient."),
+            .query("user", .string, "The id of the user who is the recipient."),
             .query("limit", .integer),
-            .query("cursor", .string, "`next` of the page before."),
+            .query("cursor", .string, "The `next` value of the previous page."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of mails.",
                 .json(
                     .object(
                         [
@@ -53,23 +52,22 @@ struct ListMails: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail?to=`: erases the data of an address that was named in orders, at the request of its
-/// owner: records, queued mail, and its entries in the unsubscribe and suppression lists, of which a digest stays. 200
-/// with `{"erased":{"mails",…},"isDone"}`; repeat the call until `isDone` is true. Mail sent to users is erased with
-/// their accounts.
+/// Works in batches, and not in one transaction. The lists keep a digest of the address, so the entries stay in effect.
 struct EraseMailAddress: Endpoint {
     static let route = Route(
         .delete, "/notifications/mail", "eraseMailAddress",
         """
-        Erases what there is of an address that orders named: records, mail that waits, and the address on \
-        the lists.
+        Erases the data of an address that mail was ordered for: records, queued mail, and its entries in the \
+        unsubscribe and suppression lists.
         """, callers: .manager(.delete, .notifications),
         parameters: [
-            .query("to", .string.format("email"), "What was sent to users goes with their accounts.", isRequired: true)
+            .query(
+                "to", .string.format("email"), "The address. Mail to users is erased with their accounts.",
+                isRequired: true)
         ],
         answers: [
             .answer(
-                200, "How many of each; while `isDone` is false there is more.",
+                200, "The number of erased entries of each kind. Repeat the call until `isDone` is true.",
                 .json(
                     .object(
                         [
@@ -105,18 +103,18 @@ struct EraseMailAddress: Endpoint {
     }
 }
 
-/// `GET /notifications/mail/:id`: the state of one mail. Its content is deleted once it has been sent.
+/// The content of a mail is deleted once it has been sent.
 struct ReadMail: Endpoint {
     static let route = Route(
-        .get, "/notifications/mail/{id}", "readMail", "What became of a mail.",
+        .get, "/notifications/mail/{id}", "readMail", "Reads the record of a mail, with its state.",
         callers: .manager(.read, .notifications),
         parameters: [
             .path("id", .uuid)
         ],
         answers: [
-            .answer(200, "The record.", .json(.mail))
+            .answer(200, "The record of the mail.", .json(.mail))
         ],
-        errors: [404: "There is no such mail (`message-not-found`)."])
+        errors: [404: "The app has no such mail (`message-not-found`)."])
 
     let mail: Mail
 

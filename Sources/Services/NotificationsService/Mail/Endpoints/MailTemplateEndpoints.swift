@@ -4,14 +4,14 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /notifications/mail/templates`: `{"count","data":[{"name","language","subject","author","updated"}]}`.
 struct ListMailTemplates: Endpoint {
     static let route = Route(
-        .get, "/notifications/mail/templates", "listAppMailTemplates", "Names, languages and subjects.",
+        .get, "/notifications/mail/templates", "listAppMailTemplates",
+        "Lists the app's mail templates with their languages and subjects.",
         callers: .manager(.read, .notifications),
         answers: [
             .answer(
-                200, "All of them.",
+                200, "All mail templates.",
                 .json(
                     .object(
                         [
@@ -36,17 +36,17 @@ struct ListMailTemplates: Endpoint {
     }
 }
 
-/// `GET /notifications/mail/templates/:name`: `{"name","languages":{"<language>":{"subject","text","html"}}}`.
 struct ReadMailTemplate: Endpoint {
     static let route = Route(
-        .get, "/notifications/mail/templates/{name}", "readAppMailTemplate", "The template in all its languages.",
+        .get, "/notifications/mail/templates/{name}", "readAppMailTemplate",
+        "Reads a mail template in all its languages.",
         callers: .manager(.read, .notifications),
         parameters: [
             .path("name", .string.maxLength(64))
         ],
         answers: [
             .answer(
-                200, "The template.",
+                200, "The template in all its languages.",
                 .json(
                     .object(
                         [
@@ -60,7 +60,7 @@ struct ReadMailTemplate: Endpoint {
                                     ], required: ["subject", "text"])),
                         ])))
         ],
-        errors: [404: "There is no such template (`template-not-found`)."])
+        errors: [404: "The app has no such template (`template-not-found`)."])
 
     let mail: Mail
 
@@ -73,15 +73,14 @@ struct ReadMailTemplate: Endpoint {
     }
 }
 
-/// `PUT /notifications/mail/templates/:name?language=` (default `en`) with `subject`, `text` and optionally `html`:
-/// replaces the template in this language. 200 with the template in all languages.
 struct ReplaceMailTemplate: Endpoint {
     static let route = Route(
-        .put, "/notifications/mail/templates/{name}", "replaceAppMailTemplate", "Writes the template in one language.",
+        .put, "/notifications/mail/templates/{name}", "replaceAppMailTemplate",
+        "Creates or replaces a mail template in one language.",
         callers: .manager(.update, .notifications),
         parameters: [
             .path("name", .string.maxLength(64)),
-            .query("language", .string, "`en` where it is not said."),
+            .query("language", .string, "A language tag. The default is `en`."),
         ],
         body: .json(
             .object(
@@ -92,7 +91,7 @@ struct ReplaceMailTemplate: Endpoint {
                 ], required: ["subject", "text"])),
         answers: [
             .answer(
-                200, "The template in all its languages.",
+                200, "The template as stored, in all its languages.",
                 .json(
                     .object(
                         [
@@ -125,19 +124,18 @@ struct ReplaceMailTemplate: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail/templates/:name?language=`: 204. Without a language, deletes all of them.
 struct DeleteMailTemplate: Endpoint {
     static let route = Route(
         .delete, "/notifications/mail/templates/{name}", "deleteAppMailTemplate",
-        "Removes it in one language, or in all.", callers: .manager(.delete, .notifications),
+        "Deletes a mail template in one language, or in all languages.", callers: .manager(.delete, .notifications),
         parameters: [
             .path("name", .string.maxLength(64)),
-            .query("language", .string, "All, where it is not said."),
+            .query("language", .string, "A language tag. Without it, all languages are deleted."),
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The template is deleted.")
         ],
-        errors: [404: "There is no such template (`template-not-found`)."])
+        errors: [404: "The app has no such template (`template-not-found`)."])
 
     let mail: Mail
 

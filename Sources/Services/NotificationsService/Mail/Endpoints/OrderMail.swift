@@ -5,21 +5,22 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /notifications/mail` with `to` and `users`, `template` or `subject`, `text` and `html`, `variables`,
-/// `language`, `replyTo`, `topic`: 202 with `{"count":n,"data":["<id of a mail>",…]}` in the order of the recipients,
-/// addresses first. A repeated `Idempotency-Key` returns the same mails again, even if the template, the mail server or
-/// the limits have changed since.
+/// Idempotent with an `Idempotency-Key`: returns the same mails again, even if the template, the mail server or the
+/// limits have changed since.
 struct OrderMail: Endpoint {
     static let route = Route(
-        .post, "/notifications/mail", "orderMail", "Mails up to fifty people, each on their own.",
+        .post, "/notifications/mail", "orderMail",
+        "Sends a mail to up to 50 recipients, each of whom gets a separate mail.",
         callers: .manager(.create, .notifications),
         parameters: [
-            .header("Idempotency-Key", .string.maxLength(200), "What came with it before is not sent again.")
+            .header(
+                "Idempotency-Key", .string.maxLength(200),
+                "A repeated order with the same key returns the mails of the first one and sends nothing.")
         ],
         body: .json(.mailOrder),
         answers: [
             .answer(
-                202, "Ids of the mails, addresses first.",
+                202, "The ids of the mails in the order of the recipients, addresses before users.",
                 .json(
                     .object(
                         [
@@ -28,10 +29,10 @@ struct OrderMail: Endpoint {
                         ])))
         ],
         errors: [
-            404: "There is no such template (`template-not-found`).",
+            404: "The app has no such template (`template-not-found`).",
             413: "The body is too large (`payload-too-large`).",
-            422: "The key came with another order (`idempotency-key-reused`).",
-            501: "There is no mail server (`not-implemented`).",
+            422: "The `Idempotency-Key` was used with a different order (`idempotency-key-reused`).",
+            501: "Neither the app nor the server has a mail server (`not-implemented`).",
         ])
 
     let mail: Mail
@@ -56,16 +57,14 @@ struct OrderMail: Endpoint {
     }
 }
 
-/// `POST /notifications/mail/preview` with a mail as in `OrderMail`, without recipients: 200 with
-/// `{"language","subject","text","html"}`. Sends nothing.
 struct PreviewMail: Endpoint {
     static let route = Route(
-        .post, "/notifications/mail/preview", "previewMail", "What a mail would say. Nothing is sent.",
+        .post, "/notifications/mail/preview", "previewMail", "Previews a mail. Sends nothing.",
         callers: .manager(.read, .notifications),
         body: .json(.mailContent),
         answers: [
             .answer(
-                200, "The mail.",
+                200, "The mail with its variables filled in.",
                 .json(
                     .object(
                         [
@@ -76,7 +75,7 @@ struct PreviewMail: Endpoint {
                         ])))
         ],
         errors: [
-            404: "There is no such template (`template-not-found`).",
+            404: "The app has no such template (`template-not-found`).",
             413: "The body is too large (`payload-too-large`).",
         ])
 
@@ -112,11 +111,11 @@ struct PreviewMail: Endpoint {
     }
 }
 
-/// `POST /notifications/mail/test` with `{"to":"<address>"}`: sends a short mail at once, with the app's mail server
-/// and sender. 200 with `{"isSent":true}`, or `{"isSent":false,"reason":…}` with the mail server's reason.
+/// Does not write to suppressed addresses. The mail server's answer may mark the app's credential as broken or as good.
 struct TestMail: Endpoint {
     static let route = Route(
-        .post, "/notifications/mail/test", "testMail", "Mails a few words at once, as the app's mail goes.",
+        .post, "/notifications/mail/test", "testMail",
+        "Sends a short test mail immediately, with the app's mail server and sender.",
         callers: .manager(.create, .notifications),
         body: .json(
             .object(
@@ -125,7 +124,7 @@ struct TestMail: Endpoint {
                 ], required: ["to"])),
         answers: [
             .answer(
-                200, "What the mail server said.",
+                200, "Whether the mail was sent, and the reason if not.",
                 .json(
                     .object(
                         [
@@ -133,7 +132,7 @@ struct TestMail: Endpoint {
                             "reason": .string,
                         ])))
         ],
-        errors: [501: "There is no mail server (`not-implemented`)."])
+        errors: [501: "Neither the app nor the server has a mail server (`not-implemented`)."])
 
     private struct Answer: Encodable {
         var isSent: Bool

@@ -6,10 +6,10 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`, 0 to
-/// 20: orders each mail once per origin, even if a repetition has other content, and returns the states. Subject and
-/// text begin with the app's name. For our own services only.
+/// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`: orders
+/// up to 20 mails and returns their states. For our own services only.
 ///
+/// Each origin is ordered once, even if a repetition has other content. Subject and text begin with the app's name.
 /// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in the same order, with `state` as in a mail's record.
 /// Without a mail server nothing is ordered and `mails` is empty.
 struct OrderMailOfService: Endpoint {

@@ -4,19 +4,20 @@ import MartletHTTP
 import MartletMail
 import NIOCore
 
-/// `GET /mail/unsubscribe/:token`: a page with buttons, for anyone with the link. It changes nothing, because mail
-/// scanners open links too.
+/// Changes nothing, because mail scanners open links too.
 struct ShowUnsubscribe: Endpoint {
     static let route = Route(
         .get, "/mail/unsubscribe/{token}", "showUnsubscribe",
-        "A page with a button, for whoever has the link. Changes nothing.", callers: .anyone,
+        "Shows a page with buttons to unsubscribe. Changes nothing.", callers: .anyone,
         parameters: [
-            .path("token", .string, "Of the link in a mail.")
+            .path("token", .string, "The token in the link from a mail.")
         ],
         checksOwnQuery: true,
         answers: [
-            .answer(200, "A page.", .type("text/html", .string)),
-            .answer(404, "A page: the link is none of this server's.", .type("text/html", .string)),
+            .answer(200, "The page with the buttons.", .type("text/html", .string)),
+            .answer(
+                404, "A page that says that the link is incomplete or from another server.", .type("text/html", .string)
+            ),
         ],
         errors: [413: "The body is too large (`payload-too-large`)."])
 
@@ -30,14 +31,15 @@ struct ShowUnsubscribe: Endpoint {
     }
 }
 
-/// `POST /mail/unsubscribe/:token`, sent by the page's buttons or by a mail program (`List-Unsubscribe=One-Click`, RFC
-/// 8058): unsubscribes from all topics with `scope=all`, otherwise from the mail's topic. 200 with a page.
+/// Unsubscribes from all topics with `scope=all`, otherwise from the mail's topic. Idempotent. Mail programs send
+/// `List-Unsubscribe=One-Click`.
 struct Unsubscribe: Endpoint {
     static let route = Route(
-        .post, "/mail/unsubscribe/{token}", "unsubscribe", "The page's button, or a mail program (RFC 8058).",
+        .post, "/mail/unsubscribe/{token}", "unsubscribe",
+        "Unsubscribes the reader of a mail, from the page or from a mail program (RFC 8058).",
         callers: .anyone,
         parameters: [
-            .path("token", .string, "Of the link in a mail.")
+            .path("token", .string, "The token in the link from a mail.")
         ],
         checksOwnQuery: true,
         body: .contents(
@@ -49,8 +51,10 @@ struct Unsubscribe: Endpoint {
                         "scope": .oneOf("topic", "all"),
                     ])), isRequired: false),
         answers: [
-            .answer(200, "A page.", .type("text/html", .string)),
-            .answer(404, "A page: the link is none of this server's.", .type("text/html", .string)),
+            .answer(200, "A page that confirms it.", .type("text/html", .string)),
+            .answer(
+                404, "A page that says that the link is incomplete or from another server.", .type("text/html", .string)
+            ),
         ],
         errors: [413: "The body is too large (`payload-too-large`)."])
 
@@ -68,21 +72,20 @@ struct Unsubscribe: Endpoint {
     }
 }
 
-/// `GET /notifications/mail/unsubscribed?address=&user=&limit=&cursor=`: lists unsubscribed addresses and users with
-/// their topics (`*` for all).
 struct ListUnsubscribed: Endpoint {
     static let route = Route(
-        .get, "/notifications/mail/unsubscribed", "listUnsubscribed", "Who wants no more mail, and about what.",
+        .get, "/notifications/mail/unsubscribed", "listUnsubscribed",
+        "Lists the addresses and users that unsubscribed, and the topics.",
         callers: .manager(.read, .notifications),
         parameters: [
             .query("address"),
-            .query("user", .string, "An id."),
+            .query("user", .string, "The id of a user."),
             .query("limit", .integer),
-            .query("cursor", .string, "`next` of the page before."),
+            .query("cursor", .string, "The `next` value of the previous page."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of entries.",
                 .json(
                     .object(
                         [
@@ -91,8 +94,8 @@ struct ListUnsubscribed: Endpoint {
                                 of: .object(
                                     [
                                         "address": .string,
-                                        "topic": .string.described("`*`: any."),
-                                        "user": .string.nullable.described("To whom the mail went that was answered."),
+                                        "topic": .string.described("The topic, or `*` for all topics."),
+                                        "user": .string.nullable.described("The user to whom the mail went."),
                                         "since": .time,
                                     ])),
                             "next": .string,
@@ -121,21 +124,19 @@ struct ListUnsubscribed: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail/unsubscribed?address=&user=&topic=`: subscribes again, at the reader's request; 204.
-/// Without a topic, to all topics.
 struct DeleteUnsubscribed: Endpoint {
     static let route = Route(
         .delete, "/notifications/mail/unsubscribed", "deleteUnsubscribed",
-        "Mail is sent again, as somebody has asked for.", callers: .manager(.delete, .notifications),
+        "Subscribes an address or a user again, at the reader's request.", callers: .manager(.delete, .notifications),
         parameters: [
-            .query("address", .string, "This or `user` is required."),
-            .query("user", .string, "An id."),
-            .query("topic", .string, "All, where it is not said."),
+            .query("address", .string, "The address. Either this or `user` is required."),
+            .query("user", .string, "The id of a user."),
+            .query("topic", .string, "The topic. Without it, all topics."),
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The address or user is subscribed again.")
         ],
-        errors: [404: "There is nothing like it (`not-found`)."])
+        errors: [404: "Nothing matches: the address or user is not unsubscribed (`not-found`)."])
 
     let mail: Mail
 

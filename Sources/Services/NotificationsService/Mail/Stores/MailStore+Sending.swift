@@ -41,8 +41,8 @@ extension MailStore {
     }
 
     /// Claims the mail that has been due the longest, and counts the attempt. The mail becomes due again after a delay
-    /// that doubles from 15 seconds to an hour, whatever happens. So nobody else claims it meanwhile, and it is not
-    /// lost if the process dies.
+    /// that doubles from 15 seconds to an hour, whatever happens. Until then no other instance claims it, and the mail
+    /// is not lost if the process dies.
     ///
     /// - Returns: Nil if nothing is due.
     func take(in space: Space) async throws -> QueuedMail? {

@@ -12,9 +12,9 @@ enum UnsubscribePages {
             "Unsubscribe",
             """
             <h1>Unsubscribe</h1>
-            <p>\(token.address) gets mail of <strong>\(token.app)</strong> about “\(token.topic)”.</p>
-            <form method="post"><button name="scope" value="topic">No more of these</button></form>
-            <form method="post"><button name="scope" value="all" class="second">No more about anything of \(token.app)</button></form>
+            <p>\(token.address) gets mail from <strong>\(token.app)</strong> about “\(token.topic)”.</p>
+            <form method="post"><button name="scope" value="topic">Unsubscribe from these mails</button></form>
+            <form method="post"><button name="scope" value="all" class="second">Unsubscribe from all mail from \(token.app)</button></form>
             """)
     }
 
@@ -23,7 +23,7 @@ enum UnsubscribePages {
             "Unsubscribed",
             """
             <h1>You are unsubscribed</h1>
-            <p>\(token.app) sends no more mail about \(all ? "anything that can be unsubscribed from" : "“\(token.topic)”") to \(token.address).</p>
+            <p>\(token.app) will send no more mail to \(token.address) about \(all ? "any topic" : "“\(token.topic)”").</p>
             """)
     }
 

@@ -27,7 +27,7 @@ struct Audience: Sendable, Equatable {
     var platforms: [Platform]?
     /// The name of a stored segment.
     var segment: String?
-    /// A condition on `InstallationFacts`, in the Mongo-like grammar of flags.
+    /// A condition on `InstallationFacts`, in the MongoDB-like syntax of flags.
     var condition: JSONValue?
     /// Users who do not get the message even if they match.
     var exceptUsers: [String] = []
@@ -83,10 +83,10 @@ extension Audience {
 
     /// - Throws: `invalid-body` when no recipient is named, `invalid-filter`.
     func check() throws {
-        let namesSomebody =
+        let namesRecipients =
             isEveryone || installations != nil || users != nil || channels != nil || platforms != nil || segment != nil
             || condition != nil
-        guard namesSomebody else {
+        guard namesRecipients else {
             throw HTTPProblem(
                 .invalidBody,
                 "The audience must name users, installations, channels, platforms, segment, where, or everyone.",

@@ -11,7 +11,7 @@ struct AudienceCondition: Sendable {
     /// Whether the condition uses the app's own attributes, which take the longest to read.
     let looksAtAttributes: Bool
 
-    /// - Throws: `invalid-filter` that tells what is wrong and where.
+    /// - Throws: `invalid-filter` with the fault and its position.
     init(_ json: JSONValue) throws {
         var compiler = ConditionCompiler()
         condition = compiler.compile(json)

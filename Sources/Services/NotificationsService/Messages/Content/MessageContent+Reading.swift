@@ -17,7 +17,7 @@ extension MessageContent {
         "priority", "pushType", "liveActivity", "interruptionLevel", "relevance", "ttl", "atMostOnce",
     ]
 
-    /// Reads the content from a request, a template or the table. `check()` tells whether it fits into a push.
+    /// Reads the content from a request, a template or the table. `check()` verifies that it fits into a push.
     ///
     /// - Throws: `invalid-body` that names the member.
     init(_ json: JSONValue) throws {

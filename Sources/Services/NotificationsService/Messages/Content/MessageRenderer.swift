@@ -127,7 +127,7 @@ final class MessageRenderer: Sendable {
     }
 }
 
-// MARK: - What push services get
+// MARK: - Payloads
 
 extension MessageRenderer {
     private func apnsPayload(_ variant: Int, _ language: LanguageTag?, _ badge: Int?) -> APNsPayload {

@@ -4,51 +4,60 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/messages/{id}/pause`, `…/resume`, `…/cancel` and `DELETE /notifications/messages/{id}` (the
-/// same as cancel): 200 with the message.
-///
-/// Does not affect deliveries already sent. A finished message cannot be changed: `conflict`.
+/// Pauses, resumes or cancels a message. Does not affect deliveries already sent.
 struct ChangeMessage: Endpoint {
     static let route = Route(
-        .delete, "/notifications/messages/{id}", "deleteMessage", "Cancels a message, as `cancel` does.",
+        .delete, "/notifications/messages/{id}", "deleteMessage", "Cancels a message. Its record remains.",
         callers: .manager(.delete, .notifications),
         parameters: [
-            .path("id", .uuid, "The message's.")
+            .path("id", .uuid, "The id of the message.")
         ],
         answers: [
-            .answer(200, "The message.", .json(.pushMessage))
+            .answer(200, "The message with its new state.", .json(.pushMessage))
         ],
-        errors: [404: "There is no such message (`message-not-found`).", 409: "The message is finished (`conflict`)."])
+        errors: [
+            404: "The app has no such message (`message-not-found`).",
+            409: "The message is already finished (`conflict`).",
+        ])
     static let cancelMessage = Route(
         .post, "/notifications/messages/{id}/cancel", "cancelMessage",
-        "Cancels a message: what is queued does not leave.", callers: .manager(.delete, .notifications),
+        "Cancels a message. Queued deliveries are not sent.", callers: .manager(.delete, .notifications),
         parameters: [
-            .path("id", .uuid, "The message's.")
+            .path("id", .uuid, "The id of the message.")
         ],
         answers: [
-            .answer(200, "The message.", .json(.pushMessage))
+            .answer(200, "The message with its new state.", .json(.pushMessage))
         ],
-        errors: [404: "There is no such message (`message-not-found`).", 409: "The message is finished (`conflict`)."])
+        errors: [
+            404: "The app has no such message (`message-not-found`).",
+            409: "The message is already finished (`conflict`).",
+        ])
     static let pauseMessage = Route(
-        .post, "/notifications/messages/{id}/pause", "pauseMessage", "Holds a message up.",
+        .post, "/notifications/messages/{id}/pause", "pauseMessage", "Pauses a message.",
         callers: .manager(.update, .notifications),
         parameters: [
-            .path("id", .uuid, "The message's.")
+            .path("id", .uuid, "The id of the message.")
         ],
         answers: [
-            .answer(200, "The message.", .json(.pushMessage))
+            .answer(200, "The message with its new state.", .json(.pushMessage))
         ],
-        errors: [404: "There is no such message (`message-not-found`).", 409: "The message is finished (`conflict`)."])
+        errors: [
+            404: "The app has no such message (`message-not-found`).",
+            409: "The message is already finished (`conflict`).",
+        ])
     static let resumeMessage = Route(
-        .post, "/notifications/messages/{id}/resume", "resumeMessage", "Lets a message go on.",
+        .post, "/notifications/messages/{id}/resume", "resumeMessage", "Resumes a paused message.",
         callers: .manager(.update, .notifications),
         parameters: [
-            .path("id", .uuid, "The message's.")
+            .path("id", .uuid, "The id of the message.")
         ],
         answers: [
-            .answer(200, "The message.", .json(.pushMessage))
+            .answer(200, "The message with its new state.", .json(.pushMessage))
         ],
-        errors: [404: "There is no such message (`message-not-found`).", 409: "The message is finished (`conflict`)."])
+        errors: [
+            404: "The app has no such message (`message-not-found`).",
+            409: "The message is already finished (`conflict`).",
+        ])
 
     enum Act: Sendable {
         case pause, resume, cancel

@@ -4,14 +4,13 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/client-rules`: the messages that users may send to each other (`ClientRules`);
-/// `{"templates":{}}` if there are none.
 struct ReadClientRules: Endpoint {
     static let route = Route(
-        .get, "/notifications/client-rules", "readClientRules", "What the app's users may send to each other.",
+        .get, "/notifications/client-rules", "readClientRules",
+        "Reads the rules for messages that the app's users may send to each other.",
         callers: .manager(.read, .notifications),
         answers: [
-            .answer(200, "The rules.", .json(.pushClientRules))
+            .answer(200, "The rules. `templates` is empty if there are none.", .json(.pushClientRules))
         ])
 
     let messages: Messages
@@ -23,14 +22,14 @@ struct ReadClientRules: Endpoint {
     }
 }
 
-/// `PUT /notifications/client-rules`; 200 with the rules.
 struct ReplaceClientRules: Endpoint {
     static let route = Route(
-        .put, "/notifications/client-rules", "replaceClientRules", "Says what the app's users may send to each other.",
+        .put, "/notifications/client-rules", "replaceClientRules",
+        "Replaces the rules for messages that the app's users may send to each other.",
         callers: .manager(.update, .notifications),
         body: .json(.pushClientRules),
         answers: [
-            .answer(200, "The rules.", .json(.pushClientRules))
+            .answer(200, "The rules as stored.", .json(.pushClientRules))
         ])
 
     private static let maximumBodySize = 256 << 10

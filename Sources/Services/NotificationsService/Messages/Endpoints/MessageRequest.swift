@@ -5,8 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The body of `POST /notifications/messages` and of its preview: `{"content":{…}}` or `{"template":"…"}`,
-/// `"variables":{…}`, `"audience":{…}`, `"timing":{…}`, `"due":"…"`, `"expires":"…"`.
+/// The body of an order for a message, or of its preview.
 struct MessageRequest: Sendable {
     static let names: Set<String> = ["content", "template", "variables", "audience", "timing", "due", "expires"]
     static let maximumBodySize = 320 << 10

@@ -5,16 +5,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/messages`: orders a message. 201 with the message; 200 with the first message for a known
-/// `Idempotency-Key`, even if its template, segment or time have changed since.
+/// Idempotent with an `Idempotency-Key`: returns the first message even if its template, segment or time have changed
+/// since.
 ///
-/// With the master key, or as staff who may create notifications: takes a `MessageRequest`. If the app has no
-/// credential for the push service of some devices, `withoutCredential` counts them. If none can be reached, nothing is
-/// ordered: `push-credential-missing`.
-///
-/// A signed-in user may send what the app's rules allow (`ClientRules`):
-/// `{"template","variables","audience":{"users":[…]}}`, or `{"channels":[…]}` as the audience. The answer has the
-/// message's `id`, `template` and `created`, but does not reveal who gets it.
+/// The app's server, and staff who may create notifications, send a `MessageRequest`. If no device can be reached,
+/// nothing is ordered. Signed-in users may send what the app's `ClientRules` allow; the answer to them does not reveal
+/// who receives the message.
 struct PostMessage: Endpoint {
     static let route = Route(
         .post, "/notifications/messages", "sendMessage", "Orders a push message.",
@@ -23,8 +19,11 @@ struct PostMessage: Endpoint {
             .header("Idempotency-Key", .string.maxLength(200))
         ],
         details: """
-            With the master key whatever is asked. A signed-in user sends `template`, `variables` and `audience` \
-            (`users` or `channels`) as the app's client-rules allow, and gets `id`, `template` and `created`.
+            The app's server can send any message, and so can staff with the right to `create` in the area \
+            `notifications`. A signed-in user can send what the app's client rules allow: `template`, `variables` and \
+            `audience` with `users` or `channels`. The answer to a user has only `id`, `template` and `created`. \
+            `withoutCredential` counts the devices that cannot be reached, because the app has no credential for \
+            their push service.
             """,
         body: .json(
             .object(
@@ -39,13 +38,13 @@ struct PostMessage: Endpoint {
                 ], required: ["audience"])),
         answers: [
             .answer(
-                200, "The message of the same `Idempotency-Key`.",
+                200, "The message ordered earlier with the same `Idempotency-Key`.",
                 .json(
                     .anyOf(
                         .pushMessage,
                         .pushClientMessage))),
             .answer(
-                201, "The message.",
+                201, "The message as ordered.",
                 .json(
                     .anyOf(
                         .all(
@@ -57,12 +56,12 @@ struct PostMessage: Endpoint {
                         .pushClientMessage))),
         ],
         errors: [
-            404: "There is no such template or segment (`template-not-found`, `segment-not-found`).",
+            404: "The app has no such template or segment (`template-not-found`, `segment-not-found`).",
             409: """
-            No device of the audience can be reached: the app has no credential for their push services \
+            No device of the audience can be reached, because the app has no credential for their push services \
             (`push-credential-missing`).
-            """, 413: "The body has more than 320 KiB (`payload-too-large`).",
-            422: "The key came with another request (`idempotency-key-reused`).",
+            """, 413: "The body is larger than 320 KiB, or 32 KiB from a user (`payload-too-large`).",
+            422: "The `Idempotency-Key` was used with a different request (`idempotency-key-reused`).",
         ])
 
     private static let clientNames: Set<String> = ["template", "variables", "audience"]

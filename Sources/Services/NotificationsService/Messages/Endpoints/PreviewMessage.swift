@@ -4,13 +4,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/preview` with the body of a message, and `"exact":true` to count all devices. Answers with the
-/// texts in each language and variant, the size of each push and its problems, the number of devices, and how many of
-/// them use push services for which the app has no credential. Sends and stores nothing.
+/// Sends and stores nothing. With `"exact":true` all devices are counted.
 struct PreviewMessage: Endpoint {
     static let route = Route(
         .post, "/notifications/preview", "previewMessage",
-        "What would be read and how many would get it. Nothing is sent.", callers: .manager(.read, .notifications),
+        "Previews a message: its texts, sizes and number of devices. Sends nothing.",
+        callers: .manager(.read, .notifications),
         body: .json(
             .object(
                 [
@@ -25,7 +24,11 @@ struct PreviewMessage: Endpoint {
                 ])),
         answers: [
             .answer(
-                200, "The texts and the count.",
+                200,
+                """
+                The texts in each language and variant with their sizes and problems, the number of devices, and how \
+                many of them have a push service for which the app has no credential.
+                """,
                 .json(
                     .object(
                         [
@@ -53,7 +56,7 @@ struct PreviewMessage: Endpoint {
                             "withoutCredential": .pushWithoutCredential,
                         ])))
         ],
-        errors: [404: "There is no such template or segment (`template-not-found`, `segment-not-found`)."])
+        errors: [404: "The app has no such template or segment (`template-not-found`, `segment-not-found`)."])
 
     let messages: Messages
 

@@ -5,20 +5,18 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/messages?state=&limit=&before=`: lists messages, newest first; pass `next` as `before` to
-/// continue.
 struct ListMessages: Endpoint {
     static let route = Route(
-        .get, "/notifications/messages", "listMessages", "Messages, the newest first. Needs the master key.",
+        .get, "/notifications/messages", "listMessages", "Lists the app's messages, newest first.",
         callers: .manager(.read, .notifications),
         parameters: [
             .query("state", .oneOf("scheduled", "planning", "sending", "sent", "cancelled", "failed")),
             .query("limit", .integer.range(1, 200).defaulting(to: 50)),
-            .query("before", .uuid, "`next` of the page before."),
+            .query("before", .uuid, "The `next` value of the previous page."),
         ],
         answers: [
             .answer(
-                200, "A page.",
+                200, "A page of messages. Pass `next` as `before` to read the next one.",
                 .json(
                     .object(
                         [
@@ -51,19 +49,22 @@ struct ListMessages: Endpoint {
     }
 }
 
-/// `GET /notifications/messages/{id}`: the message with `counts` of devices by result (`waiting` for those without one)
-/// and of those that opened it, also per variant.
 struct ReadMessage: Endpoint {
     static let route = Route(
-        .get, "/notifications/messages/{id}", "readMessage", "A message and what became of it.",
+        .get, "/notifications/messages/{id}", "readMessage", "Reads a message with the results of its delivery.",
         callers: .manager(.read, .notifications),
         parameters: [
-            .path("id", .uuid, "The message's.")
+            .path("id", .uuid, "The id of the message.")
         ],
         answers: [
-            .answer(200, "The message.", .json(.pushMessage))
+            .answer(
+                200,
+                """
+                The message. `counts` has the number of devices by result, with `waiting` for those without one, and \
+                of those that opened it. `variants` has the same numbers for each variant.
+                """, .json(.pushMessage))
         ],
-        errors: [404: "There is no such message (`message-not-found`)."])
+        errors: [404: "The app has no such message (`message-not-found`)."])
 
     let messages: Messages
     let records: DeliveryRecords

@@ -4,13 +4,13 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/segments`
 struct ListSegments: Endpoint {
     static let route = Route(
-        .get, "/notifications/segments", "listSegments", "Segments.", callers: .manager(.read, .notifications),
+        .get, "/notifications/segments", "listSegments", "Lists the app's segments.",
+        callers: .manager(.read, .notifications),
         answers: [
             .answer(
-                200, "All of them.",
+                200, "All segments.",
                 .json(
                     .object(
                         [
@@ -28,17 +28,17 @@ struct ListSegments: Endpoint {
     }
 }
 
-/// `GET /notifications/segments/{name}`
 struct ReadSegment: Endpoint {
     static let route = Route(
-        .get, "/notifications/segments/{name}", "readSegment", "A segment.", callers: .manager(.read, .notifications),
+        .get, "/notifications/segments/{name}", "readSegment", "Reads a segment.",
+        callers: .manager(.read, .notifications),
         parameters: [
             .path("name", .string.maxLength(64))
         ],
         answers: [
             .answer(200, "The segment.", .json(.pushSegment))
         ],
-        errors: [404: "There is no such segment (`segment-not-found`)."])
+        errors: [404: "The app has no such segment (`segment-not-found`)."])
 
     let messages: Messages
 
@@ -51,10 +51,9 @@ struct ReadSegment: Endpoint {
     }
 }
 
-/// `PUT /notifications/segments/{name}` with `{"audience":{…}}`; 200 with the segment.
 struct ReplaceSegment: Endpoint {
     static let route = Route(
-        .put, "/notifications/segments/{name}", "replaceSegment", "Stores a segment.",
+        .put, "/notifications/segments/{name}", "replaceSegment", "Creates or replaces a segment.",
         callers: .manager(.update, .notifications),
         parameters: [
             .path("name", .string.maxLength(64))
@@ -65,7 +64,7 @@ struct ReplaceSegment: Endpoint {
                     "audience": .pushAudience
                 ], required: ["audience"])),
         answers: [
-            .answer(200, "The segment.", .json(.pushSegment))
+            .answer(200, "The segment as stored.", .json(.pushSegment))
         ])
 
     let messages: Messages
@@ -85,18 +84,18 @@ struct ReplaceSegment: Endpoint {
     }
 }
 
-/// `DELETE /notifications/segments/{name}`; 204. Messages already ordered keep the segment's audience.
 struct DeleteSegment: Endpoint {
     static let route = Route(
-        .delete, "/notifications/segments/{name}", "deleteSegment", "Removes a segment.",
+        .delete, "/notifications/segments/{name}", "deleteSegment",
+        "Deletes a segment. Messages already ordered keep its audience.",
         callers: .manager(.delete, .notifications),
         parameters: [
             .path("name", .string.maxLength(64))
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The segment is deleted.")
         ],
-        errors: [404: "There is no such segment (`segment-not-found`)."])
+        errors: [404: "The app has no such segment (`segment-not-found`)."])
 
     let messages: Messages
 
@@ -109,11 +108,10 @@ struct DeleteSegment: Endpoint {
     }
 }
 
-/// `GET /notifications/segments/{name}/preview?exact=`: the current number of devices in the segment,
-/// `{"count","isExact"}`.
 struct PreviewSegment: Endpoint {
     static let route = Route(
-        .get, "/notifications/segments/{name}/preview", "previewSegment", "How many devices are in a segment now.",
+        .get, "/notifications/segments/{name}/preview", "previewSegment",
+        "Counts the devices that are now in a segment.",
         callers: .manager(.read, .notifications),
         parameters: [
             .path("name", .string.maxLength(64)),
@@ -121,7 +119,7 @@ struct PreviewSegment: Endpoint {
         ],
         answers: [
             .answer(
-                200, "The count.",
+                200, "The number of devices. If `isExact` is false, there are at least as many.",
                 .json(
                     .object(
                         [
@@ -129,7 +127,7 @@ struct PreviewSegment: Endpoint {
                             "isExact": .boolean,
                         ])))
         ],
-        errors: [404: "There is no such segment (`segment-not-found`)."])
+        errors: [404: "The app has no such segment (`segment-not-found`)."])
 
     let messages: Messages
 

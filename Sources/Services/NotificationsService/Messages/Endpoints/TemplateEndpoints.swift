@@ -4,14 +4,14 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/templates`: lists the templates without their contents.
 struct ListTemplates: Endpoint {
     static let route = Route(
-        .get, "/notifications/templates", "listPushTemplates", "Templates, without their contents.",
+        .get, "/notifications/templates", "listPushTemplates",
+        "Lists the app's push templates, without their contents.",
         callers: .manager(.read, .notifications),
         answers: [
             .answer(
-                200, "All of them.",
+                200, "All push templates.",
                 .json(
                     .object(
                         [
@@ -29,10 +29,9 @@ struct ListTemplates: Endpoint {
     }
 }
 
-/// `GET /notifications/templates/{name}`
 struct ReadTemplate: Endpoint {
     static let route = Route(
-        .get, "/notifications/templates/{name}", "readPushTemplate", "A template.",
+        .get, "/notifications/templates/{name}", "readPushTemplate", "Reads a push template.",
         callers: .manager(.read, .notifications),
         parameters: [
             .path("name", .string.maxLength(64))
@@ -40,7 +39,7 @@ struct ReadTemplate: Endpoint {
         answers: [
             .answer(200, "The template.", .json(.pushTemplate))
         ],
-        errors: [404: "There is no such template (`template-not-found`)."])
+        errors: [404: "The app has no such template (`template-not-found`)."])
 
     let messages: Messages
 
@@ -53,11 +52,9 @@ struct ReadTemplate: Endpoint {
     }
 }
 
-/// `PUT /notifications/templates/{name}` with `{"content":{…}}`, whose texts may contain placeholders `{{name}}`; 200
-/// with the template.
 struct ReplaceTemplate: Endpoint {
     static let route = Route(
-        .put, "/notifications/templates/{name}", "replacePushTemplate", "Stores a template.",
+        .put, "/notifications/templates/{name}", "replacePushTemplate", "Creates or replaces a push template.",
         callers: .manager(.update, .notifications),
         parameters: [
             .path("name", .string.maxLength(64))
@@ -68,7 +65,7 @@ struct ReplaceTemplate: Endpoint {
                     "content": .pushContent
                 ], required: ["content"])),
         answers: [
-            .answer(200, "The template.", .json(.pushTemplate))
+            .answer(200, "The template as stored.", .json(.pushTemplate))
         ])
 
     let messages: Messages
@@ -88,18 +85,18 @@ struct ReplaceTemplate: Endpoint {
     }
 }
 
-/// `DELETE /notifications/templates/{name}`; 204. Messages created from it do not change.
 struct DeleteTemplate: Endpoint {
     static let route = Route(
-        .delete, "/notifications/templates/{name}", "deletePushTemplate", "Removes a template.",
+        .delete, "/notifications/templates/{name}", "deletePushTemplate",
+        "Deletes a push template. Messages created from it do not change.",
         callers: .manager(.delete, .notifications),
         parameters: [
             .path("name", .string.maxLength(64))
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The template is deleted.")
         ],
-        errors: [404: "There is no such template (`template-not-found`)."])
+        errors: [404: "The app has no such template (`template-not-found`)."])
 
     let messages: Messages
 

@@ -5,10 +5,10 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/rules`: lists rules by name.
 struct ListRules: Endpoint {
     static let route = Route(
-        .get, "/notifications/rules", "listNotificationRules", "What sends messages by itself, by name.",
+        .get, "/notifications/rules", "listNotificationRules",
+        "Lists the rules that send notifications automatically, ordered by name.",
         callers: .manager(.read, .notifications),
         answers: [
             .answer(200, "The rules.", .json(.object))
@@ -22,10 +22,9 @@ struct ListRules: Endpoint {
     }
 }
 
-/// `GET /notifications/rules/{name}`: the rule, with its version also in `ETag`.
 struct ReadRule: Endpoint {
     static let route = Route(
-        .get, "/notifications/rules/{name}", "readNotificationRule", "A rule, with its version in `ETag`.",
+        .get, "/notifications/rules/{name}", "readNotificationRule", "Reads a rule. Its version is also in `ETag`.",
         callers: .manager(.read, .notifications),
         parameters: [
             .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
@@ -33,7 +32,7 @@ struct ReadRule: Endpoint {
         answers: [
             .answer(200, "The rule.", .json(.notificationRule))
         ],
-        errors: [404: "There is no such rule (`rule-not-found`)."])
+        errors: [404: "The app has no such rule (`rule-not-found`)."])
 
     let rules: Rules
 
@@ -48,29 +47,27 @@ struct ReadRule: Endpoint {
     }
 }
 
-/// `PUT /notifications/rules/{name}` with the rule; optionally `If-Match: "<version>"` or `If-None-Match: *`. 201 when
-/// the rule is new.
-///
-/// Answers with the rule, and once only with the `secret` of a new webhook. The rule acts on events from now on.
+/// Checks that everything the rule refers to exists before storing it. A replaced rule keeps its position and next due
+/// time if it was enabled and its trigger is unchanged; otherwise it starts anew.
 struct SetRule: Endpoint {
     static let route = Route(
         .put, "/notifications/rules/{name}", "setNotificationRule",
-        "Makes or replaces a rule; it acts on what happens from now on.",
+        "Creates or replaces a rule. A new rule acts only on events from now on.",
         callers: .managers([.create, .update], [.notifications]),
         parameters: [
             .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
-            .header("If-Match", .string, "The version that is meant, such as `\"3\"`."),
-            .header("If-None-Match", .oneOf("*"), "Only when there is none of this name."),
+            .header("If-Match", .string, "The version that the rule must have, such as `\"3\"`."),
+            .header("If-None-Match", .oneOf("*"), "`*`: the call succeeds only if there is no rule with this name."),
         ],
         body: .json(.notificationRule),
         answers: [
-            .answer(200, "The rule, with `secret` when its webhook is new.", .json(.notificationRule)),
-            .answer(201, "It is new.", .json(.notificationRule)),
+            .answer(200, "The rule as stored, with `secret` if its webhook is new.", .json(.notificationRule)),
+            .answer(201, "The rule, newly created.", .json(.notificationRule)),
         ],
         errors: [
-            404: "There is no such template (`template-not-found`).",
-            412: "The rule is not as `If-Match` or `If-None-Match` demands (`precondition-failed`).",
-            501: "It has mail, and this server sends none (`not-implemented`).",
+            404: "The app has no such template (`template-not-found`).",
+            412: "The rule does not meet `If-Match` or `If-None-Match` (`precondition-failed`).",
+            501: "The rule sends mail, but neither the app nor the server has a mail server (`not-implemented`).",
         ])
 
     let rules: Rules
@@ -96,21 +93,21 @@ struct SetRule: Endpoint {
     }
 }
 
-/// `DELETE /notifications/rules/{name}`: 204. What the rule has sent remains.
 struct DeleteRule: Endpoint {
     static let route = Route(
-        .delete, "/notifications/rules/{name}", "deleteNotificationRule", "Deletes a rule; what it has sent stays.",
+        .delete, "/notifications/rules/{name}", "deleteNotificationRule",
+        "Deletes a rule. Messages it has sent remain.",
         callers: .manager(.delete, .notifications),
         parameters: [
             .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
-            .header("If-Match", .string, "The version that is meant, such as `\"3\"`."),
+            .header("If-Match", .string, "The version that the rule must have, such as `\"3\"`."),
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The rule is deleted.")
         ],
         errors: [
-            404: "There is no such rule (`rule-not-found`).",
-            412: "The rule is not as `If-Match` or `If-None-Match` demands (`precondition-failed`).",
+            404: "The app has no such rule (`rule-not-found`).",
+            412: "The rule does not have the version in `If-Match` (`precondition-failed`).",
         ])
 
     let rules: Rules
@@ -122,20 +119,18 @@ struct DeleteRule: Endpoint {
     }
 }
 
-/// `POST /notifications/rules/{name}/secret`: a new `{"secret"}` for the webhook, returned only once. For one day,
-/// requests are also signed with the previous secret.
 struct RotateRuleSecret: Endpoint {
     static let route = Route(
         .post, "/notifications/rules/{name}/secret", "rotateNotificationRuleSecret",
-        "A new secret of its webhook; for a day messages bear the signatures of both.",
+        "Replaces the secret of the rule's webhook. For one day, requests are also signed with the previous secret.",
         callers: .manager(.update, .notifications),
         parameters: [
             .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
         ],
         answers: [
-            .answer(200, "The secret, shown this once.", .json(.object))
+            .answer(200, "The new `secret`. It is not shown again.", .json(.object))
         ],
-        errors: [404: "There is no such rule (`rule-not-found`).", 409: "The rule has no webhook (`conflict`)."])
+        errors: [404: "The app has no such rule (`rule-not-found`).", 409: "The rule has no webhook (`conflict`)."])
 
     let rules: Rules
 
@@ -146,22 +141,20 @@ struct RotateRuleSecret: Endpoint {
     }
 }
 
-/// `GET /notifications/rules/{name}/runs?before=&limit=`: the latest runs of the rule with their outcomes, newest
-/// first.
 struct ListRuleRuns: Endpoint {
     static let route = Route(
         .get, "/notifications/rules/{name}/runs", "listNotificationRuleRuns",
-        "What a rule did lately and why it did not, the newest first; 200 are kept.",
+        "Lists the latest runs of a rule and their outcomes, newest first.",
         callers: .manager(.read, .notifications),
         parameters: [
             .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
-            .query("before", .integer, "`next` of the page before."),
+            .query("before", .integer, "The `next` value of the previous page."),
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],
         answers: [
-            .answer(200, "The runs, and `next` for the page behind.", .json(.object))
+            .answer(200, "A page of runs, with `next` if there are more.", .json(.object))
         ],
-        errors: [404: "There is no such rule (`rule-not-found`)."])
+        errors: [404: "The app has no such rule (`rule-not-found`)."])
 
     let rules: Rules
 

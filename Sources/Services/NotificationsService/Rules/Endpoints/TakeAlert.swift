@@ -8,8 +8,8 @@ import MartletPostgres
 /// `POST /internal/notifications/alerts` with `{"app","environment","id","alert"}`: triggers the app's rules on crash
 /// alerts, once per id.
 ///
-/// `alert` is the text of the JSON object that the alert's webhook would receive as `data`. Answers `{"rules":n}`, the
-/// number of rules that acted. For our own services only.
+/// `alert` is the text of the JSON object that the alert's webhook would receive as `data`. The answer is
+/// `{"rules":n}`, the number of rules that acted. For our own services only.
 struct TakeAlert: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/notifications/alerts")
 

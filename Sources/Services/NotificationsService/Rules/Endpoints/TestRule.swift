@@ -5,17 +5,14 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/rules/{name}/test`: returns what the rule would do, even if it is disabled. Sends nothing.
+/// Tests disabled rules as well. Requires the right to change rules, because the answer contains data of objects.
 ///
-/// Requires the right to change rules, because the answer contains data of objects.
-///
-/// A rule on changes takes `{"object":{…}}`, or `{"id":"…"}` of a stored object, with `change` (by default the first of
-/// the rule's events), `previous` and `actor`; a rule on alerts takes `{"alert":{…}}`. Answers
-/// `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"mail"?,"webhook"?}`.
+/// A rule on changes takes `object` or `id`, and optionally `change` (by default the first of the rule's events),
+/// `previous` and `actor`. A rule on alerts takes `alert`. A rule with a schedule takes nothing.
 struct TestRule: Endpoint {
     static let route = Route(
         .post, "/notifications/rules/{name}/test", "testNotificationRule",
-        "What a rule would send to whom, or why it would not; nothing is sent.",
+        "Reports what a rule would send and to whom, or why it would send nothing. Sends nothing.",
         callers: .manager(.update, .notifications),
         parameters: [
             .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
@@ -23,21 +20,22 @@ struct TestRule: Endpoint {
         body: .json(
             .object(
                 [
-                    "object": .object.described("As it would be written."),
-                    "id": .string.described("Instead: of one that is stored."),
+                    "object": .object.described("The object of the change."),
+                    "id": .string.described("The id of a stored object, instead of `object`."),
                     "previous": .object,
                     "change": .oneOf("created", "updated", "deleted"),
-                    "actor": .string.described("The user who would write."),
-                    "alert": .object.described("For a rule on alerts."),
+                    "actor": .string.described("The user who makes the change."),
+                    "alert": .object.described("The alert, for a rule on alerts."),
                 ])),
         answers: [
             .answer(
                 200,
                 """
-                `matches`, `reason`, `users`, `channels`, `installations`, `except`, `content`, `mail`, `webhook`.
+                `matches`, and `reason` if nothing would be sent. If the rule matches, also the recipients in `users`, \
+                `channels`, `installations`, `except` and `audience`, and the result in `content`, `mail` and `webhook`.
                 """, .json(.object))
         ],
-        errors: [404: "There is no such rule or object (`rule-not-found`, `object-not-found`)."])
+        errors: [404: "The app has no such rule, or the object does not exist (`rule-not-found`, `object-not-found`)."])
 
     static let maximumSizeInBytes = 256 << 10
 
@@ -114,7 +112,7 @@ struct TestRule: Endpoint {
             #""installations":\#(list(recipients.installations.map { $0.uuidString.lowercased() })),"except":\#(list(recipients.exceptUsers))"#,
         ]
         if recipients.isNobody, act.webhookBody == nil, act.mail == nil {
-            members.append(#""reason":"Nobody would be told.""#)
+            members.append(#""reason":"The rule has no recipients.""#)
         }
         if let audience = recipients.audience { members.append(#""audience":\#(audience.text)"#) }
         if let content = act.content { members.append(#""content":\#(content.json.text)"#) }

@@ -59,8 +59,9 @@ struct RuleFeeds: Sendable {
         return try rows.first.map { Place(cursor: try $0.decode(0), generation: try $0.decode(1)) }
     }
 
-    /// Releases the space. `tellingOthers` notifies the other instances, unless the space was released for lack of
-    /// work.
+    /// Releases the space.
+    ///
+    /// - Parameter tellingOthers: Whether to notify the other instances; false if the release is for lack of work.
     func release(_ space: Space, tellingOthers: Bool) async throws {
         try await postgres.execute(
             """

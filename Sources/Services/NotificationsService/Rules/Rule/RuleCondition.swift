@@ -4,7 +4,7 @@ import MartletFlags
 import MartletHTTP
 import MartletLogic
 
-/// The condition of a rule: `where`, in the Mongo-like language of flags, and `if`, in JsonLogic. Both are optional and
+/// The condition of a rule: `where`, in the MongoDB-like syntax of flags, and `if`, in JsonLogic. Both are optional and
 /// must hold.
 struct RuleCondition: Sendable {
     private static let limits = LogicLimits(maximumDepth: 32, maximumSteps: 20_000)
