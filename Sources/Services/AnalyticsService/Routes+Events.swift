@@ -7,8 +7,8 @@ extension AnalyticsService {
         let intake = EventIntake(events: events)
         routes.section = .analytics
         // Segment's API, called with an ingest key.
-        routes.on(TakeBatch.route, TakeBatch(intake: intake, kinds: [.ingest]))
-        routes.on(TakeBatch.segmentMobileBatch, TakeBatch(intake: intake, kinds: [.ingest]))
+        routes.on(TakeBatch.route, TakeBatch(intake: intake))
+        routes.on(TakeBatch.segmentMobileBatch, TakeBatch(intake: intake))
         routes.on(TakeMessage.route, TakeMessage(kind: .identify, intake: intake))
         routes.on(TakeMessage.segmentTrack, TakeMessage(kind: .track, intake: intake))
         routes.on(TakeMessage.segmentScreen, TakeMessage(kind: .screen, intake: intake))
@@ -24,7 +24,7 @@ extension AnalyticsService {
         routes.on(TakeMessage.segmentBrowserAlias, TakeMessage(kind: .alias, intake: intake))
         routes.on(ReadProjectSettings.route, ReadProjectSettings(events: events))
         // For the app itself.
-        routes.on(TakeBatch.sendEvents, TakeBatch(intake: intake, kinds: [.client, .master]))
+        routes.on(TakeBatch.sendEvents, TakeBatch(intake: intake))
         routes.on(OptOutEndpoint.route, OptOutEndpoint(act: .read, events: events))
         routes.on(OptOutEndpoint.optOut, OptOutEndpoint(act: .optOut, events: events))
         routes.on(OptOutEndpoint.optIn, OptOutEndpoint(act: .optIn, events: events))

@@ -10,6 +10,8 @@ public struct ServiceContext: RequestContext {
     /// Set by `PrincipalMiddleware`; nil only on routes outside it.
     public var verifiedPrincipal: Principal?
     public var requestID: String = ""
+    /// The values of the query's integers that are declared with a default.
+    var integers: [Substring: Int] = [:]
     /// The connection on which the request arrived.
     public let channel: any Channel
 
@@ -30,6 +32,16 @@ public struct ServiceContext: RequestContext {
 
     /// A part of the path, decoded; empty if the route has no parameter of this name.
     public func component(_ name: String) -> String { parameters.get(name) ?? "" }
+
+    /// An integer in the query, within its declared range; the declared default if it is absent.
+    ///
+    /// - Throws: `internal-error` if the route declares no integer of this name with a default.
+    public func integer(_ name: Substring) throws -> Int {
+        guard let value = integers[name] else {
+            throw HTTPProblem(.internalError, cause: "The route declares no integer \(name) with a default.")
+        }
+        return value
+    }
 
     /// An id in the path.
     ///

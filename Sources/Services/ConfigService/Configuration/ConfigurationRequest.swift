@@ -32,7 +32,6 @@ struct ConfigurationRequest: Sendable {
         _ context: ServiceContext
     ) throws {
         principal = try context.principal
-        guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         space = try context.space
         guard let version = VersionNumber(appVersion) else {
             throw HTTPProblem(

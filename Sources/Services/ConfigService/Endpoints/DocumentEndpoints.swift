@@ -13,7 +13,7 @@ struct ListDocuments: Endpoint {
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .query("after", .string, "The name behind which the page begins."),
-            .query("limit", .integer, "1 to 1000, 100 if nothing is said."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
             .answer(
@@ -33,7 +33,7 @@ struct ListDocuments: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let kind = try context.kind(kinds)
         _ = try context.author(may: .read, kind.area)
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         let after = request.uri.queryParameters["after"].map(String.init)
         guard after?.utf8.contains(0) != true else {
             throw HTTPProblem(.invalidParameter, "It must be a name.", field: "after")

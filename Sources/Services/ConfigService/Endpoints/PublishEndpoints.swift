@@ -196,7 +196,7 @@ struct ListSchedules: Endpoint {
         callers: .documentManagers(.read),
         parameters: [
             .query("before", .string, "The id in front of which the page ends."),
-            .query("limit", .integer, "1 to 1000, 100 if nothing is said."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
             .answer(200, "Done.", .json(.object))
@@ -206,7 +206,7 @@ struct ListSchedules: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let kinds = try context.kinds(may: .read)
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         let list = try await schedules.list(
             in: try context.space, kinds: kinds, before: try request.id("before"), limit: limit + 1)
         let page = list.prefix(limit)

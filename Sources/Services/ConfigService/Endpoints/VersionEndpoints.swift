@@ -16,7 +16,7 @@ struct ListVersions: Endpoint {
                 1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
                 """),
             .query("before", .integer, "The version in front of which the page ends."),
-            .query("limit", .integer, "1 to 1000, 100 if nothing is said."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
             .answer(200, "Done.", .json(.object))
@@ -27,7 +27,7 @@ struct ListVersions: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managed(kinds, may: .read)
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         let before = try request.number("before", default: Int(Int32.max), in: 1...Int(Int32.max))
         let list = try await versions.list(key, in: try context.space, before: before, limit: limit + 1)
         let page = list.prefix(limit)

@@ -36,7 +36,6 @@ struct SendTBAnalyticsNotification: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
-        guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let notification = try TBAnalyticsNotification(try await request.json(upTo: 64 << 10))
         let space = try await messages.spaces.space(of: principal)
         let message =
@@ -146,7 +145,7 @@ struct ListTBAnalyticsNotifications: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await messages.spaces.space(of: try context.master)
         let before = try request.id("cursor")
-        let limit = try request.number("limit", default: 50, in: 1...100)
+        let limit = try context.integer("limit")
         let list = try await messages.store.list(in: space, state: nil, before: before, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(

@@ -16,7 +16,8 @@ public struct Route: Sendable {
     public let callers: Callers
     /// Path parameters need to be listed only if there is something to say about them.
     public let parameters: [RouteParameter]
-    /// Whether undeclared query parameters are accepted, as some protocols require.
+    /// Whether the endpoint checks the query itself, because an open protocol defines what other parameters and invalid
+    /// values mean.
     public let checksOwnQuery: Bool
     /// Converts a problem to the error format of another protocol. Nil if the problem has no such form.
     public let refusal: (@Sendable (HTTPProblem) -> Response?)?
@@ -74,8 +75,16 @@ extension Route {
     }
 
     /// The same call with another method.
-    public func by(_ method: HTTPRequest.Method, _ operation: String, _ summary: String? = nil) -> Route {
-        Route(copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary)
+    ///
+    /// - Parameter takesForm: Whether the parameters come as a form in the body instead of in the query.
+    public func by(
+        _ method: HTTPRequest.Method, _ operation: String, _ summary: String? = nil, takesForm: Bool = false
+    ) -> Route {
+        let body: RouteBody? =
+            takesForm ? .contents(.type("application/x-www-form-urlencoded", .object), isRequired: false) : nil
+        return Route(
+            copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary,
+            body: body)
     }
 
     private init(

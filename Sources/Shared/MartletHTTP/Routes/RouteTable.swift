@@ -75,6 +75,8 @@ private struct RequestChecks: Sendable {
     private let callers: Callers
     /// Nil: the endpoint checks the query.
     private let query: [QueryCheck]?
+    /// The declared defaults of integers in the query.
+    private let integers: [Substring: Int]
     private let refusesBody: Bool
     private let renamed: [Substring: Substring]
 
@@ -82,6 +84,9 @@ private struct RequestChecks: Sendable {
         self.renamed = renamed
         callers = route.callers
         query = route.checksOwnQuery ? nil : route.parameters.filter { $0.place == .query }.map(QueryCheck.init)
+        integers = Dictionary(
+            (query ?? []).compactMap { check in check.defaultInteger.map { (check.name, $0) } },
+            uniquingKeysWith: { $1 })
         refusesBody = !route.takesBody && [.post, .put, .patch, .delete].contains(route.method)
     }
 
@@ -92,11 +97,12 @@ private struct RequestChecks: Sendable {
     func check(_ request: Request, _ context: inout ServiceContext) async throws {
         try context.admit(callers)
         try context.decodeParameters(renamed)
-        try checkQuery(of: request)
+        context.integers = integers
+        try checkQuery(of: request, &context)
         if refusesBody { try await request.allowNoBody() }
     }
 
-    private func checkQuery(of request: Request) throws {
+    private func checkQuery(of request: Request, _ context: inout ServiceContext) throws {
         guard let query else { return }
         guard request.uri.query != nil else {
             if let missing = query.first(where: \.isRequired) { throw missing.missing }
@@ -108,6 +114,7 @@ private struct RequestChecks: Sendable {
                 throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
             }
             try check.check(parameter.value)
+            if check.defaultInteger != nil { context.integers[check.name] = Int(parameter.value) }
             if check.isRequired { present.insert(parameter.key) }
         }
         for check in query where check.isRequired && !present.contains(check.name) { throw check.missing }
@@ -126,19 +133,22 @@ private struct QueryCheck: Sendable {
 
     let name: Substring
     let isRequired: Bool
+    let defaultInteger: Int?
     private let form: Form
 
     init(_ parameter: RouteParameter) {
         name = parameter.name[...]
         isRequired = parameter.isRequired
-        form = Self.form(of: parameter.schema)
-    }
-
-    private static func form(of schema: Schema) -> Form {
         var literals: [String: Schema.Literal] = [:]
-        for keyword in (schema.component?.schema() ?? schema).keywords {
+        let schema = parameter.schema.component?.schema() ?? parameter.schema
+        for keyword in schema.keywords {
             if case .literal(let literal) = keyword.value { literals[keyword.name] = literal }
         }
+        defaultInteger = literals["default"]?.integer
+        form = Self.form(literals)
+    }
+
+    private static func form(_ literals: [String: Schema.Literal]) -> Form {
         if case .array(let values) = literals["enum"] {
             return .choice(values.compactMap { if case .string(let text) = $0 { text } else { nil } })
         }

@@ -56,15 +56,15 @@ struct ChangeSentryIssues: Endpoint {
     static let route = Route(
         .put, "/crash/api/0/projects/{organization}/{project}/issues", "changeSentryIssues",
         "Changes the status of up to 1,000 issues (`sentry-cli issues resolve`, `mute` and `unresolve`).",
-        callers: .manager(.update, .crashes),
+        callers: .server,
         parameters: [
             .path("organization", .string, "Any name is accepted."),
             .path("project", .string, "The app's number or id."),
             .query(
-                "id", .array(of: .integer).maxItems(100),
+                "id", .array(of: .integer).maxItems(1_000),
                 "The numbers of the issues; if one does not exist, none is changed."),
             .query(
-                "status", .oneOf("unresolved", "resolved", "muted", "ignored"),
+                "status", .oneOf("unresolved", "resolved", "muted", "ignored", "archived"),
                 """
                 Selects the issues with this status, and is ignored if there is an `id`. Without either, all issues \
                 are changed.

@@ -16,12 +16,10 @@ struct EventIntake: Sendable {
 
     /// The sender of the events and the time of receipt, as far as the request as a whole shows them.
     ///
-    /// - Throws: `forbidden` if the principal's kind is not among `kinds`.
-    func origin(of request: Request, _ context: ServiceContext, for kinds: Set<Principal.Kind>) async throws
+    func origin(of request: Request, _ context: ServiceContext) async throws
         -> EventReader.Origin
     {
         let principal = try context.principal
-        guard kinds.contains(principal.kind) else { throw HTTPProblem(.forbidden) }
         let space = try await events.spaces.space(of: principal)
         let settings = try await events.settings.settings(of: space)
         let now = Date()

@@ -73,7 +73,6 @@ struct OptOutEndpoint: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
-        guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let space = try await events.spaces.space(of: principal)
         let opting = try Self.opting(request, principal, space)
         switch act {

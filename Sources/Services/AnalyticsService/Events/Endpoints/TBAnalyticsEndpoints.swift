@@ -24,7 +24,7 @@ struct TakeTBAnalyticsEvent: Endpoint {
     let intake: EventIntake
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let origin = try await intake.origin(of: request, context, for: [.client, .master])
+        let origin = try await intake.origin(of: request, context)
         let object: JSONValue
         do {
             object = try JSONValue(parsing: MendedText.bytes(of: try await intake.body(of: request)))
@@ -106,7 +106,7 @@ struct ReadTBAnalyticsEvents: Endpoint {
         }
         let page = try await events.log.page(
             of: space, from: from, to: to, behind: cursor,
-            limit: try request.number("limit", default: 100, in: 1...1_000))
+            limit: try context.integer("limit"))
         return .page(page.events, next: page.next?.text)
     }
 }

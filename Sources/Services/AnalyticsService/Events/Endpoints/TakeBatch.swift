@@ -49,11 +49,9 @@ struct TakeBatch: Endpoint {
         ])
 
     let intake: EventIntake
-    /// The kinds of principals that may call it.
-    let kinds: Set<Principal.Kind>
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let origin = try await intake.origin(of: request, context, for: kinds)
+        let origin = try await intake.origin(of: request, context)
         let batch = try EventBatch(try await intake.body(of: request), origin)
         try await intake.events.take(batch.events, in: origin.space, origin.settings)
         return try .encoding(Answer(accepted: batch.accepted, rejected: batch.rejected.isEmpty ? nil : batch.rejected))

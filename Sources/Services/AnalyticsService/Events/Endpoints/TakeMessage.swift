@@ -138,7 +138,7 @@ struct TakeMessage: Endpoint {
     let intake: EventIntake
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let origin = try await intake.origin(of: request, context, for: [.ingest])
+        let origin = try await intake.origin(of: request, context)
         let batch = try EventBatch(message: try await intake.body(of: request), kind, origin)
         try await intake.events.take(batch.events, in: origin.space, origin.settings)
         return try .encoding(TakeBatch.Answer(accepted: batch.accepted))

@@ -13,7 +13,7 @@ struct ListDebugFiles: Endpoint {
         parameters: [
             .query("debugId", .string, "Only files with a part that has this debug id."),
             .query("after", .string, "`next` from the previous page."),
-            .query("limit", .integer, "1 to 1,000; by default 100."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
             .answer(
@@ -32,7 +32,7 @@ struct ListDebugFiles: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .read, .crashes)
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         let after = try request.id("after")
         let found = try await files.list(
             of: try context.symbolAppID, debugID: try request.debugID("debugId"), after: after, limit: limit + 1)
@@ -100,7 +100,7 @@ struct ListMissingSymbols: Endpoint {
         "Lists the debug ids that the environment's reports are missing, by number of reports.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .query("limit", .integer, "1 to 1,000; by default 100.")
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100))
         ],
         answers: [
             .answer(
@@ -124,7 +124,7 @@ struct ListMissingSymbols: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .read, .crashes)
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         return .page(try await awaited.list(in: try await spaces.space(of: try context.principal), limit: limit))
     }
 }

@@ -29,7 +29,8 @@ struct ReadBoard: Endpoint {
                 "A comma-separated list of `staff:<id>` or the id alone, `me`, `key:<id>` and `client`."),
             .query("updatedAfter", .string, "Only tickets updated after this time (RFC 3339)."),
             .query("blocked", .string, "`true` for blocked tickets, `false` for the others."),
-            .query("limit", .integer, "The maximum number of tickets in each column, 1 to 200; by default 100."),
+            .query(
+                "limit", .integer.range(1, 200).defaulting(to: 100), "The maximum number of tickets in each column."),
         ],
         answers: [
             .answer(
@@ -56,7 +57,7 @@ struct ReadBoard: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await access.admit(context, to: .read)
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
-        let limit = try request.number("limit", default: 100, in: 1...200)
+        let limit = try context.integer("limit")
         let generation: Int64
         var columns: [TicketStore.Column]
         (generation, columns) = try await tickets.board(filter, in: visitor.space, limit: limit)

@@ -13,7 +13,7 @@ struct ListOfTicket: Endpoint {
         parameters: [
             .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .query("after", .integer, "`next` from the previous page."),
-            .query("limit", .integer, "The maximum number of entries, 1 to 500; by default 100."),
+            .query("limit", .integer.range(1, 500).defaulting(to: 100), "The maximum number of entries."),
         ],
         answers: [
             .answer(
@@ -33,7 +33,7 @@ struct ListOfTicket: Endpoint {
         parameters: [
             .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
             .query("after", .integer, "`next` from the previous page."),
-            .query("limit", .integer, "The maximum number of comments, 1 to 500; by default 100."),
+            .query("limit", .integer.range(1, 500).defaulting(to: 100), "The maximum number of comments."),
         ],
         answers: [
             .answer(
@@ -58,7 +58,7 @@ struct ListOfTicket: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await access.admitToTicket(context, to: .read)
-        let limit = try request.number("limit", default: 100, in: 1...500)
+        let limit = try context.integer("limit")
         let after = try request.number("after", default: 0, in: 0...Int.max)
         let list =
             switch what {

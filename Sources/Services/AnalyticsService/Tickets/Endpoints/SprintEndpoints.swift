@@ -11,7 +11,7 @@ struct ListSprints: Endpoint {
         callers: .manager(.read, .tickets),
         parameters: [
             .query("before", .integer, "`next` from the previous page."),
-            .query("limit", .integer, "The maximum number of sprints, 1 to 500; by default 50."),
+            .query("limit", .integer.range(1, 500).defaulting(to: 50), "The maximum number of sprints."),
         ],
         answers: [
             .answer(
@@ -30,7 +30,7 @@ struct ListSprints: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await access.admit(context, to: .read)
-        let limit = try request.number("limit", default: 50, in: 1...500)
+        let limit = try context.integer("limit")
         let before = try request.uri.queryParameters["before"].map { _ in
             try request.number("before", default: 1, in: 1...Int(Int32.max))
         }

@@ -32,7 +32,7 @@ struct ListTickets: Endpoint {
                 `number`, `created`, `updated`, `priority` or `position`, with a leading `-` for descending order; \
                 by default `-number`.
                 """),
-            .query("limit", .integer, "The maximum number of tickets, 1 to 500; by default 50."),
+            .query("limit", .integer.range(1, 500).defaulting(to: 50), "The maximum number of tickets."),
             .query("cursor", .string, "`next` from the previous page."),
         ],
         answers: [
@@ -55,7 +55,7 @@ struct ListTickets: Endpoint {
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let order = try TicketOrder(request.uri.queryParameters["sort"] ?? "-number")
         let place = try request.uri.queryParameters["cursor"].map { try order.place($0) }
-        let limit = try request.number("limit", default: 50, in: 1...500)
+        let limit = try context.integer("limit")
         let (page, next) = try await tickets.list(filter, order, behind: place, limit: limit)
         return .page(try await access.named(page, in: visitor.space), next: next)
     }

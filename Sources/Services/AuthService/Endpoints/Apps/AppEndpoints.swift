@@ -40,7 +40,7 @@ struct ListApps: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try context.signedInStaff
-        let limit = try request.number("limit", default: 100, in: 1...1000)
+        let limit = try context.integer("limit")
         let after = try request.number("after", default: 0, in: 0...Int(Int32.max))
         let list = try await apps.list(
             staff.apps { !$0.isEmpty }, readable: staff.apps { $0[.applications]?.contains(.read) == true },

@@ -33,7 +33,7 @@ struct ListVersions: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let id = try context.readableApp()
-        let limit = try request.number("limit", default: 100, in: 1...1000)
+        let limit = try context.integer("limit")
         var after: VersionNumber?
         if let text = request.uri.queryParameters["after"] {
             after = VersionNumber(String(text))

@@ -82,7 +82,7 @@ struct ListInvitations: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        let limit = try request.number("limit", default: 20, in: 1...1_000)
+        let limit = try context.integer("limit")
         let list = try await invitations.list(before: try request.id("before"), limit: limit + 1, in: space)
         let page = list.prefix(limit)
         let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""

@@ -29,7 +29,7 @@ struct ListStaff: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .staff)
-        let limit = try request.number("limit", default: 100, in: 1...1000)
+        let limit = try context.integer("limit")
         let list = try await staff.list(after: String(request.uri.queryParameters["after"] ?? ""), limit: limit + 1)
         let page = list.prefix(limit)
         let next = list.count > limit ? page.last.map { #","next":\#(JSONValue.quote($0.name))"# } ?? "" : ""

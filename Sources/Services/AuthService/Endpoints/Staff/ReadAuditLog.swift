@@ -38,7 +38,7 @@ struct ReadAuditLog: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .audit)
         let filter = try AuditFilter(request)
-        let limit = try request.number("limit", default: 100, in: 1...1000)
+        let limit = try context.integer("limit")
         let before = try request.number("before", default: .max, in: 1...Int.max)
         let list = try await audit.list(filter, before: Int64(before), limit: limit + 1)
         let page = list.prefix(limit)

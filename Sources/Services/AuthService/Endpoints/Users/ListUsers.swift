@@ -26,7 +26,7 @@ struct ListUsers: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
         let parameters = request.uri.queryParameters
-        let limit = try request.number("limit", default: 20, in: 1...1_000)
+        let limit = try context.integer("limit")
         let list = try await users.list(
             after: try request.id("after"), limit: limit + 1,
             identity: try identity(parameters["userName"], parameters["email"]), in: space)

@@ -131,7 +131,6 @@ struct EvaluateForApp: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
-        guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let fields = try await BodyFields(request, ["context"], upTo: OFREP.maximumBodyInBytes, isOptional: true)
         let json = fields["context"] ?? .object([])
         guard case .object = json else { throw HTTPProblem(.invalidBody, "This must be an object.", field: "context") }

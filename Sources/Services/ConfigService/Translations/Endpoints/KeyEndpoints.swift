@@ -22,7 +22,7 @@ struct ListKeys: Endpoint {
             .query("state", .string, "`new`, `translated` or `needs_review`."),
             .query("search", .string, "In keys, comments and texts."),
             .query("after", .string, "The key behind which the page begins."),
-            .query("limit", .integer, "1 to 1000, 100 if nothing is said."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
             .query("version", .string, "`draft` (if nothing is said), `live` or a version."),
         ],
         answers: [
@@ -41,7 +41,7 @@ struct ListKeys: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.translationKey(kinds)
         _ = try context.author(may: .read, key.kind.area)
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         let filter = try KeyFilter(request)
         let catalogue = try await documents.catalogue(key, in: try context.space, request, versions)
         let after = request.uri.queryParameters["after"].map(String.init)

@@ -35,7 +35,7 @@ struct ListDeliveries: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .read, .notifications)
-        let (state, limit) = (try request.deliveryState, try request.number("limit", default: 100, in: 1...1_000))
+        let (state, limit) = (try request.deliveryState, try context.integer("limit"))
         let after = try request.id("cursor")
         let message = try await context.message(records, spaces)
         let list = try await records.list(of: message, state: state, after: after, limit: limit + 1)

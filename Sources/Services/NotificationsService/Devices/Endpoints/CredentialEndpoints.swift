@@ -141,7 +141,6 @@ struct ReadPushKey: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
-        guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         guard let key = try await credentials.current(try await spaces.space(of: principal).id).webPush else {
             throw HTTPProblem(.credentialNotFound)
         }

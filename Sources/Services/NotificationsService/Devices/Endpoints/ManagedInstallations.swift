@@ -39,7 +39,7 @@ struct ListInstallations: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, spaces)
-        let limit = try request.number("limit", default: 100, in: 1...500)
+        let limit = try context.integer("limit")
         let page = try await store.list(
             InstallationFilter(request), in: space, after: try request.id("cursor"), limit: limit)
         return .page(page.map(\.json.text), next: page.count == limit ? page.last?.id.uuidString.lowercased() : nil)

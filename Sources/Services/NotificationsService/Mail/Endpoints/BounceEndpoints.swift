@@ -79,7 +79,7 @@ struct ListSuppressed: Endpoint {
         callers: .manager(.read, .notifications),
         parameters: [
             .query("address"),
-            .query("limit", .integer),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
             .query("cursor", .string, "The `next` value of the previous page."),
         ],
         answers: [
@@ -107,7 +107,7 @@ struct ListSuppressed: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         let parameters = request.uri.queryParameters
         let list = try await mail.suppressed.list(
             address: parameters["address"].map { $0.lowercased() }, after: parameters["cursor"].map(String.init),

@@ -13,7 +13,7 @@ struct ListMails: Endpoint {
             .query("state", .string, "`queued`, `sent`, `failed`, `skipped` or `suppressed`."),
             .query("to", .string, "The address of the recipient."),
             .query("user", .string, "The id of the user who is the recipient."),
-            .query("limit", .integer),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
             .query("cursor", .string, "The `next` value of the previous page."),
         ],
         answers: [
@@ -45,7 +45,7 @@ struct ListMails: Endpoint {
         filter.address = parameters["to"].map { $0.lowercased() }
         filter.user = parameters["user"].map { $0.lowercased() }
         filter.before = try request.id("cursor")
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         let list = try await mail.mails.list(filter, limit: limit + 1, in: space)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)

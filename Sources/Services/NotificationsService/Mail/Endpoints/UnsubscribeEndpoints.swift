@@ -80,7 +80,7 @@ struct ListUnsubscribed: Endpoint {
         parameters: [
             .query("address"),
             .query("user", .string, "The id of a user."),
-            .query("limit", .integer),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
             .query("cursor", .string, "The `next` value of the previous page."),
         ],
         answers: [
@@ -106,7 +106,7 @@ struct ListUnsubscribed: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try context.integer("limit")
         let place = try request.uri.queryParameters["cursor"].map { cursor in
             // None of the parts contains a space.
             let parts = cursor.split(separator: " ", omittingEmptySubsequences: false).map(String.init)

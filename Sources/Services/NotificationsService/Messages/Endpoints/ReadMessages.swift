@@ -30,7 +30,7 @@ struct ListMessages: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        let limit = try request.number("limit", default: 50, in: 1...200)
+        let limit = try context.integer("limit")
         let found = try await messages.store.list(
             in: space, state: try state(request), before: try request.id("before"), limit: limit)
         let next = found.count == limit ? found.last?.id.uuidString.lowercased() : nil

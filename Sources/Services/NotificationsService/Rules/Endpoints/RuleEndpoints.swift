@@ -160,7 +160,7 @@ struct ListRuleRuns: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, rules.spaces)
-        let limit = try request.number("limit", default: 20, in: 1...100)
+        let limit = try context.integer("limit")
         let before = try request.uri.queryParameters["before"].map { text in
             guard let number = Int64(text) else {
                 throw HTTPProblem(.invalidParameter, "This must be the id of a run.", field: "before")

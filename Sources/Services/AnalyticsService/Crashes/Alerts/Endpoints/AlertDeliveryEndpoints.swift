@@ -34,7 +34,7 @@ struct ListAlertDeliveries: Endpoint {
             return state
         }
         let before = try request.id("before")
-        let limit = try request.number("limit", default: 20, in: 1...100)
+        let limit = try context.integer("limit")
         let alert = try context.alert
         guard try await life.alerts.store.read(alert, in: space) != nil else { throw HTTPProblem(.alertNotFound) }
         let list = try await life.alerts.deliveries.list(of: alert, state, before: before, limit: limit + 1, in: space)

@@ -142,7 +142,7 @@ struct ListIssueHistory: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        let limit = try request.number("limit", default: 50, in: 1...200)
+        let limit = try context.integer("limit")
         let before = try request.number("before", default: .max, in: 1...Int.max)
         let id = try await context.issue(life.reader, in: space)
         let list = try await life.reader.history(of: id, before: Int64(before), limit: limit + 1)

@@ -149,7 +149,7 @@ struct ListReleases: Endpoint {
             .query("days", .integer.range(1, 90).defaulting(to: 30)),
             .query("environment"),
             .query("name", .string, "The name or version of a release."),
-            .query("offset", .integer.minimum(0).defaulting(to: 0)),
+            .query("offset", .integer.range(0, 100_000).defaulting(to: 0)),
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],
         answers: [
@@ -161,8 +161,8 @@ struct ListReleases: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         let days = try request.number("days", default: 30, in: 1...ReleaseHealth.maximumDays)
-        let limit = try request.number("limit", default: 20, in: 1...100)
-        let offset = try request.number("offset", default: 0, in: 0...100_000)
+        let limit = try context.integer("limit")
+        let offset = try context.integer("offset")
         let list = try await life.releases.list(
             days: days, stage: try request.shortText("environment", upTo: 200),
             name: try request.shortText("name", upTo: 250), offset: offset,

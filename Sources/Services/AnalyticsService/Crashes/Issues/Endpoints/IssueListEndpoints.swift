@@ -40,7 +40,7 @@ struct ListIssues: Endpoint {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         let order = try IssueOrder(request)
         let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: order.rawValue)
-        let limit = try request.number("limit", default: 50, in: 1...200)
+        let limit = try context.integer("limit")
         let list = try await life.reader.list(
             try IssueFilter(request), by: order, after: cursor, limit: limit + 1, in: space)
         let page = list.prefix(limit)

@@ -26,7 +26,7 @@ struct ListReports: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: "received")
-        let limit = try request.number("limit", default: 50, in: 1...200)
+        let limit = try context.integer("limit")
         let list = try await life.reports.list(
             of: try await context.issue(life.reader, in: space), after: cursor, limit: limit + 1)
         let page = list.prefix(limit)
