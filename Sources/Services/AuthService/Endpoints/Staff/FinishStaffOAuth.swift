@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletMail
 
 /// Signs in the member with the identity. An unknown identity becomes a new member without rights if the provider
-/// allows the domain of its verified address; otherwise it is refused like a wrong password.
+/// allows the domain of its verified address; otherwise the refusal is `sign-in-failed`.
 struct FinishStaffOAuth: Endpoint {
     static let route = Route(
         .post, "/admin/auth/oidc/finish", "finishStaffOAuth",

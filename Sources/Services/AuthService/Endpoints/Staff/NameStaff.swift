@@ -4,8 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Names and addresses for mail of up to 100 staff members, without disabled ones. With `area`, only members who may
-/// read that area, in `app` if given.
+/// The names and mail addresses of up to 100 staff members, without disabled ones. With `area`, only members who may
+/// read that area are included, in `app` if it is given.
 struct NameStaff: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/staff/names")
 

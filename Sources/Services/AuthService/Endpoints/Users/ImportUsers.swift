@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The call is atomic unless `partial` is true, and idempotent for users with an id.
+/// Atomic unless `partial` is true, and idempotent for users with an id.
 ///
 /// - Throws: `invalid-body` with `rows` if a user is refused and neither `partial` nor `dryRun` is true.
 struct ImportUsers: Endpoint {
