@@ -155,7 +155,9 @@ struct ArchiveApp: Endpoint {
         parameters: [
             .path("app", .string, "The app's id.")
         ],
-        details: "Gateways refuse its keys within two seconds. Its data is kept.",
+        details: """
+            Gateways refuse the keys of an archived app; they follow within two seconds. The app's data is kept.
+            """,
         answers: [
             .answer(200, "The app.", .json(.app))
         ],

@@ -194,7 +194,10 @@ struct RotateKey: Endpoint {
             .path("app", .string, "The app's id."),
             .path("id", .uuid),
         ],
-        details: "The old key stays valid for `graceSeconds`; with 0 it is revoked at once.",
+        details: """
+            The old key stays valid for `graceSeconds`; with 0 it is revoked at once. A master key needs every \
+            right in the areas that it opens.
+            """,
         body: .json(
             .object(
                 [

@@ -29,7 +29,7 @@ struct StartExport: Endpoint {
     static let route = Route(
         .post, "/auth/me/export", "startMyExport",
         "Starts an export of everything that is stored about the signed-in user.", callers: .user,
-        details: "A user can start one export a day.",
+        details: "A user can start one export a day, not counting failed ones.",
         answers: [
             .answer(202, "The export has started.", .json(.userExport))
         ],
