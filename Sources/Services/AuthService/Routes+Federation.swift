@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension AuthService {
-    /// Signing in by identity providers.
+    /// Signing in at identity providers.
     func addFederationRoutes(to routes: inout RouteTable) {
         let signIn = FederatedSignIn(
             federation: federation, users: users, attempts: attempts, completion: completion, settings: mailing.settings

@@ -2,7 +2,7 @@ import MartletHTTP
 
 extension AuthService {
     func addMailRoutes(to routes: inout RouteTable) {
-        // By mail
+        // Mailed codes and links
         routes.on(
             RequestEmailVerification.route, RequestEmailVerification(users: users, attempts: attempts, mailing: mailing)
         )
@@ -18,7 +18,7 @@ extension AuthService {
         let signIn = ConfirmMailSignIn(users: users, attempts: attempts, completion: completion, mailing: mailing)
         routes.on(ConfirmMailSignIn.route, signIn)
 
-        // By the app's server
+        // Settings and invitations, managed by the app's server
         routes.on(CreateInvitation.route, CreateInvitation(mailing: mailing))
         routes.on(ListInvitations.route, ListInvitations(invitations: mailing.invitations))
         routes.on(DeleteInvitation.route, DeleteInvitation(invitations: mailing.invitations))

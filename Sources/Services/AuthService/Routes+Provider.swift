@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension AuthService {
-    /// The OIDC provider: for other applications, for the app's server that manages them, and for its users.
+    /// The OpenID Connect provider: for other applications, for the app's server that manages them, and for users.
     func addProviderRoutes(to routes: inout RouteTable) {
         routes.section = .provider
         // Managed by the app's server
@@ -12,7 +12,7 @@ extension AuthService {
         routes.on(DeleteClient.route, DeleteClient(clients: provider.clients))
         routes.on(RenewClientSecret.route, RenewClientSecret(clients: provider.clients))
 
-        // What users have allowed
+        // Grants of users
         routes.on(ListGrants.route, ListGrants(grants: provider.grants))
         routes.on(RemoveGrant.route, RemoveGrant(grants: provider.grants))
 

@@ -1,6 +1,6 @@
 import MartletHTTP
 
-/// What the endpoints of staff work with.
+/// The stores and services that the endpoints of staff share.
 struct StaffParts: Sendable {
     let staff: StaffStore
     let sessions: StaffSessionStore
@@ -36,7 +36,7 @@ extension AuthService {
             RefreshStaffSession(staff: staff, sessions: sessions, signIns: staffParts.signIns, logger: logger))
         routes.on(LogStaffOut.route, LogStaffOut(sessions: sessions))
 
-        // One's own account
+        // The member's own account
         routes.on(ReadStaffMe.route, ReadStaffMe(staff: staff))
         routes.on(
             ChangeStaffPassword.route,
@@ -65,10 +65,10 @@ extension AuthService {
         routes.on(SaveStaffProvider.route, SaveStaffProvider(federation: federation))
         routes.on(DeleteStaffProvider.route, DeleteStaffProvider(federation: federation))
 
-        // Between our own processes
+        // Calls from other processes of the suite
         routes.on(NameStaff.route, NameStaff(staff: staff))
 
-        // What they did
+        // Sign-ins and the audit log
         routes.on(ListSignIns.route, ListSignIns(sessions: sessions))
         routes.on(ReadAuditLog.route, ReadAuditLog(audit: audit))
         routes.on(ExportAuditLog.route, ExportAuditLog(audit: audit))

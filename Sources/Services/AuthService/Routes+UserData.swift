@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension AuthService {
-    /// Deleting accounts, telling how users are reached, and handing out what is held of a user.
+    /// Deleting users, exporting their data, and looking up how to reach them.
     func addUserDataRoutes(to routes: inout RouteTable) {
         let (deletions, exports) = (userDataJobs.deletions, userDataJobs.exports)
         routes.on(ReadContacts.route, ReadContacts(users: users, apps: apps))

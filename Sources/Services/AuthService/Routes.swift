@@ -23,7 +23,7 @@ extension AuthService {
         addPasskeyRoutes(to: &routes)
 
         routes.section = .users
-        // One's own account
+        // The signed-in user's own account
         routes.on(ReadMe.route, ReadMe(users: users))
         routes.on(ChangeMe.route, ChangeMe(check: passwordCheck))
         routes.on(UpgradeMe.route, UpgradeMe(check: passwordCheck, mailing: mailing))

@@ -129,7 +129,8 @@ import Testing
             lie.tell(&device)
             let answer = try await client.signIn(by: &device)
             // The same text for every fault.
-            let detail = "This passkey opens no account here: ask for a new challenge, or sign in another way."
+            let detail =
+                "This passkey could not be used to sign in; request new options and try again, or sign in another way."
             #expect(answer.isProblem(.signInFailed) && answer.string("detail") == detail, "\(answer)")
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 1)
         }

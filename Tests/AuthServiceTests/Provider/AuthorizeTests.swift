@@ -356,7 +356,7 @@ import Testing
             var browser = provider.browser()
             let page = try await browser.logIn(try await browser.authorize(provider.request()))
             #expect(
-                page.status == 403 && page.isPage && page.text.contains("has to be verified")
+                page.status == 403 && page.isPage && page.text.contains("must be verified")
                     && page.text.contains("name=\"password\""), "\(page)")
             #expect(browser.cookies["martlet_session"] == nil)
         }

@@ -4,10 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /internal/keyring?after=<version>&wait=<seconds, 0…30>`: the key ring when it is newer, else 204 after the
-/// wait.
-///
-/// For our own processes only.
+/// The key ring, once it is newer than version `after`; 204 if it does not change within `wait` seconds (0 to 30).
 struct ReadKeyRing: Endpoint {
     static let route = Route.betweenProcesses(.get, "/internal/keyring")
 

@@ -2,10 +2,9 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /internal/revocations?after=<last>&wait=<seconds, 0…30>`: the sessions that ended since, else 204 after the
-/// wait.
+/// The sessions that ended after number `after`; 204 if none ends within `wait` seconds (0 to 30).
 ///
-/// For our own processes only. `after=-1` gets all that count still, at once.
+/// With `after=-1`, the answer has every session whose end still matters, without waiting.
 struct ReadRevocations: Endpoint {
     static let route = Route.betweenProcesses(.get, "/internal/revocations")
 

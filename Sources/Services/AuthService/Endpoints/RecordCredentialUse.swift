@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /internal/credentials/used` with `CredentialUse`, 204. For our own processes only.
+/// Stores when each credential in a `CredentialUse` was last used.
 struct RecordCredentialUse: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/credentials/used")
 
@@ -15,7 +15,7 @@ struct RecordCredentialUse: Endpoint {
         var used: [UUID: Date] = [:]
         for (id, time) in use.used {
             guard let id = UUID(uuidString: id) else {
-                throw HTTPProblem(.invalidBody, "Not a credential's id.", field: "used")
+                throw HTTPProblem(.invalidBody, "Expected the UUID of a credential.", field: "used")
             }
             used[id] = time
         }

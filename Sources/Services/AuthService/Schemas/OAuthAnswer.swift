@@ -1,10 +1,10 @@
 import MartletHTTP
 
 extension RouteAnswer {
-    /// A refusal in the words of OAuth 2.0.
+    /// An OAuth 2.0 error response.
     static func oauthError(_ status: Int) -> RouteAnswer {
         .answer(
-            status, "A refusal in the words of OAuth 2.0 (RFC 6749 §5.2, RFC 6750 §3.1).",
+            status, "An OAuth 2.0 error response (RFC 6749 §5.2, RFC 6750 §3.1).",
             .json(
                 .object(
                     [

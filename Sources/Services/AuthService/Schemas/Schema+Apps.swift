@@ -37,7 +37,7 @@ extension Schema {
         "Picture",
         .object(
             [
-                "id": .uuid.described("Of a version's picture."),
+                "id": .uuid.described("The id of a version's picture; icons have none."),
                 "contentType": .oneOf("image/png", "image/jpeg", "image/webp"),
                 "sizeInBytes": .integer,
                 "sha256": .string,
@@ -65,7 +65,7 @@ extension Schema {
                 "kind": .oneOf("client", "secret", "ingest", "evaluation", "master"),
                 "environment": .oneOf("live", "test").nullable,
                 "label": .string,
-                "hint": .string.described("The last characters of its text."),
+                "hint": .string.described("The last characters of the key's text."),
                 "networks": .array(of: .string).nullable,
                 "scopes": .array(of: .string).nullable,
                 "created": .time,

@@ -14,7 +14,7 @@ extension Schema {
                 "idTokenSignedResponseAlg": .values("RS256", "ES256"),
                 "created": .timestamp,
                 "updated": .timestamp,
-                "secret": .string.described("In the answer that makes it only."),
+                "secret": .string.described("The client's secret. Present only in the answer that creates it."),
             ],
             required: [
                 "id", "name", "type", "redirectUris", "scopes", "idTokenSignedResponseAlg", "created", "updated",
@@ -42,10 +42,10 @@ extension Schema {
             [
                 "access_token": .string,
                 "token_type": .constant("Bearer"),
-                "expires_in": .integer.described("Seconds."),
+                "expires_in": .integer.described("The lifetime of the access token in seconds."),
                 "scope": .string,
                 "id_token": .string.described(
-                    "With the scope openid: a JWT by RS256 or ES256, as the client was registered."),
-                "refresh_token": .string.described("With the scope offline_access: good once."),
+                    "Present with the scope `openid`. A JWT signed with the client's `idTokenSignedResponseAlg`."),
+                "refresh_token": .string.described("Present with the scope `offline_access`. Can be used once."),
             ], required: ["access_token", "token_type", "expires_in", "scope"]))
 }

@@ -7,12 +7,13 @@ extension Schema {
             [
                 "id": .uuid,
                 "userName": .string,
-                "isAdministrator": .boolean.described("May do everything."),
+                "isAdministrator": .boolean.described("Whether the member has every right."),
                 "rights": .staffRights,
-                "mustReset": .boolean.described("Has to choose another password before anything else."),
+                "mustReset": .boolean.described(
+                    "Whether the member must choose another password before any other call."),
                 "disabled": .boolean,
                 "email": .string.format("email").nullable.described(
-                    "Where mail of the server reaches them; null: at the address they sign in with."),
+                    "The address for mail from the server; if null, the address that the member signs in with."),
                 "secondFactor": .boolean,
                 "identities": .array(
                     of: .object(
@@ -42,8 +43,8 @@ extension Schema {
                     "experiments", "languages", "tickets", "staff", "audit", "status"))
         ).examples(["*": ["status": ["read"]], "k3f9x0q2m7ab": ["storage": ["read", "update"]]]).described(
             """
-            App, or `*` for every app and what belongs to none → area → actions. `staff`, `audit` and `status` \
-            go under `*` only.
+            An object from app to area to actions. The app `*` stands for every app and for what belongs to none. \
+            `staff`, `audit` and `status` are allowed only under `*`.
             """))
 
     static let staffTokens: Schema = component(
@@ -51,7 +52,7 @@ extension Schema {
         .object(
             [
                 "accessToken": .string,
-                "expiresIn": .integer.examples(900).described("Seconds."),
+                "expiresIn": .integer.examples(900).described("The lifetime of the access token in seconds."),
                 "refreshToken": .string,
                 "staff": .staff,
             ], required: ["accessToken", "expiresIn", "refreshToken", "staff"]))
@@ -64,15 +65,15 @@ extension Schema {
                 "time": .time,
                 "staff": .object(
                     [
-                        "id": .string.nullable.described("Null: the operator, by command."),
+                        "id": .string.nullable.described("Null if the operator acted with a command."),
                         "userName": .string,
                     ]),
                 "action": .string.examples("create", "update", "delete", "sign-in"),
                 "area": .string,
                 "app": .string.nullable,
                 "target": .string.nullable,
-                "before": .any.described("As it was, without secrets."),
-                "after": .any.described("As it is now, without secrets."),
+                "before": .any.described("The state before the action, without secrets."),
+                "after": .any.described("The state after the action, without secrets."),
                 "address": .string,
             ], required: ["number", "time", "staff", "action", "area"]))
 
@@ -80,14 +81,14 @@ extension Schema {
         "IdentityProvider",
         .object(
             [
-                "allowedDomains": .array(of: .string).described("Of staff only."),
+                "allowedDomains": .array(of: .string).described("Present only for identity providers of staff."),
                 "name": .string,
                 "kind": .oneOf("google", "apple", "github", "facebook", "oidc"),
                 "clientIDs": .array(of: .string),
                 "issuer": .string,
                 "scopes": .array(of: .string),
                 "redirectURLs": .array(of: .string),
-                "callbackURL": .string.described("What the provider has to be told that it may call back."),
+                "callbackURL": .string.described("The URL to register with the provider as its redirect target."),
                 "trustsEmail": .boolean,
                 "nonceRequired": .boolean,
                 "teamID": .string,

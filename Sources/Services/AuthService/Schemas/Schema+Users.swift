@@ -7,7 +7,7 @@ extension Schema {
             [
                 "id": .uuid,
                 "state": .oneOf("erasing"),
-                "token": .string.described("Opens the receipt."),
+                "token": .string.described("The token that is required to read the receipt."),
             ], required: ["id", "state", "token"]))
 
     static let receipt: Schema = component(
@@ -16,7 +16,8 @@ extension Schema {
             [
                 "id": .uuid,
                 "state": .oneOf("erasing", "complete"),
-                "erased": .map(of: .map(of: .integer)).described("Service → kind of data → how many."),
+                "erased": .map(of: .map(of: .integer)).described(
+                    "An object from service to kind of data to the number of erased items."),
                 "progress": .exactlyOne(
                     .userDataProgress,
                     .null),
@@ -46,9 +47,9 @@ extension Schema {
         "UserDataProgress",
         .object(
             [
-                "done": .integer.described("Parts that are done."),
+                "done": .integer.described("The number of finished parts."),
                 "total": .integer.nullable,
-                "at": .string.nullable.described("The service whose part is under way."),
+                "at": .string.nullable.described("The service whose part is in progress."),
             ]))
 
     static let user: Schema = component(
@@ -61,21 +62,21 @@ extension Schema {
                 "emailVerified": .boolean,
                 "isAnonymous": .boolean,
                 "secondFactor": .boolean,
-                "profile": .object.described("What everybody may see, up to 16 KiB."),
-                "private": .object.described("What the user alone may see, up to 16 KiB."),
+                "profile": .object.described("Visible to everyone who uses the app; at most 16 KiB."),
+                "private": .object.described("Visible only to the user and the app's server; at most 16 KiB."),
                 "disabled": .boolean,
                 "created": .time,
                 "updated": .time,
                 "lastSignIn": .time,
             ], required: ["id", "profile"]
-        ).described("Others see `id`, `userName`, `profile` and `created` only."))
+        ).described("Other users see only `id`, `userName`, `profile` and `created`."))
 
     static let identity: Schema = component(
         "Identity",
         .object(
             [
                 "provider": .string,
-                "subject": .string.described("Who the user is there."),
+                "subject": .string.described("The user's id at the provider."),
                 "email": .string.nullable,
                 "created": .time,
                 "lastUsed": .time,
@@ -87,16 +88,16 @@ extension Schema {
             [
                 "count": .integer,
                 "data": .array(of: .user),
-                "next": .uuid.described("`after` of the next page, where there is one."),
+                "next": .uuid.described("The `after` of the next page, if there is one."),
             ], required: ["count", "data"]))
 
     static let signIn: Schema = component(
         "SignIn",
         .object(
             [
-                "accessToken": .string.described("A JWT, ES256, `typ` at+jwt."),
-                "expiresIn": .integer.described("Seconds that the access token lasts."),
-                "refreshToken": .string.described("Good once; the session ends when it is idle for 60 days."),
+                "accessToken": .string.described("A JWT of the type `at+jwt`, signed with ES256."),
+                "expiresIn": .integer.described("The lifetime of the access token in seconds."),
+                "refreshToken": .string.described("Can be used once. The session ends after 60 days without use."),
                 "user": .user,
             ], required: ["accessToken", "expiresIn", "refreshToken", "user"]))
 

@@ -4,26 +4,23 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/apps?archived=&after=&limit=`: the apps in which the staff member has any right, in the order in which
-/// they were made. Of an app whose `applications` they may not read: id, number, name and whether it is archived.
-///
-/// `next`, where there are more, is the `after` of the next page.
 struct ListApps: Endpoint {
     static let route = Route(
         .get, "/admin/apps", "listApps",
-        "The apps in which the staff member has any right, in the order in which they were made.",
+        "Lists the apps in which the staff member has any right, in the order of their creation.",
         callers: .signedInStaff,
         parameters: [
-            .query("archived", .boolean.defaulting(to: false), "Those out of use instead."),
-            .query("after", .integer, "`next` of the page before."),
+            .query("archived", .boolean.defaulting(to: false), "Lists archived apps instead."),
+            .query("after", .integer, "The `next` of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         details: """
-            Of an app whose `applications` the member may not read: `id`, `number`, `name` and `archived`.
+            Of an app whose `applications` the member may not read, only `id`, `number`, `name` and `archived` \
+            are shown.
             """,
         answers: [
             .answer(
-                200, "Done.",
+                200, "A page of apps.",
                 .json(
                     .object(
                         [
@@ -32,7 +29,7 @@ struct ListApps: Endpoint {
                                 of: .anyOf(
                                     .app,
                                     .appName)),
-                            "next": .string.described("`after` of the next page."),
+                            "next": .string.described("The `after` of the next page, if there is one."),
                         ], required: ["count", "data"])))
         ])
 
@@ -51,7 +48,7 @@ struct ListApps: Endpoint {
 }
 
 extension StaffGrant {
-    /// The apps in which the member's rights are as asked for. Rights in the server's own areas are not rights in an
+    /// The apps in which the member's rights satisfy `isMeant`. Rights in the server's own areas are not rights in an
     /// app.
     fileprivate func apps(_ isMeant: (StaffRights.Areas) -> Bool) -> AppStore.Selection {
         let everywhere = rights.apps[StaffRights.everyApp]?.filter { !$0.key.isOfServer } ?? [:]
@@ -60,13 +57,15 @@ extension StaffGrant {
     }
 }
 
-/// `POST /admin/apps` with `name` and perhaps `bundleIds`, `storeId`, `settings`: 201 with `{"app":…,"keys":…}`, a
-/// first set of keys that is shown this once.
+/// The app, its keys and the entry in the audit log are written in one transaction.
 struct CreateApp: Endpoint {
     static let route = Route(
-        .post, "/admin/apps", "createApp", "Makes an app with its first keys, which are shown this once.",
+        .post, "/admin/apps", "createApp", "Creates an app with its first keys.",
         callers: .staff(.create, .applications),
-        details: "Needs the right to create for every app.",
+        details: """
+            Needs the right for every app. The new master key is left out if the staff member lacks a right that \
+            it would give.
+            """,
         body: .json(
             .object(
                 [
@@ -77,7 +76,7 @@ struct CreateApp: Endpoint {
                 ], required: ["name"])),
         answers: [
             .answer(
-                201, "The app is made.",
+                201, "The app, and its keys, which are shown only once.",
                 .json(
                     .object(
                         [
@@ -98,16 +97,17 @@ struct CreateApp: Endpoint {
     }
 }
 
-/// `GET /admin/apps/{app}`; archived ones, too.
 struct ReadApp: Endpoint {
     static let route = Route(
-        .get, "/admin/apps/{app}", "readApp", "An app, archived ones too.", callers: .staffOfApp(.read, .applications),
+        .get, "/admin/apps/{app}", "readApp", "Returns an app.", callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
+        details: "Archived apps are returned too.",
         answers: [
-            .answer(200, "Done.", .json(.app))
-        ])
+            .answer(200, "The app.", .json(.app))
+        ],
+        errors: [404: "The server has no such app (`app-not-found`)."])
 
     let apps: AppStore
 
@@ -117,15 +117,14 @@ struct ReadApp: Endpoint {
     }
 }
 
-/// `PATCH /admin/apps/{app}` with `name`, `bundleIds`, `storeId`, `settings`; each takes the place of what was there.
-/// 200 with the app.
 struct ChangeApp: Endpoint {
     static let route = Route(
-        .patch, "/admin/apps/{app}", "changeApp", "Changes an app; each field takes the place of what was there.",
+        .patch, "/admin/apps/{app}", "changeApp", "Changes an app.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
+        details: "Each field that is sent replaces the stored value.",
         body: .json(
             .object(
                 [
@@ -135,9 +134,9 @@ struct ChangeApp: Endpoint {
                     "settings": .object,
                 ])),
         answers: [
-            .answer(200, "Done.", .json(.app))
+            .answer(200, "The changed app.", .json(.app))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [404: "The server has no such app (`app-not-found`).", 409: "The app is archived (`conflict`)."])
 
     let apps: AppStore
 
@@ -147,24 +146,26 @@ struct ChangeApp: Endpoint {
     }
 }
 
-/// `POST /admin/apps/{app}/archive` and `…/restore`: takes the app out of use, its keys within two seconds, or back
-/// into it; its data stay. 200 with the app.
+/// Idempotent.
 struct ArchiveApp: Endpoint {
     static let route = Route(
         .post, "/admin/apps/{app}/archive", "archiveApp",
-        "Takes an app out of use: its keys end within two seconds, its data stay.",
+        "Archives an app.",
         callers: .staffOfApp(.delete, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
-        details: "Needs the right to delete.",
+        details: """
+            Gateways refuse the keys of an archived app; they follow within two seconds. The app's data is kept.
+            """,
         answers: [
-            .answer(200, "Done.", .json(.app))
-        ])
-    static let restoreApp = route.at("/admin/apps/{app}/restore", "restoreApp", "Brings an archived app back into use.")
+            .answer(200, "The app.", .json(.app))
+        ],
+        errors: [404: "The server has no such app (`app-not-found`)."])
+    static let restoreApp = route.at("/admin/apps/{app}/restore", "restoreApp", "Restores an archived app.")
 
     let apps: AppStore
-    /// Whether it is archived then.
+    /// Whether the call archives the app; otherwise it restores it.
     let archives: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -2,10 +2,10 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /admin/apps/{app}/icon`
 struct ReadIcon: Endpoint {
     static let route = Route(
-        .get, "/admin/apps/{app}/icon", "readIcon", "The app's icon.", callers: .staffOfApp(.read, .applications),
+        .get, "/admin/apps/{app}/icon", "readIcon", "Returns the app's icon.",
+        callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
@@ -13,8 +13,9 @@ struct ReadIcon: Endpoint {
             .answer(
                 200, "The picture.", .type("image/png", .bytes), .type("image/jpeg", .bytes),
                 .type("image/webp", .bytes)),
-            .answer(304, "Not modified."),
-        ])
+            .answer(304, "The picture has the entity tag in `If-None-Match`."),
+        ],
+        errors: [404: "There is no such app, or it has no icon (`picture-not-found`)."])
 
     let pictures: PictureStore
 
@@ -26,20 +27,26 @@ struct ReadIcon: Endpoint {
     }
 }
 
-/// `PUT /admin/apps/{app}/icon` with the picture as its body. 200 with what is known of it.
 struct SetIcon: Endpoint {
     static let route = Route(
         .put, "/admin/apps/{app}/icon", "setIcon",
-        "Sets the icon: PNG, JPEG or WebP of at most 1 MiB, told by its bytes.",
+        "Sets the app's icon.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
+        details: """
+            The icon is a PNG, JPEG or WebP picture of at most 1 MiB. The type is detected from the bytes; \
+            `Content-Type` is ignored.
+            """,
         body: .contents(.type("image/png", .bytes), .type("image/jpeg", .bytes), .type("image/webp", .bytes)),
         answers: [
-            .answer(200, "What is known of it.", .json(.picture))
+            .answer(200, "The picture's properties.", .json(.picture))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The server has no such app (`app-not-found`).", 409: "The app is archived (`conflict`).",
+            415: "The body is not a PNG, JPEG or WebP picture (`unsupported-media-type`).",
+        ])
 
     let pictures: PictureStore
 
@@ -50,18 +57,20 @@ struct SetIcon: Endpoint {
     }
 }
 
-/// `DELETE /admin/apps/{app}/icon`, 204.
 struct DeleteIcon: Endpoint {
     static let route = Route(
-        .delete, "/admin/apps/{app}/icon", "deleteIcon", "Deletes the icon.",
+        .delete, "/admin/apps/{app}/icon", "deleteIcon", "Deletes the app's icon.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The icon is deleted.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "There is no such app (`app-not-found`), or it has no icon (`picture-not-found`).",
+            409: "The app is archived (`conflict`).",
+        ])
 
     let pictures: PictureStore
 

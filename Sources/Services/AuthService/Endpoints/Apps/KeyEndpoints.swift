@@ -4,27 +4,27 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/apps/{app}/keys?revoked=true`: keys and secrets without their text, newest first; with `revoked` those
-/// too that have ended.
 struct ListKeys: Endpoint {
     static let route = Route(
-        .get, "/admin/apps/{app}/keys", "listKeys", "Keys and secrets without their text, newest first.",
+        .get, "/admin/apps/{app}/keys", "listKeys",
+        "Lists the app's keys and secrets without their text, the newest first.",
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .query("revoked", .boolean.defaulting(to: false), "With the last 1,000 that have ended."),
+            .query("revoked", .boolean.defaulting(to: false), "Also lists the latest 1,000 revoked ones."),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "The keys and secrets.",
                 .json(
                     .object(
                         [
                             "count": .integer,
                             "data": .array(of: .key),
-                            "next": .string.described("`after` of the next page."),
+                            "next": .string.described("The `after` of the next page, if there is one."),
                         ], required: ["count", "data"])))
-        ])
+        ],
+        errors: [404: "The server has no such app (`app-not-found`)."])
 
     let credentials: CredentialStore
     let apps: AppStore
@@ -36,16 +36,17 @@ struct ListKeys: Endpoint {
     }
 }
 
-/// `POST /admin/apps/{app}/keys` with `kind` and perhaps `environment`, `label`, `expires`, `networks`, `scopes`: 201
-/// with `{"key":"…","record":…}`. The text is shown this once.
 struct CreateKey: Endpoint {
     static let route = Route(
-        .post, "/admin/apps/{app}/keys", "createKey", "Makes a key or secret; its text is shown this once.",
+        .post, "/admin/apps/{app}/keys", "createKey", "Creates a key or secret.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
-        details: "A master key needs every right in the areas that it opens.",
+        details: """
+            A master key needs every right in the areas that it opens. An app may have at most 200 keys and \
+            secrets.
+            """,
         body: .json(
             .object(
                 [
@@ -53,21 +54,25 @@ struct CreateKey: Endpoint {
                     "environment": .oneOf("live", "test").defaulting(to: "live"),
                     "label": .string.maxLength(200),
                     "expires": .time.nullable,
-                    "networks": .array(of: .string).nullable.described("CIDR blocks."),
+                    "networks": .array(of: .string).nullable.described(
+                        "The CIDR blocks that the key may be used from. `null` removes the limit."),
                     "scopes": .array(of: .string).nullable.described(
-                        "Areas such as storage, or storage:read; of secrets and master keys."),
+                        """
+                        Areas of the API, such as `storage` or `storage:read`. Only secrets and master keys can \
+                        be limited to scopes. `null` removes the limit.
+                        """),
                 ], required: ["kind"])),
         answers: [
             .answer(
-                201, "The key is made.",
+                201, "The key, whose text is shown only once.",
                 .json(
                     .object(
                         [
-                            "key": .string.described("Shown this once."),
+                            "key": .string.described("The text of the key, which is shown only once."),
                             "record": .key,
                         ], required: ["key", "record"])))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [404: "The server has no such app (`app-not-found`).", 409: "The app is archived (`conflict`)."])
 
     let credentials: CredentialStore
 
@@ -89,30 +94,41 @@ struct CreateKey: Endpoint {
     }
 }
 
-/// `PATCH /admin/apps/{app}/keys/{id}` with `label`, `expires`, `networks`, `scopes`; null takes the last three away.
-/// 200 with the record; 409 for another `expires` of one that has expired.
 struct ChangeKey: Endpoint {
     static let route = Route(
         .patch, "/admin/apps/{app}/keys/{id}", "changeKey",
-        "Changes label, expiry, networks and scopes, in force within two seconds.",
+        "Changes a key's label, expiry, networks or scopes.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
             .path("id", .uuid),
         ],
+        details: """
+            Gateways follow within two seconds. `null` removes the expiry, the networks or the scopes. For a \
+            master key, any change other than of the label needs every right in the areas that it opens.
+            """,
         body: .json(
             .object(
                 [
                     "label": .string.maxLength(200),
                     "expires": .time.nullable,
-                    "networks": .array(of: .string).nullable.described("CIDR blocks."),
+                    "networks": .array(of: .string).nullable.described(
+                        "The CIDR blocks that the key may be used from. `null` removes the limit."),
                     "scopes": .array(of: .string).nullable.described(
-                        "Areas such as storage, or storage:read; of secrets and master keys."),
+                        """
+                        Areas of the API, such as `storage` or `storage:read`. Only secrets and master keys can \
+                        be limited to scopes. `null` removes the limit.
+                        """),
                 ])),
         answers: [
-            .answer(200, "Done.", .json(.key))
+            .answer(200, "The changed key, without its text.", .json(.key))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: """
+            There is no such app (`app-not-found`), or it has no such key that is not revoked \
+            (`key-not-found`).
+            """, 409: "The app is archived, or the key has expired and `expires` was sent (`conflict`).",
+        ])
 
     let credentials: CredentialStore
 
@@ -130,23 +146,32 @@ struct ChangeKey: Endpoint {
     }
 }
 
-/// `DELETE /admin/apps/{app}/keys/{id}?force=true`, 204: refused at every gateway within two seconds. 409 for the last
-/// app key of an environment and the last secret, unless `force` says so.
 struct RevokeKey: Endpoint {
     static let route = Route(
-        .delete, "/admin/apps/{app}/keys/{id}", "revokeKey", "Ends a key, at every gateway within two seconds.",
+        .delete, "/admin/apps/{app}/keys/{id}", "revokeKey", "Revokes a key.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
             .path("id", .uuid),
             .query(
-                "force", .boolean.defaulting(to: false), "Also the last app key of an environment, and the last secret."
+                "force", .boolean.defaulting(to: false),
+                "Revokes even the last app key of an environment or the last secret."
             ),
         ],
+        details: "Gateways refuse it within two seconds.",
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The key is revoked.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: """
+            There is no such app (`app-not-found`), or it has no such key that is not revoked \
+            (`key-not-found`).
+            """,
+            409: """
+            The key is the last app key of an environment or the last secret, and `force` is not true \
+            (`conflict`).
+            """,
+        ])
 
     let credentials: CredentialStore
 
@@ -160,33 +185,41 @@ struct RevokeKey: Endpoint {
     }
 }
 
-/// `POST /admin/apps/{app}/keys/{id}/rotate` with `graceSeconds` (0 to 30 days; a day where it is not said): 201 with
-/// `{"key":"…","record":…,"old":…}`. The new one is like the old one, which ends when the grace is over.
+/// Creates the new key and limits the old one in one transaction.
 struct RotateKey: Endpoint {
     static let route = Route(
         .post, "/admin/apps/{app}/keys/{id}/rotate", "rotateKey",
-        "Makes a like key at once, and ends the old one after a grace.", callers: .staffOfApp(.update, .applications),
+        "Replaces a key with a new one of the same kind and limits.", callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
             .path("id", .uuid),
         ],
+        details: """
+            The old key stays valid for `graceSeconds`; with 0 it is revoked at once. A master key needs every \
+            right in the areas that it opens.
+            """,
         body: .json(
             .object(
                 [
                     "graceSeconds": .integer.range(0, 2_592_000).defaulting(to: 86400)
-                ])),
+                ]), isRequired: false),
         answers: [
             .answer(
-                201, "The key is made.",
+                201, "The new key, whose text is shown only once, and the old one.",
                 .json(
                     .object(
                         [
-                            "key": .string.described("Shown this once."),
+                            "key": .string.described("The text of the key, which is shown only once."),
                             "record": .key,
                             "old": .key,
                         ], required: ["key", "record"])))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: """
+            There is no such app (`app-not-found`), or it has no such key that is not revoked \
+            (`key-not-found`).
+            """, 409: "The app is archived (`conflict`).",
+        ])
 
     let credentials: CredentialStore
 
@@ -205,7 +238,7 @@ struct RotateKey: Endpoint {
 extension CredentialStore.Made {
     fileprivate func path(of appID: String) -> String { "/admin/apps/\(appID)/keys/\(id.uuidString.lowercased())" }
 
-    /// - Parameter more: members behind, with a comma before each.
+    /// - Parameter more: Further members, each with a comma before it.
     fileprivate func shown(_ more: String = "") -> String {
         #"{"key":\#(text.withValue { JSONValue.quote($0) }),"record":\#(json)\#(more)}"#
     }
@@ -218,11 +251,12 @@ extension ServiceContext {
 }
 
 extension BodyFields {
-    /// For the kinds that belong to one.
+    /// The environment of the key. Kinds that belong to none accept none.
     fileprivate func environment(of kind: CredentialKind) throws -> AppEnvironment {
         guard let text = try string("environment") else { return .live }
         guard kind != .secret, kind != .master else {
-            throw HTTPProblem(.invalidBody, "Secrets and master keys belong to no environment.", field: "environment")
+            throw HTTPProblem(
+                .invalidBody, "Secrets and master keys do not belong to an environment.", field: "environment")
         }
         guard let environment = AppEnvironment(rawValue: text) else {
             throw HTTPProblem(.invalidBody, "This must be live or test.", field: "environment")
@@ -230,33 +264,34 @@ extension BodyFields {
         return environment
     }
 
-    /// A time to come (RFC 3339).
+    /// A time in the future (RFC 3339).
     fileprivate func expiry(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }
         guard let date = Date(rfc3339: text), date > Date(), date < Date(timeIntervalSinceNow: 100 * 366 * 86_400)
         else {
             throw HTTPProblem(
-                .invalidBody, "This must be a time to come within 100 years, such as 2027-06-30T00:00:00Z.", field: name
+                .invalidBody, "This must be a time within the next 100 years, such as 2027-06-30T00:00:00Z.",
+                field: name
             )
         }
         return date
     }
 
     fileprivate func networks(_ name: String) throws -> [String]? {
-        let blocks = try texts(name, upTo: 50, "A network is a CIDR block such as 10.0.0.0/8.", NetworkBlock.isOne)
+        let blocks = try texts(name, upTo: 50, "A network must be a CIDR block such as 10.0.0.0/8.", NetworkBlock.isOne)
         guard blocks?.isEmpty != true else {
-            throw HTTPProblem(.invalidBody, "With no network it would be of no use.", field: name)
+            throw HTTPProblem(.invalidBody, "At least one network is required; send null to allow all.", field: name)
         }
         return blocks
     }
 
     fileprivate func scopes(_ name: String) throws -> [String]? {
         let areas = KeyArea.allCases.map(\.rawValue).joined(separator: ", ")
-        let scopes = try texts(name, upTo: 32, "A scope is one of \(areas), perhaps with :read behind it.") {
+        let scopes = try texts(name, upTo: 32, "A scope must be one of \(areas), optionally followed by :read.") {
             KeyScope($0) != nil
         }
         guard scopes?.isEmpty != true else {
-            throw HTTPProblem(.invalidBody, "With no scope it would be of no use.", field: name)
+            throw HTTPProblem(.invalidBody, "At least one scope is required; send null for no limit.", field: name)
         }
         return scopes
     }

@@ -6,27 +6,27 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /admin/apps/{app}/lookup?storeId=&bundleId=&country=&language=&apply=true`: what the store's public record
-/// says of the app, found by the id given or else by the app's own. 200 with `{"found":…,"record":…,"applied":[…]}`.
-///
-/// With `apply` name, store id, bundle id, icon and version with its notes (in `language`, `en` where it is not said)
-/// are taken over; `applied` says which.
+/// The changes of `apply` are made in one transaction.
 struct LookUpApp: Endpoint {
     static let route = Route(
         .post, "/admin/apps/{app}/lookup", "lookUpApp",
-        "What the store's public record says of the app, as a proposal or taken over.",
+        "Looks the app up in the store's public records.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .query("storeId", .string, "Instead of the app's own."),
-            .query("bundleId", .string, "Instead of the app's own."),
+            .query("storeId", .string, "The id to look for instead of the app's own."),
+            .query("bundleId", .string, "The id to look for instead of the app's own."),
             .query("country", .string.defaulting(to: "us")),
-            .query("language", .string.defaulting(to: "en"), "Of the notes."),
+            .query("language", .string.defaulting(to: "en"), "The language under which the notes are stored (BCP 47)."),
             .query("apply", .boolean.defaulting(to: false)),
         ],
+        details: """
+            The record is found by the id in the query, or else by the app's own. With `apply`, the app takes \
+            over the name, store id, bundle id, icon, and version with its notes; `applied` says which of them.
+            """,
         answers: [
             .answer(
-                200, "Done.",
+                200, "The store's record, if there is one.",
                 .json(
                     .object(
                         [
@@ -35,7 +35,12 @@ struct LookUpApp: Endpoint {
                             "applied": .array(of: .oneOf("name", "storeId", "bundleId", "icon", "version")),
                         ], required: ["found", "record", "applied"])))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The server has no such app (`app-not-found`).",
+            409: "The app is archived, or has neither a store id nor a bundle id to look for (`conflict`).",
+            502: "The store could not be reached, or its answer is invalid (`upstream-failed`).",
+            504: "The store did not answer in time (`upstream-timeout`).",
+        ])
 
     let apps: AppStore
     let lookup: StoreLookup
@@ -50,7 +55,7 @@ struct LookUpApp: Endpoint {
         guard let key else {
             throw HTTPProblem(
                 .conflict,
-                "The app has neither store id nor bundle id to look for: set one, or send storeId or bundleId.")
+                "The app has neither a store id nor a bundle id; set one, or send storeId or bundleId.")
         }
         guard let record = try await lookup.record(key, country: country) else {
             return .json(#"{"applied":[],"found":false,"record":null}"#)
@@ -61,9 +66,9 @@ struct LookUpApp: Endpoint {
             do {
                 if let url = record.iconURL { icon = try await lookup.icon(at: url) }
             } catch let problem as HTTPProblem {
-                // The rest is of use without it; `applied` does not name it.
+                // The rest is useful without the icon, and `applied` does not name it.
                 context.logger.warning(
-                    "An app's icon could not be fetched from the store.",
+                    "Could not fetch an app's icon from the store; the app is updated without it.",
                     metadata: ["app.id": "\(id)", "error.cause": "\(problem.cause ?? problem.detail ?? "")"])
             }
             applied = try await apps.apply(record, icon: icon, language: language, to: id, by: author)
@@ -83,7 +88,8 @@ extension Request {
     fileprivate func country() throws -> String {
         let text = String(uri.queryParameters["country"] ?? "us").lowercased()
         guard text.wholeMatch(of: /[a-z]{2}/) != nil else {
-            throw HTTPProblem(.invalidParameter, "It must be a country's two letters.", field: "country")
+            throw HTTPProblem(
+                .invalidParameter, "This must be the two letters of a country, such as us.", field: "country")
         }
         return text
     }
@@ -91,7 +97,7 @@ extension Request {
     fileprivate func language() throws -> LanguageTag {
         guard let language = LanguageTag(String(uri.queryParameters["language"] ?? "en")) else {
             throw HTTPProblem(
-                .invalidParameter, "It must be a language such as en or pt-BR (BCP 47).", field: "language")
+                .invalidParameter, "This must be a language such as en or pt-BR (BCP 47).", field: "language")
         }
         return language
     }
@@ -99,23 +105,23 @@ extension Request {
     fileprivate func lookupKey() throws -> StoreLookup.Key? {
         if let id = uri.queryParameters["storeId"].map(String.init) {
             guard AppChange.isStoreID(id) else {
-                throw HTTPProblem(.invalidParameter, "A store id is 1 to 20 digits.", field: "storeId")
+                throw HTTPProblem(.invalidParameter, "A store id must be 1 to 20 digits.", field: "storeId")
             }
             return .storeID(id)
         }
         guard let id = uri.queryParameters["bundleId"].map(String.init) else { return nil }
         guard AppChange.isBundleID(id) else {
-            throw HTTPProblem(.invalidParameter, "This is not a bundle id.", field: "bundleId")
+            throw HTTPProblem(.invalidParameter, "This must be a bundle id such as com.example.app.", field: "bundleId")
         }
         return .bundleID(id)
     }
 }
 
 extension AppStore {
-    /// Takes over what a store says, all or nothing.
+    /// Copies a store's record into the app, atomically.
     ///
-    /// - Returns: what was taken over.
-    /// - Throws: as `change`.
+    /// - Returns: The names of the properties that were copied.
+    /// - Throws: The errors of `change`.
     fileprivate func apply(
         _ record: StoreRecord, icon: Picture?, language: LanguageTag, to id: String, by author: AppAuthor
     ) async throws -> [String] {
@@ -151,9 +157,9 @@ extension AppStore {
 }
 
 extension VersionStore {
-    /// Makes the version if it is new, and notes that it is released. Notes in other languages stay.
+    /// Creates the version if it is new, and marks it as released. Notes in other languages are kept.
     ///
-    /// In a transaction that holds the lock of the app.
+    /// Runs in a transaction that holds the lock of the app.
     fileprivate static func release(
         _ number: VersionNumber, notes: String?, in language: LanguageTag, on date: String?, of appID: String,
         by author: AppAuthor,

@@ -4,29 +4,28 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/apps/{app}/versions?after=&limit=`: from the newest down, 1.10 before 1.9.
-///
-/// `next`, where there are more, is the `after` of the next page.
 struct ListVersions: Endpoint {
     static let route = Route(
-        .get, "/admin/apps/{app}/versions", "listVersions", "Versions, the newest first: 1.10 before 1.9.",
+        .get, "/admin/apps/{app}/versions", "listVersions", "Lists the app's versions, the newest first.",
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .query("after", .string, "`next` of the page before."),
+            .query("after", .string, "The `next` of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
+        details: "Versions are compared by their parts: 1.10 is newer than 1.9.",
         answers: [
             .answer(
-                200, "Done.",
+                200, "A page of versions.",
                 .json(
                     .object(
                         [
                             "count": .integer,
                             "data": .array(of: .version),
-                            "next": .string.described("`after` of the next page."),
+                            "next": .string.described("The `after` of the next page, if there is one."),
                         ], required: ["count", "data"])))
-        ])
+        ],
+        errors: [404: "The server has no such app (`app-not-found`)."])
 
     let versions: VersionStore
     let apps: AppStore
@@ -37,7 +36,9 @@ struct ListVersions: Endpoint {
         var after: VersionNumber?
         if let text = request.uri.queryParameters["after"] {
             after = VersionNumber(String(text))
-            if after == nil { throw HTTPProblem(.invalidParameter, "It must be a version's number.", field: "after") }
+            if after == nil {
+                throw HTTPProblem(.invalidParameter, "This must be a version number such as 2.10.", field: "after")
+            }
         }
         guard try await apps.read(id) != nil else { throw HTTPProblem(.appNotFound) }
         let list = try await versions.list(of: id, after: after, limit: limit + 1)
@@ -46,15 +47,17 @@ struct ListVersions: Endpoint {
     }
 }
 
-/// `POST /admin/apps/{app}/versions` with `number` and perhaps `build`, `state` (`planned` or `released`),
-/// `releaseDate`, `notes`: 201.
 struct CreateVersion: Endpoint {
     static let route = Route(
-        .post, "/admin/apps/{app}/versions", "createVersion", "Makes a version.",
+        .post, "/admin/apps/{app}/versions", "createVersion", "Creates a version of the app.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
+        details: """
+            An app may have at most 1,000 versions. A version that is released without a `releaseDate` gets the \
+            current day.
+            """,
         body: .json(
             .object(
                 [
@@ -62,12 +65,16 @@ struct CreateVersion: Endpoint {
                     "build": .string.maxLength(64),
                     "state": .oneOf("planned", "released"),
                     "releaseDate": .day.nullable,
-                    "notes": .map(of: .string.maxLength(4_000)).described("Language (BCP 47) to text."),
+                    "notes": .map(of: .string.maxLength(4_000)).described(
+                        "The release notes: an object from language (BCP 47) to text."),
                 ], required: ["number"])),
         answers: [
-            .answer(201, "The version is made.", .json(.version))
+            .answer(201, "The version as stored.", .json(.version))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The server has no such app (`app-not-found`).",
+            409: "The app is archived, or has a version with this number (`conflict`).",
+        ])
 
     let versions: VersionStore
 
@@ -79,18 +86,18 @@ struct CreateVersion: Endpoint {
     }
 }
 
-/// `GET /admin/apps/{app}/versions/{version}`
 struct ReadVersion: Endpoint {
     static let route = Route(
-        .get, "/admin/apps/{app}/versions/{version}", "readVersion", "A version.",
+        .get, "/admin/apps/{app}/versions/{version}", "readVersion", "Returns a version of the app.",
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
             .path("version", .string, "The version's number, such as 2.10."),
         ],
         answers: [
-            .answer(200, "Done.", .json(.version))
-        ])
+            .answer(200, "The version.", .json(.version))
+        ],
+        errors: [404: "The app has no such version (`version-not-found`)."])
 
     let versions: VersionStore
 
@@ -103,17 +110,19 @@ struct ReadVersion: Endpoint {
     }
 }
 
-/// `PATCH /admin/apps/{app}/versions/{version}` with what `CreateVersion` takes; each takes the place of what was
-/// there. 200 with the version.
 struct ChangeVersion: Endpoint {
     static let route = Route(
         .patch, "/admin/apps/{app}/versions/{version}", "changeVersion",
-        "Changes a version; each field takes the place of what was there.",
+        "Changes a version of the app.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
             .path("version", .string, "The version's number, such as 2.10."),
         ],
+        details: """
+            Each field that is sent replaces the stored value. A version that is released without a \
+            `releaseDate` gets the current day.
+            """,
         body: .json(
             .object(
                 [
@@ -121,12 +130,16 @@ struct ChangeVersion: Endpoint {
                     "build": .string.maxLength(64),
                     "state": .oneOf("planned", "released"),
                     "releaseDate": .day.nullable,
-                    "notes": .map(of: .string.maxLength(4_000)).described("Language (BCP 47) to text."),
+                    "notes": .map(of: .string.maxLength(4_000)).described(
+                        "The release notes: an object from language (BCP 47) to text."),
                 ])),
         answers: [
-            .answer(200, "Done.", .json(.version))
+            .answer(200, "The changed version.", .json(.version))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "There is no such app (`app-not-found`), or it has no such version (`version-not-found`).",
+            409: "The app is archived, or has another version with this number (`conflict`).",
+        ])
 
     let versions: VersionStore
 
@@ -140,19 +153,22 @@ struct ChangeVersion: Endpoint {
     }
 }
 
-/// `DELETE /admin/apps/{app}/versions/{version}`, 204. Its pictures go with it.
 struct DeleteVersion: Endpoint {
     static let route = Route(
-        .delete, "/admin/apps/{app}/versions/{version}", "deleteVersion", "Deletes a version with its pictures.",
+        .delete, "/admin/apps/{app}/versions/{version}", "deleteVersion",
+        "Deletes a version of the app with its pictures.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
             .path("version", .string, "The version's number, such as 2.10."),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The version is deleted.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "There is no such app (`app-not-found`), or it has no such version (`version-not-found`).",
+            409: "The app is archived (`conflict`).",
+        ])
 
     let versions: VersionStore
 
@@ -165,21 +181,28 @@ struct DeleteVersion: Endpoint {
     }
 }
 
-/// `POST /admin/apps/{app}/versions/{version}/pictures` with the picture as its body: 201, behind those that are there.
 struct AddPicture: Endpoint {
     static let route = Route(
         .post, "/admin/apps/{app}/versions/{version}/pictures", "addPicture",
-        "Adds a picture: PNG, JPEG or WebP of at most 4 MiB, told by its bytes; 20 of a version.",
+        "Adds a picture to a version.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
             .path("version", .string, "The version's number, such as 2.10."),
         ],
+        details: """
+            The picture is a PNG, JPEG or WebP picture of at most 4 MiB. The type is detected from the bytes; \
+            `Content-Type` is ignored. A version may have at most 20 pictures; a new one becomes the last.
+            """,
         body: .contents(.type("image/png", .bytes), .type("image/jpeg", .bytes), .type("image/webp", .bytes)),
         answers: [
-            .answer(201, "The picture is added.", .json(.picture))
+            .answer(201, "The picture's properties.", .json(.picture))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "There is no such app (`app-not-found`), or it has no such version (`version-not-found`).",
+            409: "The app is archived (`conflict`).",
+            415: "The body is not a PNG, JPEG or WebP picture (`unsupported-media-type`).",
+        ])
 
     let pictures: PictureStore
 
@@ -191,11 +214,10 @@ struct AddPicture: Endpoint {
     }
 }
 
-/// `PUT /admin/apps/{app}/versions/{version}/pictures` with `pictures`, the ids of all of them in the order they shall
-/// have. 200 with the version.
 struct OrderPictures: Endpoint {
     static let route = Route(
-        .put, "/admin/apps/{app}/versions/{version}/pictures", "orderPictures", "Puts the pictures in an order.",
+        .put, "/admin/apps/{app}/versions/{version}/pictures", "orderPictures",
+        "Changes the order of a version's pictures.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
@@ -204,19 +226,25 @@ struct OrderPictures: Endpoint {
         body: .json(
             .object(
                 [
-                    "pictures": .array(of: .uuid).described("The ids of all of them.")
+                    "pictures": .array(of: .uuid).described(
+                        "The ids of all pictures of the version, in their new order.")
                 ], required: ["pictures"])),
         answers: [
-            .answer(200, "The version.", .json(.version))
+            .answer(200, "The version with its pictures in the new order.", .json(.version))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "There is no such app (`app-not-found`), or it has no such version (`version-not-found`).",
+            409: "The app is archived (`conflict`).",
+        ])
 
     let pictures: PictureStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request)
         let fields = try await BodyFields(request, ["pictures"])
-        let texts = try fields.texts("pictures", upTo: PictureStore.maximumPicturesPerVersion, "These must be ids.") {
+        let texts = try fields.texts(
+            "pictures", upTo: PictureStore.maximumPicturesPerVersion, "Each must be a picture's id."
+        ) {
             UUID(uuidString: $0) != nil
         }
         guard let texts else { throw HTTPProblem(.invalidBody, "This field is required.", field: "pictures") }
@@ -227,10 +255,9 @@ struct OrderPictures: Endpoint {
     }
 }
 
-/// `GET /admin/apps/{app}/versions/{version}/pictures/{id}`
 struct ReadPicture: Endpoint {
     static let route = Route(
-        .get, "/admin/apps/{app}/versions/{version}/pictures/{id}", "readPicture", "A picture of a version.",
+        .get, "/admin/apps/{app}/versions/{version}/pictures/{id}", "readPicture", "Returns a picture of a version.",
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
@@ -241,8 +268,9 @@ struct ReadPicture: Endpoint {
             .answer(
                 200, "The picture.", .type("image/png", .bytes), .type("image/jpeg", .bytes),
                 .type("image/webp", .bytes)),
-            .answer(304, "Not modified."),
-        ])
+            .answer(304, "The picture has the entity tag in `If-None-Match`."),
+        ],
+        errors: [404: "The version has no such picture (`picture-not-found`)."])
 
     let pictures: PictureStore
 
@@ -255,10 +283,10 @@ struct ReadPicture: Endpoint {
     }
 }
 
-/// `DELETE /admin/apps/{app}/versions/{version}/pictures/{id}`, 204.
 struct DeletePicture: Endpoint {
     static let route = Route(
-        .delete, "/admin/apps/{app}/versions/{version}/pictures/{id}", "deletePicture", "Deletes a picture.",
+        .delete, "/admin/apps/{app}/versions/{version}/pictures/{id}", "deletePicture",
+        "Deletes a picture of a version.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
@@ -266,9 +294,14 @@ struct DeletePicture: Endpoint {
             .path("id", .uuid),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The picture is deleted.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: """
+            There is no such app (`app-not-found`), or the version has no such picture \
+            (`picture-not-found`).
+            """, 409: "The app is archived (`conflict`).",
+        ])
 
     let pictures: PictureStore
 
@@ -282,7 +315,7 @@ struct DeletePicture: Endpoint {
 }
 
 extension ServiceContext {
-    /// The number in the path. What is no number is no version's.
+    /// The version number in the path. A malformed number is `version-not-found`.
     fileprivate var version: VersionNumber {
         get throws {
             guard let version = parameters.get("version").flatMap({ VersionNumber($0) }) else {
@@ -331,7 +364,7 @@ extension BodyFields {
     private func notes() throws -> String? {
         guard let value = self["notes"], value != .null else { return nil }
         guard case .object(let members) = value else {
-            throw HTTPProblem(.invalidBody, "This must be an object, language to text.", field: "notes")
+            throw HTTPProblem(.invalidBody, "This must be an object from language to text.", field: "notes")
         }
         guard members.count <= VersionChange.maximumLanguages else {
             throw HTTPProblem(
@@ -341,10 +374,10 @@ extension BodyFields {
         let notes = try members.map { member in
             let field = "notes." + member.name
             guard let language = LanguageTag(member.name) else {
-                throw HTTPProblem(.invalidBody, "This is not a language such as en or pt-BR (BCP 47).", field: field)
+                throw HTTPProblem(.invalidBody, "This must be a language such as en or pt-BR (BCP 47).", field: field)
             }
             guard languages.insert(language).inserted else {
-                throw HTTPProblem(.invalidBody, "This language is there twice.", field: field)
+                throw HTTPProblem(.invalidBody, "This language is given twice.", field: field)
             }
             guard case .string(let text) = member.value, text.unicodeScalars.count <= VersionChange.maximumNotesLength
             else {

@@ -3,21 +3,20 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/me/identities`: where the user can sign in from.
 struct ListIdentities: Endpoint {
     static let route = Route(
-        .get, "/auth/me/identities", "listIdentities", "Where the user can sign in from.", callers: .user,
+        .get, "/auth/me/identities", "listIdentities", "Lists the signed-in user's identities at providers.",
+        callers: .user,
         answers: [
             .answer(
-                200, "Done.",
+                200, "The identities.",
                 .json(
                     .object(
                         [
                             "count": .integer,
                             "data": .array(of: .identity),
                         ])))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        ])
 
     let federation: Federation
 
@@ -27,15 +26,17 @@ struct ListIdentities: Endpoint {
     }
 }
 
-/// `POST /auth/me/identities` with an id token (`provider`, `idToken`, `nonce`, `authorizationCode`) or a finished code
-/// flow (`code`, `codeVerifier`), and `password` where there is one: another way to sign in. 200 with the user.
-///
-/// An anonymous user is none any more, and keeps id, sessions and all data. Whoever has no address gets the provider's,
-/// when it is verified and free.
+/// Consumes the proof before it links the identity.
 struct LinkIdentity: Endpoint {
     static let route = Route(
-        .post, "/auth/me/identities", "linkIdentity", "Another way to sign in, by id token or finished code flow.",
+        .post, "/auth/me/identities", "linkIdentity", "Links an identity at a provider to the signed-in user.",
         callers: .user,
+        details: """
+            Takes either an id token (`provider`, `idToken`) or the result of a code flow (`code`, \
+            `codeVerifier`). Requires `password` if the user has one, and otherwise a sign-in within the last \
+            ten minutes. An anonymous user keeps the id, the sessions and all data. A user without an address \
+            gets the provider's, if it is verified and no other user has it.
+            """,
         body: .json(
             .object(
                 [
@@ -43,19 +44,35 @@ struct LinkIdentity: Endpoint {
                     "idToken": .string.maxLength(16_384),
                     "nonce": .string.described(
                         """
-                        The token has its SHA-256 in hexadecimal digits. Required unless the provider has `nonceRequired: \
-                        false`.
+                        The nonce whose SHA-256, in hexadecimal digits, is in the id token. Required unless the \
+                        provider has `nonceRequired: false`.
                         """),
-                    "authorizationCode": .string.described("Apple's, so that its token can be revoked."),
-                    "name": .string.described("Of a new user."),
+                    "authorizationCode": .string.described(
+                        """
+                        Apple's authorization code. With it, Apple's token can be revoked when the user is \
+                        deleted.
+                        """),
+                    "name": .string.described(
+                        """
+                        The user's name, which Apple gives only to the app. Used if the id token has none.
+                        """),
                     "code": .string,
                     "codeVerifier": .string.length(43, 128),
                     "password": .string.format("password"),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.user))
+            .answer(200, "The user.", .json(.user))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """,
+            409: """
+            The identity belongs to another user, or the user has another identity at this provider \
+            (`conflict`).
+            """,
+        ])
 
     let federation: Federation
     let check: PasswordCheck
@@ -64,7 +81,7 @@ struct LinkIdentity: Endpoint {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(
             request, Federation.codeFields.union(Federation.idTokenFields).union(["password"]))
-        // An access token alone must not open another door.
+        // An access token alone must not be enough to add a way to sign in.
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
         let proof =
             try await fields.string("code") == nil
@@ -78,23 +95,30 @@ struct LinkIdentity: Endpoint {
     }
 }
 
-/// `DELETE /auth/me/identities/{provider}` with `password` where there is one, 204. 409 for the only way to sign in.
 struct UnlinkIdentity: Endpoint {
     static let route = Route(
-        .delete, "/auth/me/identities/{name}", "unlinkIdentity", "Takes a way to sign in away, unless it is the last.",
+        .delete, "/auth/me/identities/{name}", "unlinkIdentity",
+        "Removes one of the signed-in user's identities at providers.",
         callers: .user,
         parameters: [
-            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The app's name for the provider.")
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The provider's name in the app's settings.")
         ],
+        details: "Requires `password` if the user has one, and otherwise a sign-in within the last ten minutes.",
         body: .json(
             .object(
                 [
                     "password": .string.format("password")
                 ]), isRequired: false),
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The identity is removed.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """, 404: "The user has no identity at this provider (`not-found`).",
+            409: "The identity is the user's last way to sign in (`conflict`).",
+        ])
 
     let federation: Federation
     let check: PasswordCheck
@@ -111,7 +135,7 @@ struct UnlinkIdentity: Endpoint {
         ) {
             try await federation.revocation.begin(of: id, provider: provider, in: space, $0)
         }
-        guard isGone else { throw HTTPProblem(.notFound, "The user has no identity of this provider.") }
+        guard isGone else { throw HTTPProblem(.notFound, "The user has no identity at this provider.") }
         return Response(status: .noContent)
     }
 }

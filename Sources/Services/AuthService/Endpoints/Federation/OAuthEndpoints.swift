@@ -6,11 +6,11 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Who signs in by a provider: an app's users, or the server's staff under `/admin/auth/oidc/`.
+/// Whose sign-in at a provider a route serves: an app's users, or the server's staff under `/admin/auth/oidc/`.
 enum ProviderGuests: Sendable {
     case users, staff
 
-    /// - Throws: `forbidden` for who did not come by their route.
+    /// - Throws: `forbidden` if the request did not come by the route for these guests.
     func space(_ context: ServiceContext) throws -> UserSpace {
         switch self {
         case .users: return try context.userSpace
@@ -20,9 +20,9 @@ enum ProviderGuests: Sendable {
         }
     }
 
-    /// The app whose callback it is.
+    /// The id of the app whose callback is called.
     ///
-    /// - Throws: `forbidden` for who did not come by its route.
+    /// - Throws: `forbidden` if the request did not come by the callback's route.
     fileprivate func callbackAppID(_ context: ServiceContext) throws -> String {
         guard self == .users else { return try space(context).appID }
         let principal = try context.principal
@@ -31,25 +31,27 @@ enum ProviderGuests: Sendable {
     }
 }
 
-/// `POST /auth/oauth/{provider}/start` with `redirectURL`, one of the provider's, and `codeChallenge` (S256 of RFC
-/// 7636): `{"url","state"}`. The app opens `url` in the system's browser, and keeps `state` and the code verifier until
-/// it is called back.
 struct StartOAuth: Endpoint {
     static let route = Route(
-        .post, "/auth/oauth/{name}/start", "startOAuth", "Begins a code flow: where to send the user.",
+        .post, "/auth/oauth/{name}/start", "startOAuth", "Starts a sign-in of a user at a provider.",
         callers: .client,
         parameters: [
-            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The app's name for the provider.")
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The provider's name in the app's settings.")
         ],
+        details: """
+            Open `url` in the system's browser. Keep `state` and the code verifier until the provider has sent \
+            the user back. `redirectURL` must be one of the provider's `redirectURLs`.
+            """,
         body: .json(
             .object(
                 [
                     "redirectURL": .uri,
-                    "codeChallenge": .string.described("S256 of RFC 7636."),
-                ]), isRequired: false),
+                    "codeChallenge": .string.described(
+                        "The SHA-256 of the code verifier in base64url (`S256` in RFC 7636)."),
+                ])),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The URL of the provider's sign-in page, and the state.",
                 .json(
                     .object(
                         [
@@ -57,23 +59,30 @@ struct StartOAuth: Endpoint {
                             "state": .string,
                         ])))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The app has no such provider (`not-found`).", 503: "The provider cannot be used now (`unavailable`).",
+        ])
     static let startStaffOAuth = Route(
-        .post, "/admin/auth/oidc/{name}/start", "startStaffOAuth", "Begins a code flow: where to send the browser.",
+        .post, "/admin/auth/oidc/{name}/start", "startStaffOAuth", "Starts a sign-in of a staff member at a provider.",
         callers: .staffSigningIn,
         parameters: [
             .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#))
         ],
+        details: """
+            Open `url` in the browser. Keep `state` and the code verifier until the provider has sent the \
+            browser back.
+            """,
         body: .json(
             .object(
                 [
-                    "redirectURL": .uri.described("One of the provider's."),
-                    "codeChallenge": .string.described("S256 of RFC 7636."),
+                    "redirectURL": .uri.described("One of the provider's `redirectURLs`."),
+                    "codeChallenge": .string.described(
+                        "The SHA-256 of the code verifier in base64url (`S256` in RFC 7636)."),
                 ], required: ["redirectURL", "codeChallenge"]
             ).closed),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The URL of the provider's sign-in page, and the state.",
                 .json(
                     .object(
                         [
@@ -81,7 +90,9 @@ struct StartOAuth: Endpoint {
                             "state": .string,
                         ], required: ["url", "state"])))
         ],
-        errors: [404: "Not found."])
+        errors: [
+            404: "There is no such provider (`not-found`).", 503: "The provider cannot be used now (`unavailable`).",
+        ])
 
     let federation: Federation
     let attempts: AttemptStore
@@ -94,10 +105,10 @@ struct StartOAuth: Endpoint {
             try fields.requiredString("redirectURL"), try fields.requiredString("codeChallenge")
         )
         guard let provider = try await federation.providers.find(context.parameters.get("name") ?? "", in: space) else {
-            throw HTTPProblem(.notFound, "There is no such provider.")
+            throw HTTPProblem(.notFound, "There is no provider with this name.")
         }
         guard provider.settings.redirectURLs.contains(redirectURL) else {
-            throw HTTPProblem(.invalidBody, "This is none of the provider's redirectURLs.", field: "redirectURL")
+            throw HTTPProblem(.invalidBody, "This must be one of the provider's redirectURLs.", field: "redirectURL")
         }
         guard challenge.utf8.count == 43, Base64URL.decode(challenge)?.count == 32 else {
             throw HTTPProblem(
@@ -113,47 +124,44 @@ struct StartOAuth: Endpoint {
             try await federation.flows.begin(flow, state: state)
             return try Response.encoding(["url": url, "state": state]).notStored
         } catch let failure as ProviderFailure {
-            throw HTTPProblem(.unavailable, "The provider cannot be used for this now.", cause: failure.sentence)
+            throw HTTPProblem(.unavailable, "The provider cannot be used now.", cause: failure.sentence)
         }
     }
 }
 
-/// `GET|POST /auth/oauth/callback`: where providers send the user back to, by the app key alone. 303 to the app's URL
-/// with `code` and `state`, or with `error` and `state`.
-///
-/// The state says which flow it is; it counts once. What `code` is good for, only the app that began can use.
+/// The provider's redirect after a sign-in. The state identifies the flow and is consumed. The `code` in the redirect
+/// is useful only to the app that started the flow, because only that app has the code verifier.
 struct OAuthCallback: Endpoint {
     static let route = Route(
         .get, "/auth/oauth/callback", "returnFromOAuth",
-        """
-        Where providers send the user back to: on to the app, with `code` or `error`, and `state`.
-        """, callers: .anyone,
+        "Receives the user from a provider and redirects to the app.", callers: .anyone,
         checksOwnQuery: true,
+        details: """
+            The redirect goes to the `redirectURL` that the flow was started with, with `state` and either \
+            `code` or `error`.
+            """,
         answers: [
-            .answer(303, "To the app.")
+            .answer(303, "A redirect to the app.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
-    static let returnFromOAuthByForm = route.by(.post, "returnFromOAuthByForm", takesForm: true)
+        errors: [403: "The state is unknown, was used before or has expired (`invalid-link`)."])
+    static let returnFromOAuthByForm = route.by(
+        .post, "returnFromOAuthByForm",
+        "Receives the user from a provider that posts a form, and redirects to the app.", takesForm: true)
     static let returnStaffFromOAuth = Route(
         .get, "/admin/auth/oidc/callback", "returnStaffFromOAuth",
-        """
-        Where providers send the browser back to: on to the console, with `code` or `error`, and `state`.
-        """, callers: .staffSigningIn,
+        "Receives a staff member from a provider and redirects to the console.", callers: .staffSigningIn,
         checksOwnQuery: true,
+        details: """
+            The redirect goes to the `redirectURL` that the flow was started with, with `state` and either \
+            `code` or `error`.
+            """,
         answers: [
-            .answer(303, "To `redirectURL`.")
+            .answer(303, "A redirect to `redirectURL`.")
         ],
-        errors: [404: "Not found."])
-    static let returnStaffFromOAuthByForm = Route(
-        .post, "/admin/auth/oidc/callback", "returnStaffFromOAuthByForm",
-        """
-        Where providers send the browser back to: on to the console, with `code` or `error`, and `state`.
-        """, callers: .staffSigningIn,
-        checksOwnQuery: true,
-        answers: [
-            .answer(303, "To `redirectURL`.")
-        ],
-        errors: [404: "Not found."])
+        errors: [403: "The state is unknown, was used before or has expired (`invalid-link`)."])
+    static let returnStaffFromOAuthByForm = returnStaffFromOAuth.by(
+        .post, "returnStaffFromOAuthByForm",
+        "Receives a staff member from a provider that posts a form, and redirects to the console.", takesForm: true)
 
     static let maximumSizeInBytes = 64 << 10
 
@@ -165,7 +173,7 @@ struct OAuthCallback: Endpoint {
         let appID = try guests.callbackAppID(context)
         let answer = try await answer(in: request)
         guard let state = answer["state"], let flow = try await federation.flows.take(state: state, of: appID) else {
-            throw HTTPProblem(.invalidLink, "This way to sign in is used up or too old: begin anew in the app.")
+            throw HTTPProblem(.invalidLink, "This sign-in is complete or has expired; start again in the app.")
         }
         do {
             return .redirecting(
@@ -175,7 +183,7 @@ struct OAuthCallback: Endpoint {
         } catch {
             let cause = (error as? ProviderFailure)?.sentence ?? (error as? IDTokenRefusal)?.sentence ?? "\(error)"
             logger.warning(
-                "An identity provider sent somebody back, and could not say who.",
+                "Could not complete a sign-in at an identity provider; the app gets server_error.",
                 metadata: [
                     "app.id": "\(appID)", "provider.name": "\(flow.provider)", "request.id": "\(context.requestID)",
                     "error.cause": "\(cause)",
@@ -184,13 +192,13 @@ struct OAuthCallback: Endpoint {
         }
     }
 
-    /// The provider, or the user there, said no.
+    /// The provider, or the user at the provider, refused the sign-in.
     private struct Refusal: Error {
         let error: String
     }
 
     private func answer(in request: Request) async throws -> [String: String] {
-        // Apple posts a form.
+        // Apple sends the user back by posting a form.
         let text =
             request.method == .post
             ? String(buffer: try await request.wholeBody(upTo: Self.maximumSizeInBytes)) : request.uri.query ?? ""
@@ -201,7 +209,7 @@ struct OAuthCallback: Endpoint {
     private func code(for answer: [String: String], _ state: String, _ flow: OAuthFlowStore.Flow) async throws -> String
     {
         if let error = answer["error"] {
-            // Codes are words (RFC 6749 §4.1.2.1); whatever else it is goes no further.
+            // Error codes are words (RFC 6749 §4.1.2.1). Anything else is not passed on.
             let isCode =
                 (1...64).contains(error.utf8.count)
                 && error.utf8.allSatisfy { (0x61...0x7a).contains($0) || $0 == 0x5f }
@@ -215,12 +223,15 @@ struct OAuthCallback: Endpoint {
     }
 }
 
-/// `POST /auth/oauth/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode` and `device` if wanted;
-/// 200 signed in, 201 as a new user.
 struct FinishOAuth: Endpoint {
     static let route = Route(
-        .post, "/auth/oauth/finish", "finishOAuth", "Signs in with the code that the app was called with.",
+        .post, "/auth/oauth/finish", "finishOAuth", "Completes a sign-in at a provider.",
         callers: .client,
+        details: """
+            `code` is the one from the redirect to the app. If the account has a second factor and \
+            `secondFactorCode` is missing, the answer is 401 with `second-factor-required`, and the same call \
+            can be repeated with it.
+            """,
         body: .json(
             .object(
                 [
@@ -228,12 +239,15 @@ struct FinishOAuth: Endpoint {
                     "codeVerifier": .string.length(43, 128),
                     "secondFactorCode": .string,
                     "device": .string,
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.signIn)),
-            .answer(201, "A new user.", .json(.signIn)),
+            .answer(200, "The user is signed in.", .json(.signIn)),
+            .answer(201, "A new user is signed in.", .json(.signIn)),
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: "The app requires an invitation for signing up (`forbidden`).",
+            409: "The account changed during the sign-in (`conflict`).",
+        ])
 
     let federation: Federation
     let signIn: FederatedSignIn
@@ -256,7 +270,7 @@ extension ServiceContext {
 }
 
 extension Response {
-    /// Whoever gets there gets it by GET and learns nothing of where from.
+    /// Uses 303, so that the browser requests the target by GET, and sends no referrer.
     fileprivate static func redirecting(to url: String, _ parameters: KeyValuePairs<String, String>) -> Response {
         var headers: HTTPFields = [
             .location: url + (url.contains("?") ? "&" : "?") + FormBody.encode(parameters.map { ($0.key, $0.value) })

@@ -4,22 +4,19 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/providers`: where users sign in from elsewhere, for the app's own server. Secrets are not shown.
 struct ListProviders: Endpoint {
     static let route = Route(
-        .get, "/auth/providers", "listProviders", "Where users sign in from elsewhere.", callers: .server,
-        details: "Needs the master key.",
+        .get, "/auth/providers", "listProviders", "Lists the app's identity providers.", callers: .server,
         answers: [
             .answer(
-                200, "Done.",
+                200, "The providers, without secrets.",
                 .json(
                     .object(
                         [
                             "count": .integer,
                             "data": .array(of: .identityProvider),
                         ])))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        ])
 
     let federation: Federation
 
@@ -29,22 +26,21 @@ struct ListProviders: Endpoint {
     }
 }
 
-/// `PUT /auth/providers/{name}`, for the app's own server; 200 with the provider. What is left out is as it is by
-/// default, but the secret, which stays.
 struct SaveProvider: Endpoint {
     static let route = Route(
-        .put, "/auth/providers/{name}", "saveProvider", "Sets a provider up.", callers: .server,
+        .put, "/auth/providers/{name}", "saveProvider", "Creates or replaces one of the app's identity providers.",
+        callers: .server,
         parameters: [
-            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The app's name for the provider.")
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The provider's name in the app's settings.")
         ],
-        details: "Needs the master key. A secret that is left out stays.",
+        details: "Properties that are left out get their defaults, except the secret, which is kept.",
         body: .json(
             .object(
                 [
                     "kind": .oneOf("google", "apple", "github", "facebook", "oidc"),
                     "clientIDs": .array(of: .string).items(1, 20),
                     "clientSecret": .string.format("password"),
-                    "privateKey": .string.format("password").described("Apple's .p8 file."),
+                    "privateKey": .string.format("password").described("The text of Apple's .p8 file."),
                     "teamID": .string,
                     "keyID": .string,
                     "issuer": .uri,
@@ -53,7 +49,7 @@ struct SaveProvider: Endpoint {
                     "appKey": .string,
                     "trustsEmail": .boolean.defaulting(to: true),
                     "nonceRequired": .boolean.defaulting(to: true).described(
-                        "Whether `auth/idtoken` needs the nonce that the token was asked for with."),
+                        "Whether `auth/idtoken` requires the nonce that the id token was requested with."),
                     "endpoints": .object(
                         [
                             "authorization": .string,
@@ -63,11 +59,10 @@ struct SaveProvider: Endpoint {
                             "keys": .string,
                             "revocation": .string,
                         ]),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.identityProvider))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(200, "The provider as stored, without its secret.", .json(.identityProvider))
+        ])
 
     private static let maximumCount = 20
 
@@ -88,14 +83,15 @@ struct SaveProvider: Endpoint {
             let saved = try await federation.providers.save(
                 name, provider, secret: try secret(fields, provider.kind), in: space)
         else {
-            throw HTTPProblem(.limitExceeded, "An app has at most \(IdentityProviderStore.maximumPerSpace) providers.")
+            throw HTTPProblem(
+                .limitExceeded, "An app may have at most \(IdentityProviderStore.maximumPerSpace) providers.")
         }
         return try .encoding(ShownProvider(saved, federation.codeFlow))
     }
 
     func provider(_ fields: BodyFields, in space: UserSpace) async throws -> IdentityProvider {
         guard let kind = IdentityProvider.Kind(rawValue: try fields.requiredString("kind")) else {
-            throw HTTPProblem(.invalidBody, "It is one of google, apple, github, facebook, oidc.", field: "kind")
+            throw HTTPProblem(.invalidBody, "This must be google, apple, github, facebook or oidc.", field: "kind")
         }
         let endpoints = try fields.strings(
             in: "endpoints", ["authorization", "token", "userInfo", "emails", "keys", "revocation"])
@@ -111,7 +107,7 @@ struct SaveProvider: Endpoint {
                 emails: endpoints["emails"],
                 keys: endpoints["keys"], revocation: endpoints["revocation"]))
         guard !provider.clientIDs.isEmpty else {
-            throw HTTPProblem(.invalidBody, "One at least is required.", field: "clientIDs")
+            throw HTTPProblem(.invalidBody, "At least one client id is required.", field: "clientIDs")
         }
         guard kind != .oidc || provider.issuer != nil else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "issuer")
@@ -119,17 +115,19 @@ struct SaveProvider: Endpoint {
         for url in provider.redirectURLs where !Self.isRedirect(url) {
             throw HTTPProblem(
                 .invalidBody,
-                "Each is https or a scheme of the app's own, http for this machine only, without user and fragment.",
+                "Each must be an https URL, a URL with a scheme of the app's own, or an http URL on the loopback interface, without user and fragment.",
                 field: "redirectURLs")
         }
         for (field, text) in [("teamID", provider.teamID), ("keyID", provider.keyID)]
         where text != nil || kind == .apple {
             guard kind == .apple, text?.wholeMatch(of: /[A-Za-z0-9]{1,32}/) != nil else {
-                throw HTTPProblem(.invalidBody, "It is Apple's, and 1 to 32 letters and digits.", field: field)
+                throw HTTPProblem(
+                    .invalidBody, "This is for the kind apple only, and must be 1 to 32 letters and digits.",
+                    field: field)
             }
         }
         if let text = provider.appKey, try await !federation.providers.isAppKey(text, in: space) {
-            throw HTTPProblem(.invalidBody, "This is no app key of this app and environment.", field: "appKey")
+            throw HTTPProblem(.invalidBody, "This must be an app key of this app and environment.", field: "appKey")
         }
         let addresses =
             endpoints.map { ("endpoints." + $0.key, $0.value) } + (provider.issuer.map { [("issuer", $0)] } ?? [])
@@ -141,25 +139,26 @@ struct SaveProvider: Endpoint {
         let field = kind == .apple ? "privateKey" : "clientSecret"
         if try fields.string(kind == .apple ? "clientSecret" : "privateKey") != nil {
             throw HTTPProblem(
-                .invalidBody, "\(kind.rawValue) takes a \(field).",
+                .invalidBody, "A provider of the kind \(kind.rawValue) takes \(field) instead.",
                 field: kind == .apple ? "clientSecret" : "privateKey")
         }
         guard let secret = try fields.secret(field) else { return nil }
         guard secret.withValue({ (1...4_096).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
-            throw HTTPProblem(.invalidBody, "This has 1 to 4096 bytes.", field: field)
+            throw HTTPProblem(.invalidBody, "This must have 1 to 4096 bytes.", field: field)
         }
         guard kind != .apple || AppleClientSecret.isKey(secret) else {
-            throw HTTPProblem(.invalidBody, "This is not the text of a .p8 file.", field: field)
+            throw HTTPProblem(.invalidBody, "This must be the text of a .p8 file.", field: field)
         }
         return secret
     }
 
-    /// Client ids and scopes: neither has blanks (RFC 6749 §A.1 and §A.4).
+    /// Client ids or scopes, neither of which contains spaces (RFC 6749 §A.1 and §A.4).
     private func words(_ fields: BodyFields, _ field: String) throws -> [String]? {
         let words = try fields.strings(field, upTo: Self.maximumCount)
         for word in words ?? []
         where !(1...255).contains(word.utf8.count) || !word.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
-            throw HTTPProblem(.invalidBody, "Each is 1 to 255 printable characters without blanks.", field: field)
+            throw HTTPProblem(
+                .invalidBody, "Each must be 1 to 255 printable ASCII characters without spaces.", field: field)
         }
         return words
     }
@@ -172,7 +171,7 @@ struct SaveProvider: Endpoint {
         }
     }
 
-    /// RFC 8252 §7: claimed https, a scheme of one's own, the loopback interface.
+    /// RFC 8252 §7 allows claimed https URLs, private-use schemes and the loopback interface.
     private static func isRedirect(_ text: String) -> Bool {
         guard (1...2_048).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x5c }),
             let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), parts.user == nil,
@@ -186,20 +185,21 @@ struct SaveProvider: Endpoint {
     }
 }
 
-/// `DELETE /auth/providers/{name}`, for the app's own server; 204. Users keep who they are there, and cannot sign in by
-/// it until it is set up again.
 struct DeleteProvider: Endpoint {
     static let route = Route(
-        .delete, "/auth/providers/{name}", "deleteProvider", "Takes a provider away; users keep who they are there.",
+        .delete, "/auth/providers/{name}", "deleteProvider", "Deletes one of the app's identity providers.",
         callers: .server,
         parameters: [
-            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The app's name for the provider.")
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The provider's name in the app's settings.")
         ],
-        details: "Needs the master key.",
+        details: """
+            Users keep their identities at the provider, but cannot sign in with them until the provider is set \
+            up again.
+            """,
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The provider is deleted.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [404: "The app has no such provider (`not-found`)."])
 
     let federation: Federation
 
@@ -223,14 +223,14 @@ extension ServiceContext {
             let name = parameters.get("name") ?? ""
             guard name.wholeMatch(of: /[a-z0-9][a-z0-9-]{0,31}/) != nil else {
                 throw HTTPProblem(
-                    .invalidName, "A provider's name is 1 to 32 of a-z 0-9 - and begins with a letter or digit.")
+                    .invalidName, "A provider's name must be 1 to 32 of a-z 0-9 - and start with a letter or digit.")
             }
             return name
         }
     }
 }
 
-/// A provider as it may be seen.
+/// A provider without its secrets.
 struct ShownProvider: Encodable {
     var name: String
     var kind: IdentityProvider.Kind
@@ -238,7 +238,7 @@ struct ShownProvider: Encodable {
     var issuer: String?
     var scopes: [String]
     var redirectURLs: [String]
-    /// What the provider has to be told that it may call back.
+    /// The URL to register with the provider as its redirect target.
     var callbackURL: String?
     var trustsEmail: Bool
     var nonceRequired: Bool

@@ -3,22 +3,24 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `POST /auth/email/change/confirm` with `token`, or with `mailCode` by the user who is signed in; 204. The new
-/// address is the user's, and verified; the former one is told.
 struct ConfirmEmailChange: Endpoint {
     static let route = Route(
         .post, "/auth/email/change/confirm", "confirmEmailChange",
-        "Puts the new address in place, by what was mailed to it.", callers: .user,
+        "Completes a change of the signed-in user's address.", callers: .user,
+        details: """
+            Takes either `token` or `mailCode` from the mail to the new address. The new address is then \
+            verified, and the former address gets a notice.
+            """,
         body: .json(
             .object(
                 [
-                    "token": .string.described("Of the link."),
-                    "mailCode": .string.described("Eight digits, with `email`."),
-                ]), isRequired: false),
+                    "token": .string.described("The token from the link."),
+                    "mailCode": .string.described("The eight-digit code from the mail, instead of `token`."),
+                ])),
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The address is changed and verified.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "Another user has this address by now (`conflict`)."])
 
     let users: UserStore
     let attempts: AttemptStore

@@ -3,22 +3,24 @@ import MartletAPI
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/email/verify` with `language` and `link` if wanted; 202, and a mail to the address of who is signed in.
-/// 409 when there is none, or it is verified.
 struct RequestEmailVerification: Endpoint {
     static let route = Route(
         .post, "/auth/email/verify", "requestEmailVerification",
-        "Mails a code and a link to verify the address of who is signed in.", callers: .user,
+        "Mails the signed-in user a code and a link that verify the address.", callers: .user,
         body: .json(
             .object(
                 [
-                    "language": .string.described("BCP 47; else Accept-Language."),
-                    "link": .string.described("One of the app's linkURLs; else the first."),
+                    "language": .string.described(
+                        "The language of the mail (BCP 47). The default comes from `Accept-Language`."),
+                    "link": .string.described("One of the app's `linkURLs`; by default the first."),
                 ]), isRequired: false),
         answers: [
-            .answer(202, "A mail is on its way, if it is to be.")
+            .answer(202, "The mail has been ordered.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            409: "The user has no address, or it is already verified (`conflict`).",
+            501: "No mail server is configured (`not-implemented`).",
+        ])
 
     let users: UserStore
     let attempts: AttemptStore
@@ -29,7 +31,7 @@ struct RequestEmailVerification: Endpoint {
         let fields = try await BodyFields(request, ["language", "link"], isOptional: true)
         guard let user = try await users.mailed(id, in: space) else { throw HTTPProblem(.userNotFound) }
         guard let text = user.email, !user.isEmailVerified else {
-            throw HTTPProblem(.conflict, "There is no address to verify.")
+            throw HTTPProblem(.conflict, "The user has no address, or it is already verified.")
         }
         var order = MailOrder(.verifyEmail, to: text, user: id, in: space)
         order.languages = try fields.languages(request)
@@ -40,23 +42,26 @@ struct RequestEmailVerification: Endpoint {
     }
 }
 
-/// `POST /auth/email/verify/confirm` with `token`, or with `email` and `mailCode`; 204. Needs no access token: the link
-/// may be opened elsewhere.
 struct ConfirmEmailVerification: Endpoint {
     static let route = Route(
-        .post, "/auth/email/verify/confirm", "confirmEmailVerification", "Verifies an address by what was mailed.",
+        .post, "/auth/email/verify/confirm", "confirmEmailVerification",
+        "Verifies an address with the code or link that was mailed to it.",
         callers: .client,
+        details: """
+            Takes either `token`, or `email` and `mailCode`. Needs no access token, because the link may be \
+            opened on another device.
+            """,
         body: .json(
             .object(
                 [
-                    "token": .string.described("Of the link."),
+                    "token": .string.described("The token from the link."),
                     "email": .string.format("email"),
-                    "mailCode": .string.described("Eight digits, with `email`."),
-                ]), isRequired: false),
+                    "mailCode": .string.described(
+                        "The eight-digit code from the mail, instead of `token`. Requires `email`."),
+                ])),
         answers: [
-            .answer(204, "Done.")
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(204, "The address is verified.")
+        ])
 
     let users: UserStore
     let attempts: AttemptStore

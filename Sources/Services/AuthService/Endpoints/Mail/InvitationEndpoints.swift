@@ -5,25 +5,26 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/invitations` by the app's server, with `days` (1 to 90, else 7); with `email`, and `language` and `link`
-/// if wanted, the code goes there by mail, without it is in the answer. 201 with
-/// `{"id","email","created","expires","used","code"}`.
 struct CreateInvitation: Endpoint {
     static let route = Route(
         .post, "/auth/invitations", "createInvitation",
-        "Invites an address by mail, or makes a code. Needs the master key.", callers: .server,
+        "Creates an invitation to sign up.", callers: .server,
+        details: """
+            With `email`, the code is mailed to the address and only that address can use it. Without, the \
+            answer has the `code`.
+            """,
         body: .json(
             .object(
                 [
                     "email": .string.format("email"),
                     "days": .integer.range(1, 90).defaulting(to: 7),
-                    "language": .string.described("BCP 47; else Accept-Language."),
-                    "link": .string.described("One of the app's linkURLs; else the first."),
+                    "language": .string.described("The language of the mail (BCP 47)."),
+                    "link": .string.described("One of the app's `linkURLs`; by default the first."),
                 ]), isRequired: false),
         answers: [
-            .answer(201, "Made.", .json(.object))
+            .answer(201, "The invitation, with `code` if no mail is sent.", .json(.object))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [501: "`email` was sent, and no mail server is configured (`not-implemented`)."])
 
     let mailing: Mailing
 
@@ -37,7 +38,7 @@ struct CreateInvitation: Endpoint {
             try fields.link(settings)
         )
         if email != nil, try await !mailing.outbox.isThere(in: space) {
-            throw HTTPProblem(.notImplemented, "This server sends no mail: ask for a code, without an address.")
+            throw HTTPProblem(.notImplemented, "No mail server is configured; leave out the address to get a code.")
         }
         guard
             let (invitation, code) = try await mailing.invitations.create(
@@ -55,7 +56,7 @@ struct CreateInvitation: Endpoint {
         do {
             try await mailing.outbox.place(order)
         } catch {
-            // What nobody is told of is no invitation.
+            // Without the mail, no one would know of the invitation.
             _ = try await mailing.invitations.remove(invitation.id, in: space)
             throw error
         }
@@ -63,20 +64,17 @@ struct CreateInvitation: Endpoint {
     }
 }
 
-/// `GET /auth/invitations?before=&limit=`: the newest first, for the app's own server. `next`, where there are more, is
-/// the `before` of the next page.
 struct ListInvitations: Endpoint {
     static let route = Route(
-        .get, "/auth/invitations", "listInvitations", "Invitations, the newest first. Needs the master key.",
+        .get, "/auth/invitations", "listInvitations", "Lists the app's invitations, the newest first.",
         callers: .server,
         parameters: [
-            .query("before", .uuid, "`next` of the page before."),
+            .query("before", .uuid, "The `next` of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 20)),
         ],
         answers: [
-            .answer(200, "A page.", .json(.object))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(200, "A page of invitations.", .json(.object))
+        ])
 
     let invitations: InvitationStore
 
@@ -90,18 +88,18 @@ struct ListInvitations: Endpoint {
     }
 }
 
-/// `DELETE /auth/invitations/{id}`, for the app's own server; 204. Who signed up by it stays.
 struct DeleteInvitation: Endpoint {
     static let route = Route(
-        .delete, "/auth/invitations/{id}", "deleteInvitation", "Takes an invitation back. Needs the master key.",
+        .delete, "/auth/invitations/{id}", "deleteInvitation", "Deletes an invitation.",
         callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
+        details: "Users who have signed up with it keep their accounts.",
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The invitation can no longer be used.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [404: "The app has no such invitation (`not-found`)."])
 
     let invitations: InvitationStore
 

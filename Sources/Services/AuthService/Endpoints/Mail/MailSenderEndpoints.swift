@@ -3,14 +3,13 @@ import MartletAPI
 import MartletHTTP
 import MartletMail
 
-/// `GET /auth/mail`: whom the app's mail is from, for the app's own server. Never with the password.
 struct ReadMailSender: Endpoint {
     static let route = Route(
-        .get, "/auth/mail", "readMailSender", "Whom mail is from. Needs the master key.", callers: .server,
+        .get, "/auth/mail", "readMailSender", "Returns the sender of the app's mail.", callers: .server,
+        details: "`available` says whether mail can be sent at all.",
         answers: [
-            .answer(200, "The sender, without the password.", .json(.object))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(200, "The sender and the mail server, without the password.", .json(.object))
+        ])
 
     let mailing: Mailing
 
@@ -21,13 +20,11 @@ struct ReadMailSender: Endpoint {
     }
 }
 
-/// `PUT /auth/mail` with `address`, and if wanted `name`; with a mail server of the app's own also `host`, `tls`
-/// (`starttls`, else `tls` or `off`), `port`, `user` and `password`. All of it takes the place of what was there. 200
-/// with it, without the password.
 struct ReplaceMailSender: Endpoint {
     static let route = Route(
         .put, "/auth/mail", "replaceMailSender",
-        "Sender, and perhaps a mail server of the app's own. Needs the master key.", callers: .server,
+        "Sets the sender of the app's mail, and optionally a mail server of its own.", callers: .server,
+        details: "Replaces all stored values. Without `host`, the operator's mail server sends the mail.",
         body: .json(
             .object(
                 [
@@ -38,11 +35,10 @@ struct ReplaceMailSender: Endpoint {
                     "tls": .oneOf("starttls", "tls", "off"),
                     "user": .string,
                     "password": .string.format("password"),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "The sender, without the password.", .json(.object))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(200, "The sender and the mail server, without the password.", .json(.object))
+        ])
 
     let mailing: Mailing
 
@@ -55,15 +51,14 @@ struct ReplaceMailSender: Endpoint {
     }
 }
 
-/// `DELETE /auth/mail`, for the app's own server; 204: the operator's address and server again.
 struct DeleteMailSender: Endpoint {
     static let route = Route(
-        .delete, "/auth/mail", "deleteMailSender", "The operator's address and server again. Needs the master key.",
+        .delete, "/auth/mail", "deleteMailSender", "Deletes the app's own sender and mail server.",
         callers: .server,
+        details: "Mail is then sent from the operator's address and server.",
         answers: [
-            .answer(204, "Done.")
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(204, "The app's sender and mail server are deleted.")
+        ])
 
     let mailing: Mailing
 

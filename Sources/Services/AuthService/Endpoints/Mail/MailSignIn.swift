@@ -3,27 +3,24 @@ import MartletAPI
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/login/mail` with `email`, and `language` and `link` if wanted; 202, and a mail with a code and a link to
-/// sign in by.
-///
-/// Answer and work are the same whether somebody has the address.
+/// The answer and the work are the same whether or not a user has the address.
 struct RequestMailSignIn: Endpoint {
     static let route = Route(
         .post, "/auth/login/mail", "requestMailSignIn",
-        """
-        Mails a code and a link to sign in by. The answer does not say whether somebody has the address.
-        """, callers: .client,
+        "Mails a code and a link for signing in.", callers: .client,
+        details: "The answer does not reveal whether a user has the address.",
         body: .json(
             .object(
                 [
                     "email": .string.format("email"),
-                    "language": .string.described("BCP 47; else Accept-Language."),
-                    "link": .string.described("One of the app's linkURLs; else the first."),
-                ]), isRequired: false),
+                    "language": .string.described(
+                        "The language of the mail (BCP 47). The default comes from `Accept-Language`."),
+                    "link": .string.described("One of the app's `linkURLs`; by default the first."),
+                ])),
         answers: [
-            .answer(202, "A mail is on its way, if it is to be.")
+            .answer(202, "The request is accepted. Mail is sent only if it may lead to a sign-in.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [501: "No mail server is configured (`not-implemented`)."])
 
     let attempts: AttemptStore
     let mailing: Mailing
@@ -33,28 +30,31 @@ struct RequestMailSignIn: Endpoint {
     }
 }
 
-/// `POST /auth/login/mail/confirm` with `token`, or `email` and `mailCode`, and if wanted `device`; 200, signed in, or
-/// 201 with a new account where the app's settings allow that.
-///
-/// Who has a second factor also sends `code`; without one the answer is 401 `second-factor-required`, and the proof may
-/// come again with it.
+/// A request without the required second-factor code consumes nothing, so the same proof can be sent again with a code.
 struct ConfirmMailSignIn: Endpoint {
     static let route = Route(
-        .post, "/auth/login/mail/confirm", "confirmMailSignIn", "Signs in by what was mailed.", callers: .client,
+        .post, "/auth/login/mail/confirm", "confirmMailSignIn", "Signs in with the code or link from a mail.",
+        callers: .client,
+        details: """
+            Takes either `token`, or `email` and `mailCode`. If the account has a second factor and `code` is \
+            missing, the answer is 401 with `second-factor-required`, and the same call can be repeated with \
+            `code`. If the app's settings have `signUpByMail`, an unknown address gets a new account.
+            """,
         body: .json(
             .object(
                 [
-                    "token": .string.described("Of the link."),
+                    "token": .string.described("The token from the link."),
                     "email": .string.format("email"),
-                    "mailCode": .string.described("Eight digits, with `email`."),
-                    "code": .string.described("Of the second factor."),
+                    "mailCode": .string.described(
+                        "The eight-digit code from the mail, instead of `token`. Requires `email`."),
+                    "code": .string.described("A code from the authenticator app, or a recovery code."),
                     "device": .string,
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Signed in.", .json(.signIn)),
-            .answer(201, "Signed in, with a new account.", .json(.signIn)),
+            .answer(200, "The user is signed in.", .json(.signIn)),
+            .answer(201, "A new user is signed in.", .json(.signIn)),
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "Another request has just created an account with this address (`conflict`)."])
 
     let users: UserStore
     let attempts: AttemptStore
@@ -70,12 +70,12 @@ struct ConfirmMailSignIn: Endpoint {
         let proof = try await ProofLimits(shown, request, context).find(
             shown, .signIn, mailing.proofs, attempts, in: space)
         let user = try await users.mailed(proof.email, in: space)
-        // Whoever has the address by now, if the mail was not for somebody else.
+        // A mail that was sent for another account does not sign in to the account that has the address now.
         guard proof.userID == nil || proof.userID == user?.id else { throw HTTPProblem.proofRefused }
         guard let user else { return try await signUp(by: proof, session, in: space) }
         guard user.isEmailVerified else {
-            // Somebody else may have made the account, and the second factor would be theirs: it goes with all they
-            // could come in by.
+            // Someone else may have created the account, and the second factor would be theirs. It is removed, together
+            // with every other way to get in.
             guard try await users.signIn(user.id, by: proof, in: space) else { throw HTTPProblem.proofRefused }
             return try await completion.signIn(user.id, code: nil, session: session, in: space) { true }
         }

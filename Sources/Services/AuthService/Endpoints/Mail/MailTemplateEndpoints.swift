@@ -4,16 +4,13 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `GET /auth/mail/templates`: the app's own templates, for the app's own server:
-/// `{"count","data":[{"kind","language","subject"}]}`.
 struct ListMailTemplates: Endpoint {
     static let route = Route(
-        .get, "/auth/mail/templates", "listMailTemplates", "The app's own templates. Needs the master key.",
+        .get, "/auth/mail/templates", "listMailTemplates", "Lists the app's own mail templates.",
         callers: .server,
         answers: [
-            .answer(200, "Kinds, languages and subjects.", .json(.object))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(200, "The kind, language and subject of each template.", .json(.object))
+        ])
 
     let templates: MailTemplateStore
 
@@ -22,11 +19,10 @@ struct ListMailTemplates: Endpoint {
     }
 }
 
-/// `GET /auth/mail/templates/{kind}/{language}`, for the app's own server; 404 where the app has none of its own.
 struct ReadMailTemplate: Endpoint {
     static let route = Route(
         .get, "/auth/mail/templates/{kind}/{language}", "readMailTemplate",
-        "A template of the app's own. Needs the master key.", callers: .server,
+        "Returns one of the app's own mail templates.", callers: .server,
         parameters: [
             .path(
                 "kind",
@@ -37,7 +33,7 @@ struct ReadMailTemplate: Endpoint {
         answers: [
             .answer(200, "The template.", .json(.object))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [404: "The app has no template of its own for this kind and language (`not-found`)."])
 
     let templates: MailTemplateStore
 
@@ -49,12 +45,10 @@ struct ReadMailTemplate: Endpoint {
     }
 }
 
-/// `PUT /auth/mail/templates/{kind}/{language}` with `subject`, `text` and if wanted `html`, for the app's own server;
-/// 200 with the template.
 struct ReplaceMailTemplate: Endpoint {
     static let route = Route(
         .put, "/auth/mail/templates/{kind}/{language}", "replaceMailTemplate",
-        "Writes a template. Needs the master key.", callers: .server,
+        "Stores a mail template of the app.", callers: .server,
         parameters: [
             .path(
                 "kind",
@@ -62,17 +56,17 @@ struct ReplaceMailTemplate: Endpoint {
                     "verify-email", "reset-password", "sign-in", "change-email", "invitation", "email-changed",
                     "password-changed", "new-device"))
         ],
+        details: "It is used instead of the built-in template for its kind and language.",
         body: .json(
             .object(
                 [
                     "subject": .string,
                     "text": .string,
                     "html": .string,
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "The template.", .json(.object))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(200, "The template as stored.", .json(.object))
+        ])
 
     let templates: MailTemplateStore
 
@@ -89,11 +83,10 @@ struct ReplaceMailTemplate: Endpoint {
     }
 }
 
-/// `DELETE /auth/mail/templates/{kind}/{language}`, for the app's own server; 204.
 struct DeleteMailTemplate: Endpoint {
     static let route = Route(
         .delete, "/auth/mail/templates/{kind}/{language}", "deleteMailTemplate",
-        "Removes a template. Needs the master key.", callers: .server,
+        "Deletes one of the app's own mail templates.", callers: .server,
         parameters: [
             .path(
                 "kind",
@@ -101,10 +94,11 @@ struct DeleteMailTemplate: Endpoint {
                     "verify-email", "reset-password", "sign-in", "change-email", "invitation", "email-changed",
                     "password-changed", "new-device"))
         ],
+        details: "Mail then uses the built-in template again.",
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The template is deleted.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [404: "The app has no template of its own for this kind and language (`not-found`)."])
 
     let templates: MailTemplateStore
 
@@ -120,7 +114,8 @@ extension ServiceContext {
         get throws {
             guard let kind = parameters.get("kind").flatMap(MailKind.init) else {
                 throw HTTPProblem(
-                    .invalidName, "There are \(MailKind.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    .invalidName,
+                    "The kind must be one of \(MailKind.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: "kind")
             }
             return kind
@@ -130,7 +125,8 @@ extension ServiceContext {
     fileprivate var language: LanguageTag {
         get throws {
             guard let tag = parameters.get("language").flatMap({ LanguageTag($0) }) else {
-                throw HTTPProblem(.invalidName, "This is not a language, such as en or de-AT.", field: "language")
+                throw HTTPProblem(
+                    .invalidName, "This must be a language such as en or de-AT (BCP 47).", field: "language")
             }
             return tag
         }

@@ -4,28 +4,24 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/password/reset` with `email`, and `language` and `link` if wanted; 202, and a mail if somebody has the
-/// address.
-///
-/// Answer and work are the same whether somebody has.
+/// The answer and the work are the same whether or not a user has the address.
 struct RequestPasswordReset: Endpoint {
     static let route = Route(
         .post, "/auth/password/reset", "requestPasswordReset",
-        """
-        Mails a code and a link to choose a new password. The answer does not say whether somebody has the \
-        address.
-        """, callers: .client,
+        "Mails a code and a link for setting a new password.", callers: .client,
+        details: "The answer does not reveal whether a user has the address.",
         body: .json(
             .object(
                 [
                     "email": .string.format("email"),
-                    "language": .string.described("BCP 47; else Accept-Language."),
-                    "link": .string.described("One of the app's linkURLs; else the first."),
-                ]), isRequired: false),
+                    "language": .string.described(
+                        "The language of the mail (BCP 47). The default comes from `Accept-Language`."),
+                    "link": .string.described("One of the app's `linkURLs`; by default the first."),
+                ])),
         answers: [
-            .answer(202, "A mail is on its way, if it is to be.")
+            .answer(202, "The request is accepted. Mail is sent only if a user has the address.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [501: "No mail server is configured (`not-implemented`)."])
 
     let attempts: AttemptStore
     let mailing: Mailing
@@ -35,25 +31,27 @@ struct RequestPasswordReset: Endpoint {
     }
 }
 
-/// `POST /auth/password/reset/confirm` with `token`, or `email` and `mailCode`, and `newPassword`; 204.
-///
-/// The address is verified with it, and all sessions end. It signs nobody in: that still asks for the second factor.
+/// Does not sign the user in: signing in still requires the second factor.
 struct ConfirmPasswordReset: Endpoint {
     static let route = Route(
         .post, "/auth/password/reset/confirm", "confirmPasswordReset",
-        "A new password, by what was mailed. All sessions end.", callers: .client,
+        "Sets a new password with the code or link from a mail.", callers: .client,
+        details: """
+            Takes either `token`, or `email` and `mailCode`. The address is then verified, and all of the user's \
+            sessions end.
+            """,
         body: .json(
             .object(
                 [
-                    "token": .string.described("Of the link."),
+                    "token": .string.described("The token from the link."),
                     "email": .string.format("email"),
-                    "mailCode": .string.described("Eight digits, with `email`."),
+                    "mailCode": .string.described(
+                        "The eight-digit code from the mail, instead of `token`. Requires `email`."),
                     "newPassword": .string.format("password").minLength(8),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(204, "Done.")
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(204, "The new password is set.")
+        ])
 
     let users: UserStore
     let attempts: AttemptStore
@@ -78,7 +76,7 @@ struct ConfirmPasswordReset: Endpoint {
 }
 
 extension Mailing {
-    /// Orders what goes to an address that anybody may name.
+    /// Orders mail to an address that any client may name.
     func requestByAddress(_ kind: MailKind, _ request: Request, _ context: ServiceContext, _ attempts: AttemptStore)
         async throws -> Response
     {

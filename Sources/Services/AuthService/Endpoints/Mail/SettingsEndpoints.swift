@@ -1,15 +1,13 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /auth/settings`: how users sign up and what is mailed to them, for the app's own server.
 struct ReadSettings: Endpoint {
     static let route = Route(
         .get, "/auth/settings", "readAuthSettings",
-        "How users sign up, and what is mailed to them. Needs the master key.", callers: .server,
+        "Returns the app's settings for sign-up and mail.", callers: .server,
         answers: [
             .answer(200, "The settings.", .json(.object))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        ])
 
     let settings: AppSettingsStore
 
@@ -20,11 +18,14 @@ struct ReadSettings: Endpoint {
     }
 }
 
-/// `PUT /auth/settings`, for the app's own server: all settings, those that are not there as in a new app. 200 with
-/// them; other copies of the service follow within five seconds.
 struct ReplaceSettings: Endpoint {
     static let route = Route(
-        .put, "/auth/settings", "replaceAuthSettings", "Replaces all settings. Needs the master key.", callers: .server,
+        .put, "/auth/settings", "replaceAuthSettings", "Replaces the app's settings for sign-up and mail.",
+        callers: .server,
+        details: """
+            Settings that are left out get their defaults. Other instances of the service use the new settings \
+            within five seconds.
+            """,
         body: .json(
             .object(
                 [
@@ -37,11 +38,10 @@ struct ReplaceSettings: Endpoint {
                     "linkURLs": .array(of: .string).maxItems(20),
                     "language": .string,
                     "mailsPerHour": .integer.range(1, 1_000_000),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "The settings.", .json(.object))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+            .answer(200, "The settings as stored.", .json(.object))
+        ])
 
     let settings: AppSettingsStore
 

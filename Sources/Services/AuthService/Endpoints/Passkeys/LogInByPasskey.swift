@@ -5,17 +5,19 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/passkeys/options`: what an authenticator is asked to sign in with,
-/// `PublicKeyCredentialRequestOptionsJSON`. The authenticator knows whom it has passkeys of: no name is asked for, and
-/// the answer is the same for everybody.
+/// The answer has no list of credentials and is the same for every caller: the authenticator itself knows which
+/// passkeys it has.
 struct OfferPasskeySignIn: Endpoint {
     static let route = Route(
-        .post, "/auth/passkeys/options", "offerPasskeySignIn", "What an authenticator is asked to sign in with.",
+        .post, "/auth/passkeys/options", "offerPasskeySignIn", "Returns the options for signing in with a passkey.",
         callers: .client,
+        details: "Pass them to `navigator.credentials.get`. No user name is needed.",
         answers: [
             .answer(
-                200, "Done.", .json(.object.described("`PublicKeyCredentialRequestOptionsJSON` (WebAuthn §5.1.9).")))
-        ])
+                200, "The options, with a challenge that can be used once within five minutes.",
+                .json(.object.described("`PublicKeyCredentialRequestOptionsJSON` (WebAuthn §5.1.9).")))
+        ],
+        errors: [404: "The app has no settings for passkeys (`not-found`)."])
 
     let passkeys: PasskeyStore
     let attempts: AttemptStore
@@ -29,25 +31,29 @@ struct OfferPasskeySignIn: Endpoint {
     }
 }
 
-/// `POST /auth/passkeys/login` with `credential` as `navigator.credentials.get` returned it, and `code` and `device` if
-/// wanted; 200, signed in.
-///
-/// A passkey that was opened by a fingerprint, a face or a PIN is two factors, and no `code` is asked for; one that was
-/// only touched is one. Where the app demands verified addresses a good proof for an account without one is 403, and a
-/// wrong `code` behind a good proof says so. All other refusals are the same, whether the passkey is unknown, the user
-/// disabled, or anything of the proof wrong; the log says which.
+/// The refusal is the same whether the passkey is unknown, the user is disabled or any part of the proof is wrong; the
+/// log has the cause.
 struct LogInByPasskey: Endpoint {
     static let route = Route(
-        .post, "/auth/passkeys/login", "logInByPasskey", "Signs in by a passkey.", callers: .client,
+        .post, "/auth/passkeys/login", "logInByPasskey", "Signs in with a passkey.", callers: .client,
+        details: """
+            A passkey that was unlocked with a fingerprint, a face or a PIN counts as two factors and needs no \
+            `code`. Otherwise, if the account has a second factor and `code` is missing, the answer is 401 with \
+            `second-factor-required`.
+            """,
         body: .json(
             .object(
                 [
-                    "credential": .object.described("As `PublicKeyCredential.toJSON()` returns it."),
+                    "credential": .object.described("The credential as returned by `PublicKeyCredential.toJSON()`."),
                     "code": .string,
                     "device": .string,
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.signIn))
+            .answer(200, "The user is signed in.", .json(.signIn))
+        ],
+        errors: [
+            403: "The app requires a verified address, and this account has none (`forbidden`).",
+            404: "The app has no settings for passkeys (`not-found`).",
         ])
 
     let users: UserStore
@@ -80,7 +86,7 @@ struct LogInByPasskey: Endpoint {
                 try await passkeys.use(proof, by: passkey, in: space)
             }
         } catch let problem as HTTPProblem where problem.code == .secondFactorRequired || problem.code == .forbidden {
-            // The proof was good, and no code was looked at.
+            // The proof was valid, and no code was checked.
             try await attempts.succeed(account: nil, address: address)
             throw problem
         }
@@ -88,10 +94,11 @@ struct LogInByPasskey: Endpoint {
         return response
     }
 
-    /// The same whatever is wrong with the passkey or its account.
+    /// The same refusal, whatever is wrong with the passkey or its account.
     private static func refusal(_ cause: String? = nil) -> HTTPProblem {
         HTTPProblem(
-            .signInFailed, "This passkey opens no account here: ask for a new challenge, or sign in another way.",
+            .signInFailed,
+            "This passkey could not be used to sign in; request new options and try again, or sign in another way.",
             cause: cause)
     }
 
@@ -100,20 +107,20 @@ struct LogInByPasskey: Endpoint {
     ) async throws -> (StoredPasskey, PasskeyCredential.Proof) {
         do {
             guard let passkey = try await passkeys.find(credential.id, in: space) else {
-                throw PasskeyRefusal("The passkey is not known.")
+                throw PasskeyRefusal("The passkey is unknown.")
             }
             let proof = try credential.proof(by: passkey, for: party)
             guard try await passkeys.isOpen(proof.challenge, in: space) else {
-                throw PasskeyRefusal("The challenge is not open.")
+                throw PasskeyRefusal("The challenge is unknown, was used before or has expired.")
             }
             if !proof.isCounted(after: passkey) {
                 logger.warning(
-                    "A passkey's count did not go up: there may be a copy of it. Signing in was refused.",
+                    "A passkey's signature count did not increase, so there may be a copy of it; the sign-in was refused.",
                     metadata: [
                         "app.id": "\(space.appID)", "user.id": "\(passkey.userID)", "passkey.id": "\(passkey.id)",
                         "request.id": "\(context.requestID)",
                     ])
-                throw PasskeyRefusal("The count did not go up.")
+                throw PasskeyRefusal("The signature count did not increase.")
             }
             return (passkey, proof)
         } catch let refusal as PasskeyRefusal {

@@ -4,14 +4,16 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/me/passkeys/options` with `password`, where there is one, and `code` of the second factor, where there
-/// is one: what an authenticator is asked to make, `PublicKeyCredentialCreationOptionsJSON`.
-///
-/// A passkey opens the account without password and code, so it asks for both.
+/// Requires both factors, because the passkey will open the account without password and code.
 struct OfferPasskey: Endpoint {
     static let route = Route(
-        .post, "/auth/me/passkeys/options", "offerPasskey", "What an authenticator is asked to make for the user.",
+        .post, "/auth/me/passkeys/options", "offerPasskey",
+        "Returns the options for creating a passkey for the signed-in user.",
         callers: .user,
+        details: """
+            Pass them to `navigator.credentials.create`. Requires `password` if the user has one, and otherwise \
+            a sign-in within the last ten minutes. Also requires `code` if the user has a second factor.
+            """,
         body: .json(
             .object(
                 [
@@ -20,7 +22,14 @@ struct OfferPasskey: Endpoint {
                 ]), isRequired: false),
         answers: [
             .answer(
-                200, "Done.", .json(.object.described("`PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8).")))
+                200, "The options, with a challenge that can be used once within five minutes.",
+                .json(.object.described("`PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8).")))
+        ],
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """, 404: "The app has no settings for passkeys (`not-found`).",
         ])
 
     let check: PasswordCheck
@@ -43,24 +52,23 @@ struct OfferPasskey: Endpoint {
     }
 }
 
-/// `POST /auth/me/passkeys` with `credential` as `navigator.credentials.create` returned it, and `name` if wanted; 201
-/// with the passkey.
-///
-/// The challenge is proof enough of what `OfferPasskey` asked for. 409 when the passkey is registered already, for
-/// whomever.
+/// Asks for no password: the challenge proves that `OfferPasskey` has checked it.
 struct AddPasskey: Endpoint {
     static let route = Route(
-        .post, "/auth/me/passkeys", "addPasskey", "Adds a passkey.", callers: .user,
+        .post, "/auth/me/passkeys", "addPasskey", "Adds a passkey to the signed-in user.", callers: .user,
         body: .json(
             .object(
                 [
-                    "credential": .object.described("As `PublicKeyCredential.toJSON()` returns it."),
+                    "credential": .object.described("The credential as returned by `PublicKeyCredential.toJSON()`."),
                     "name": .string.maxLength(100),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(201, "Done.", .json(.passkey))
+            .answer(201, "The passkey.", .json(.passkey))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The app has no settings for passkeys (`not-found`).",
+            409: "The passkey is already registered, or the user has 20 passkeys (`conflict`).",
+        ])
 
     let passkeys: PasskeyStore
 
@@ -78,13 +86,13 @@ struct AddPasskey: Endpoint {
     }
 }
 
-/// `GET /auth/me/passkeys`: the user's passkeys, the oldest first.
 struct ListPasskeys: Endpoint {
     static let route = Route(
-        .get, "/auth/me/passkeys", "listPasskeys", "The user's passkeys.", callers: .user,
+        .get, "/auth/me/passkeys", "listPasskeys", "Lists the signed-in user's passkeys, the oldest first.",
+        callers: .user,
         answers: [
             .answer(
-                200, "Done.",
+                200, "The passkeys.",
                 .json(
                     .object(
                         [
@@ -101,10 +109,10 @@ struct ListPasskeys: Endpoint {
     }
 }
 
-/// `PATCH /auth/me/passkeys/{id}` with `name`; 200 with the passkey.
 struct RenamePasskey: Endpoint {
     static let route = Route(
-        .patch, "/auth/me/passkeys/{id}", "renamePasskey", "Names a passkey.", callers: .user,
+        .patch, "/auth/me/passkeys/{id}", "renamePasskey", "Renames one of the signed-in user's passkeys.",
+        callers: .user,
         parameters: [
             .path("id", .uuid)
         ],
@@ -112,10 +120,11 @@ struct RenamePasskey: Endpoint {
             .object(
                 [
                     "name": .string.maxLength(100)
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.passkey))
-        ])
+            .answer(200, "The renamed passkey.", .json(.passkey))
+        ],
+        errors: [404: "The user has no such passkey (`passkey-not-found`)."])
 
     let passkeys: PasskeyStore
 
@@ -131,24 +140,29 @@ struct RenamePasskey: Endpoint {
     }
 }
 
-/// `DELETE /auth/me/passkeys/{id}` with `password`, where there is one; 204. 409 when the user could not sign in any
-/// more.
 struct RemovePasskey: Endpoint {
     static let route = Route(
         .delete, "/auth/me/passkeys/{id}", "removePasskey",
-        "Deletes a passkey, unless nothing else is there to sign in by.", callers: .user,
+        "Deletes one of the signed-in user's passkeys.", callers: .user,
         parameters: [
             .path("id", .uuid)
         ],
+        details: "Requires `password` if the user has one, and otherwise a sign-in within the last ten minutes.",
         body: .json(
             .object(
                 [
                     "password": .string.format("password")
                 ]), isRequired: false),
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The passkey is deleted.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """, 404: "The user has no such passkey (`passkey-not-found`).",
+            409: "The passkey is the user's last way to sign in (`conflict`).",
+        ])
 
     let check: PasswordCheck
     let passkeys: PasskeyStore
@@ -166,18 +180,21 @@ struct RemovePasskey: Endpoint {
     }
 }
 
-/// `DELETE /auth/users/{id}/passkeys`, for the app's own server, when a user's authenticator is lost or stolen; 204.
-/// Who then has nothing else to sign in by needs a password from the app's server (`ChangeUser`).
 struct RemovePasskeys: Endpoint {
     static let route = Route(
         .delete, "/auth/users/{id}/passkeys", "removePasskeys",
-        "Takes all of a user's passkeys away. Needs the master key.", callers: .server,
+        "Deletes all passkeys of a user.", callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
+        details: """
+            For a user whose authenticator is lost or stolen. A user who then has no other way to sign in needs \
+            a password, which the app's server can set.
+            """,
         answers: [
-            .answer(204, "Done.")
-        ])
+            .answer(204, "The user has no passkeys.")
+        ],
+        errors: [404: "The app has no such user (`user-not-found`)."])
 
     let users: UserStore
     let passkeys: PasskeyStore
@@ -191,12 +208,12 @@ struct RemovePasskeys: Endpoint {
 }
 
 extension ServiceContext {
-    /// The passkey in the path. What is no id is none's.
+    /// The passkey's id in the path. A malformed id is `passkey-not-found`.
     fileprivate var passkeyID: UUID {
         get throws { try uuid("id", else: .passkeyNotFound) }
     }
 
-    /// What a challenge for somebody who is not signed in counts against.
+    /// The limits for requesting challenges.
     func challengeLimits(of request: Request) throws -> [AttemptStore.Limit] {
         let space = try userSpace
         return try clientAddress(of: request).map { [.challenges($0, in: space)] } ?? []
@@ -204,7 +221,7 @@ extension ServiceContext {
 }
 
 extension BodyFields {
-    /// What the user calls the passkey.
+    /// The user's name for the passkey.
     func passkeyName() throws -> String? {
         let text = try string("name")
         guard text.map({ $0.unicodeScalars.count <= 100 }) ?? true else {
@@ -215,7 +232,7 @@ extension BodyFields {
 }
 
 extension PasskeyCredential {
-    /// - Throws: `invalid-body` with the reason: who registers a passkey has made it, and can be told.
+    /// - Throws: `invalid-body` with the reason, which a caller who registers a passkey of their own may know.
     func tellingRefusal<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -227,6 +244,6 @@ extension PasskeyCredential {
 
 extension HTTPProblem {
     static let closedChallenge = HTTPProblem(
-        .invalidBody, "The challenge is not open: it is not yours, used up, or older than five minutes.",
+        .invalidBody, "The challenge belongs to another user, was used before or is older than five minutes.",
         field: "credential")
 }

@@ -2,16 +2,14 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /auth/passkeys/settings`, for the app's own server: what the app's passkeys are bound to; 404 when the app has
-/// none.
 struct ReadPasskeySettings: Endpoint {
     static let route = Route(
-        .get, "/auth/passkeys/settings", "readPasskeySettings", "What the app's passkeys are bound to.",
+        .get, "/auth/passkeys/settings", "readPasskeySettings", "Returns the app's settings for passkeys.",
         callers: .server,
-        details: "Needs the master key.",
         answers: [
-            .answer(200, "Done.", .json(.passkeySettings))
-        ])
+            .answer(200, "The settings.", .json(.passkeySettings))
+        ],
+        errors: [404: "The app has no settings for passkeys (`not-found`)."])
 
     let passkeys: PasskeyStore
 
@@ -20,23 +18,20 @@ struct ReadPasskeySettings: Endpoint {
     }
 }
 
-/// `PUT /auth/passkeys/settings` with `rpId`, `rpName` and `origins`, for the app's own server; 200 with them.
-///
-/// Passkeys are bound to `rpId`: with another one those that were made before are of no use.
 struct SetPasskeySettings: Endpoint {
     static let route = Route(
-        .put, "/auth/passkeys/settings", "setPasskeySettings", "Binds the app's passkeys to a domain.",
+        .put, "/auth/passkeys/settings", "setPasskeySettings", "Sets the domain and origins of the app's passkeys.",
         callers: .server,
-        details: "Needs the master key.",
+        details: "Passkeys are bound to `rpId`: after a change of it, existing passkeys no longer work.",
         body: .json(
             .object(
                 [
                     "rpId": .string,
                     "rpName": .string.maxLength(64),
                     "origins": .array(of: .string).items(1, 20),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.passkeySettings))
+            .answer(200, "The settings as stored.", .json(.passkeySettings))
         ])
 
     let passkeys: PasskeyStore
@@ -49,16 +44,15 @@ struct SetPasskeySettings: Endpoint {
     }
 }
 
-/// `DELETE /auth/passkeys/settings`, for the app's own server, 204. Passkeys stay, and open nothing until there are
-/// settings again.
 struct RemovePasskeySettings: Endpoint {
     static let route = Route(
         .delete, "/auth/passkeys/settings", "removePasskeySettings",
-        "No passkey opens anything until there are settings again.", callers: .server,
-        details: "Needs the master key.",
+        "Deletes the app's settings for passkeys.", callers: .server,
+        details: "Passkeys are kept, but cannot be used until there are settings again.",
         answers: [
-            .answer(204, "Done.")
-        ])
+            .answer(204, "The settings are deleted.")
+        ],
+        errors: [404: "The app has no settings for passkeys (`not-found`)."])
 
     let passkeys: PasskeyStore
 
@@ -81,7 +75,7 @@ private struct Settings: Encodable {
 }
 
 extension PasskeyStore {
-    /// - Throws: `not-found` where the app has no settings.
+    /// - Throws: `not-found` if the app has no settings.
     func requiredParty(in space: UserSpace) async throws -> RelyingParty {
         guard let party = try await relyingParty(in: space) else { throw HTTPProblem.noPasskeys }
         return party
@@ -90,5 +84,5 @@ extension PasskeyStore {
 
 extension HTTPProblem {
     fileprivate static let noPasskeys = HTTPProblem(
-        .notFound, "The app has no settings for passkeys: PUT auth/passkeys/settings.")
+        .notFound, "The app has no settings for passkeys; set them with PUT auth/passkeys/settings.")
 }

@@ -5,22 +5,24 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/passkeys/signup/options` with `userName` or `email` or both: what an authenticator is asked to make,
-/// `PublicKeyCredentialCreationOptionsJSON`. Whether somebody has the name is told by `SignUpByPasskey`.
+/// Does not reveal whether a name is taken; `SignUpByPasskey` does.
 struct OfferPasskeySignUp: Endpoint {
     static let route = Route(
         .post, "/auth/passkeys/signup/options", "offerPasskeySignUp",
-        "What an authenticator is asked to make for a new user.", callers: .client,
+        "Returns the options for creating a passkey for a new user.", callers: .client,
+        details: "Pass them to `navigator.credentials.create`. Takes `userName`, `email` or both.",
         body: .json(
             .object(
                 [
                     "userName": .string,
                     "email": .string.format("email"),
-                ]), isRequired: false),
+                ])),
         answers: [
             .answer(
-                200, "Done.", .json(.object.described("`PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8).")))
-        ])
+                200, "The options, with a challenge that can be used once within five minutes.",
+                .json(.object.described("`PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8).")))
+        ],
+        errors: [404: "The app has no settings for passkeys (`not-found`)."])
 
     let passkeys: PasskeyStore
     let attempts: AttemptStore
@@ -38,20 +40,21 @@ struct OfferPasskeySignUp: Endpoint {
     }
 }
 
-/// `POST /auth/passkeys/signup` with `credential` as `navigator.credentials.create` returned it, `userName` or `email`
-/// or both, and if wanted `name` (of the passkey), `profile`, `private`, `device`, `invitation`, `language`; 201,
-/// signed in as a new user without a password. Where the app demands verified addresses 202 with `{"user"}`, as
-/// `SignUp`.
-///
-/// After 409 for a name that somebody has, the same credential may come again with another.
+/// Consumes the challenge only if the user is created: after a conflict of names, the same credential can be sent again
+/// with another name.
 struct SignUpByPasskey: Endpoint {
     static let route = Route(
-        .post, "/auth/passkeys/signup", "signUpByPasskey", "Makes a user without a password, and signs them in.",
+        .post, "/auth/passkeys/signup", "signUpByPasskey",
+        "Creates a user with a passkey instead of a password, and signs the user in.",
         callers: .client,
+        details: """
+            Takes `userName`, `email` or both; `name` is the name of the passkey. After a conflict of names, the \
+            same credential can be sent again with another name.
+            """,
         body: .json(
             .object(
                 [
-                    "credential": .object.described("As `PublicKeyCredential.toJSON()` returns it."),
+                    "credential": .object.described("The credential as returned by `PublicKeyCredential.toJSON()`."),
                     "userName": .string,
                     "email": .string.format("email"),
                     "name": .string.maxLength(100),
@@ -60,18 +63,21 @@ struct SignUpByPasskey: Endpoint {
                     "device": .string,
                     "invitation": .string,
                     "language": .string,
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(201, "Done.", .json(.signIn)),
+            .answer(201, "The new user is signed in.", .json(.signIn)),
             .answer(
-                202, "The app demands verified addresses: signing in is for after `email/verify/confirm`.",
+                202, "The user is created but not signed in, because the app requires a verified address.",
                 .json(
                     .object(
                         [
                             "user": .user
                         ]))),
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The app has no settings for passkeys (`not-found`).",
+            409: "Another user has this name or address, or the passkey is already registered (`conflict`).",
+        ])
 
     let passkeys: PasskeyStore
     let attempts: AttemptStore

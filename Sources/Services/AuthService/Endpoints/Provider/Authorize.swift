@@ -3,12 +3,12 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /oidc/{app}/authorize` with a client's request in the query: a page to sign in, a page to allow, or back to the
-/// client with a code.
+/// Shows the page for signing in or for consent, or redirects to the client with a code, without a page if the user is
+/// signed in and has consented before.
 struct Authorize: Endpoint {
     static let route = Route(
         .get, "/oidc/{app}/authorize", "authorize",
-        "Where a client sends a browser (RFC 6749 §4.1.1, OpenID Connect Core 1.0 §3.1.2).", callers: .anyone,
+        "Starts a sign-in of a user at a client.", callers: .anyone,
         parameters: [
             .query("response_type", .constant("code"), isRequired: true),
             .query("client_id", .uuid, isRequired: true),
@@ -23,17 +23,26 @@ struct Authorize: Endpoint {
             .query("login_hint"),
         ],
         checksOwnQuery: true,
+        details: """
+            The authorization endpoint (RFC 6749 §4.1.1, OpenID Connect Core 1.0 §3.1.2), to which the client \
+            sends the browser. Errors are reported to the client by a redirect, unless the client or its \
+            `redirect_uri` is unknown.
+            """,
         answers: [
-            .answer(200, "A page.", .type("text/html", .string)),
+            .answer(200, "The page for signing in or for consent.", .type("text/html", .string)),
             .answer(
                 303,
                 """
-                Back to the client, with `code`, `state` and `iss`, or with `error`, `error_description`, `state` \
-                and `iss`.
+                A redirect to the client, with `state`, `iss` and either `code` or `error` and \
+                `error_description`.
                 """),
-            .answer(400, "A page: the client or its address is not known.", .type("text/html", .string)),
+            .answer(
+                400,
+                """
+                An error page: the client or its `redirect_uri` is unknown, or the request is invalid.
+                """, .type("text/html", .string)),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let flow: AuthorizationFlow
 
@@ -45,7 +54,7 @@ struct Authorize: Endpoint {
                 return try await flow.goOn(asked, request, as: browser, issuer)
             }
             if asked.prompts.contains(.none) {
-                return AuthorizationFlow.sendBack(OAuthError(.loginRequired, "The user has to sign in."), asked, issuer)
+                return AuthorizationFlow.sendBack(OAuthError(.loginRequired, "The user must sign in."), asked, issuer)
             }
             return flow.showLogIn(asked, request, issuer)
         }
@@ -53,21 +62,23 @@ struct Authorize: Endpoint {
 }
 
 extension AuthorizationRequest {
-    /// Whether one who signed in then has to do it again.
+    /// Whether a user who signed in at `authenticated` must sign in again.
     fileprivate func wantsLogIn(since authenticated: Int64, at now: Date) -> Bool {
         if prompts.contains(.login) || prompts.contains(.selectAccount) { return true }
         return maximumAge.map { Int64(now.timeIntervalSince1970) - authenticated >= $0 } ?? false
     }
 }
 
-/// `POST /oidc/{app}/authorize` and `…/logout`, which OpenID Connect Core 1.0 §3.1.2.1 and RP-Initiated Logout 1.0 §2
-/// demand: the same, by way of GET.
+/// Redirects a form posted by a client to the same endpoint by GET, as OpenID Connect Core 1.0 §3.1.2.1 and
+/// RP-Initiated Logout 1.0 §2 require.
 ///
-/// A form of another site brings no cookies along; the redirect does.
+/// A form posted from another site carries no cookies; the redirect does.
 struct GoOnByGet: Endpoint {
     static let route = Route(
-        .post, "/oidc/{app}/authorize", "authorizeByForm", "The same by a form.", callers: .anyone,
+        .post, "/oidc/{app}/authorize", "authorizeByForm", "Starts a sign-in of a user at a client, from a form.",
+        callers: .anyone,
         checksOwnQuery: true,
+        details: "The authorization endpoint for clients that post the request.",
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",
@@ -90,13 +101,15 @@ struct GoOnByGet: Endpoint {
                         "code_challenge_method",
                     ]))),
         answers: [
-            .answer(303, "To the same by GET."),
-            .answer(400, "A page: the client or its address is not known.", .type("text/html", .string)),
+            .answer(303, "A redirect to `authorize` with the same parameters."),
+            .answer(400, "An error page: the body is not a valid form.", .type("text/html", .string)),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
     static let logOutOfProviderByForm = Route(
-        .post, "/oidc/{app}/logout", "logOutOfProviderByForm", "The same by a form.", callers: .anyone,
+        .post, "/oidc/{app}/logout", "logOutOfProviderByForm", "Signs the user out of the provider, from a form.",
+        callers: .anyone,
         checksOwnQuery: true,
+        details: "The log-out endpoint for clients that post the request.",
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",
@@ -106,12 +119,12 @@ struct GoOnByGet: Endpoint {
                         "client_id": .uuid,
                         "post_logout_redirect_uri": .uri,
                         "state": .string,
-                    ])), isRequired: false),
+                    ]))),
         answers: [
-            .answer(303, "To the same by GET."),
-            .answer(400, "A page: this is not such a form.", .type("text/html", .string)),
+            .answer(303, "A redirect to `logOutOfProvider` with the same parameters."),
+            .answer(400, "An error page: the body is not a valid form.", .type("text/html", .string)),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let issuers: Issuers
     let endpoint: String

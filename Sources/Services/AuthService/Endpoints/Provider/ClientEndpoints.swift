@@ -4,14 +4,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/clients`: the clients of the app's OIDC provider, the oldest first; master key, as for all of them.
 struct ListClients: Endpoint {
     static let route = Route(
         .get, "/auth/clients", "listClients",
-        "The clients of the app's OIDC provider, the oldest first. Needs the master key.", callers: .server,
+        "Lists the clients of the app's OpenID Connect provider, the oldest first.", callers: .server,
         answers: [
             .answer(
-                200, "Done.",
+                200, "The clients, without secrets.",
                 .json(
                     .object(
                         [
@@ -28,13 +27,11 @@ struct ListClients: Endpoint {
     }
 }
 
-/// `POST /auth/clients` with `name`, `redirectUris`, and if wanted `postLogoutRedirectUris`, `scopes` (all), `type`
-/// (`confidential` or `public`) and `idTokenSignedResponseAlg` (`RS256` or `ES256`); 201. A confidential client's
-/// `secret` is in this answer only.
 struct CreateClient: Endpoint {
     static let route = Route(
-        .post, "/auth/clients", "createClient", "Makes a client. Needs the master key.", callers: .server,
-        details: "A confidential client's `secret` is in this answer only.",
+        .post, "/auth/clients", "createClient", "Creates a client of the app's OpenID Connect provider.",
+        callers: .server,
+        details: "Without `scopes`, the client may ask for all of them.",
         body: .json(
             .object(
                 [
@@ -46,7 +43,7 @@ struct CreateClient: Endpoint {
                     "idTokenSignedResponseAlg": .values("RS256", "ES256").defaulting(to: "RS256"),
                 ], required: ["name", "redirectUris"])),
         answers: [
-            .answer(201, "Done.", .json(.oAuthClient))
+            .answer(201, "The client. The `secret` of a confidential client is shown only once.", .json(.oAuthClient))
         ])
 
     let clients: ClientStore
@@ -59,29 +56,29 @@ struct CreateClient: Endpoint {
         switch try fields.string("type") ?? "confidential" {
         case "confidential": secret = OAuthClient.makeSecret()
         case "public": secret = nil
-        default: throw HTTPProblem(.invalidBody, "It must be confidential or public.", field: "type")
+        default: throw HTTPProblem(.invalidBody, "This must be confidential or public.", field: "type")
         }
         guard
             let json = try await clients.create(
                 description, secretDigest: secret?.withValue { Credential.hexDigest(of: $0) }, in: space)
         else {
-            throw HTTPProblem(.limitExceeded, "An app may have \(ClientStore.maximumPerSpace) clients.")
+            throw HTTPProblem(.limitExceeded, "An app may have at most \(ClientStore.maximumPerSpace) clients.")
         }
         return .client(json, secret: secret, status: .created)
     }
 }
 
-/// `GET /auth/clients/{id}`
 struct ReadClient: Endpoint {
     static let route = Route(
-        .get, "/auth/clients/{id}", "readClient", "A client. Needs the master key.", callers: .server,
+        .get, "/auth/clients/{id}", "readClient", "Returns a client of the app's OpenID Connect provider.",
+        callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
         answers: [
-            .answer(200, "Done.", .json(.oAuthClient))
+            .answer(200, "The client, without its secret.", .json(.oAuthClient))
         ],
-        errors: [404: "Not found."])
+        errors: [404: "The app has no such client (`client-not-found`)."])
 
     let clients: ClientStore
 
@@ -93,14 +90,17 @@ struct ReadClient: Endpoint {
     }
 }
 
-/// `PUT /auth/clients/{id}` with `name`, `redirectUris`, `postLogoutRedirectUris` and `scopes`, which take the place of
-/// what was there, and `idTokenSignedResponseAlg`, which stays as it is when left out.
 struct ChangeClient: Endpoint {
     static let route = Route(
-        .put, "/auth/clients/{id}", "changeClient", "Changes a client. Needs the master key.", callers: .server,
+        .put, "/auth/clients/{id}", "changeClient", "Changes a client of the app's OpenID Connect provider.",
+        callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
+        details: """
+            Replaces `name`, `redirectUris`, `postLogoutRedirectUris` and `scopes`; those that are left out get \
+            their defaults.
+            """,
         body: .json(
             .object(
                 [
@@ -108,12 +108,12 @@ struct ChangeClient: Endpoint {
                     "redirectUris": .array(of: .uri).items(1, 20),
                     "postLogoutRedirectUris": .array(of: .uri).maxItems(20),
                     "scopes": .array(of: .values("openid", "profile", "email", "offline_access")).minItems(1),
-                    "idTokenSignedResponseAlg": .values("RS256", "ES256").described("Left out, it stays."),
+                    "idTokenSignedResponseAlg": .values("RS256", "ES256").described("Unchanged if it is left out."),
                 ], required: ["name", "redirectUris"])),
         answers: [
-            .answer(200, "Done.", .json(.oAuthClient))
+            .answer(200, "The changed client, without its secret.", .json(.oAuthClient))
         ],
-        errors: [404: "Not found."])
+        errors: [404: "The app has no such client (`client-not-found`)."])
 
     let clients: ClientStore
 
@@ -127,20 +127,21 @@ struct ChangeClient: Endpoint {
     }
 }
 
-/// `POST /auth/clients/{id}/secret`: a new secret, shown once; the old one is refused from now on.
 struct RenewClientSecret: Endpoint {
     static let route = Route(
         .post, "/auth/clients/{id}/secret", "renewClientSecret",
-        """
-        Gives a confidential client a new secret; the old one is refused from now on. Needs the master key.
-        """, callers: .server,
+        "Replaces the secret of a confidential client.", callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
+        details: "The old secret is refused at once.",
         answers: [
-            .answer(200, "Done.", .json(.oAuthClient))
+            .answer(200, "The client. The new `secret` is shown only once.", .json(.oAuthClient))
         ],
-        errors: [404: "Not found.", 409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The app has no such client (`client-not-found`).",
+            409: "The client is public and has no secret (`conflict`).",
+        ])
 
     let clients: ClientStore
 
@@ -156,18 +157,18 @@ struct RenewClientSecret: Endpoint {
     }
 }
 
-/// `DELETE /auth/clients/{id}`, 204: it is forgotten with all that users allowed it, and its tokens are worth nothing.
 struct DeleteClient: Endpoint {
     static let route = Route(
         .delete, "/auth/clients/{id}", "deleteClient",
-        "Deletes a client with all that users allowed it. Needs the master key.", callers: .server,
+        "Deletes a client of the app's OpenID Connect provider.", callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
+        details: "Its grants and tokens are deleted too.",
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The client is deleted.")
         ],
-        errors: [404: "Not found."])
+        errors: [404: "The app has no such client (`client-not-found`)."])
 
     let clients: ClientStore
 
@@ -188,7 +189,7 @@ extension OAuthClient {
 }
 
 extension ServiceContext {
-    /// What is no id is no client's.
+    /// The client's id in the path. A malformed id is `client-not-found`.
     fileprivate var clientID: UUID {
         get throws { try uuid("id", else: .clientNotFound) }
     }
@@ -200,20 +201,22 @@ extension BodyFields {
         guard (1...100).contains(name.unicodeScalars.count),
             name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
         else {
-            throw HTTPProblem(.invalidBody, "A name has 1 to 100 characters and no control characters.", field: "name")
+            throw HTTPProblem(
+                .invalidBody, "A name must have 1 to 100 characters, none of them a control character.", field: "name")
         }
         guard let addresses = try strings("redirectUris"), (1...20).contains(addresses.count) else {
-            throw HTTPProblem(.invalidBody, "1 to 20 addresses are required.", field: "redirectUris")
+            throw HTTPProblem(.invalidBody, "1 to 20 URIs are required.", field: "redirectUris")
         }
         let names = try strings("scopes") ?? ProviderScope.allCases.map(\.rawValue)
         let scopes = [ProviderScope](names: names)
         guard !scopes.isEmpty, Set(names) == Set(scopes.names) else {
             throw HTTPProblem(
-                .invalidBody, "Scopes are some of \([ProviderScope](ProviderScope.allCases).list).", field: "scopes")
+                .invalidBody, "Scopes must be one or more of \([ProviderScope](ProviderScope.allCases).list).",
+                field: "scopes")
         }
         let algorithm = try string("idTokenSignedResponseAlg").map { text in
             guard let algorithm = IDTokenAlgorithm(rawValue: text) else {
-                throw HTTPProblem(.invalidBody, "It must be RS256 or ES256.", field: "idTokenSignedResponseAlg")
+                throw HTTPProblem(.invalidBody, "This must be RS256 or ES256.", field: "idTokenSignedResponseAlg")
             }
             return algorithm
         }

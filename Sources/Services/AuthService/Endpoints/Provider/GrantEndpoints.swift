@@ -3,13 +3,13 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /auth/me/grants`: which other applications the user has let in, and what to.
 struct ListGrants: Endpoint {
     static let route = Route(
-        .get, "/auth/me/grants", "listGrants", "Which other applications the user has let in, and what to.",
+        .get, "/auth/me/grants", "listGrants",
+        "Lists the applications that the signed-in user has granted access, with their scopes.",
         callers: .user,
         answers: [
-            .answer(200, "Done.", .json(.grants))
+            .answer(200, "The grants.", .json(.grants))
         ])
 
     let grants: GrantStore
@@ -20,18 +20,18 @@ struct ListGrants: Endpoint {
     }
 }
 
-/// `DELETE /auth/me/grants/{client}`, 204: the application has to ask again, and its tokens are worth nothing.
 struct RemoveGrant: Endpoint {
     static let route = Route(
         .delete, "/auth/me/grants/{client}", "removeGrant",
-        "Takes back what the user allowed an application; its tokens are worth nothing.", callers: .user,
+        "Withdraws the signed-in user's grant to an application.", callers: .user,
         parameters: [
             .path("client", .uuid)
         ],
+        details: "The application's tokens are invalid at once, and it must ask for consent again.",
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The grant is withdrawn.")
         ],
-        errors: [404: "Not found."])
+        errors: [404: "The user has no such grant (`not-found`)."])
 
     let grants: GrantStore
 
@@ -39,7 +39,7 @@ struct RemoveGrant: Endpoint {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         guard let client = context.parameters.get("client").flatMap({ UUID(uuidString: $0) }),
             try await grants.remove(of: user, to: client, in: space)
-        else { throw HTTPProblem(.notFound, "There is no such grant.") }
+        else { throw HTTPProblem(.notFound, "The user has granted nothing to this client.") }
         return Response(status: .noContent)
     }
 }

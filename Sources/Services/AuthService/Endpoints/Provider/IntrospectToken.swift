@@ -2,17 +2,13 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `POST /oidc/{app}/introspect` (RFC 7662): whether a token of the asking client is good, and what for. Confidential
-/// clients only.
-///
-/// Tokens of others are as inactive as those that never were.
+/// A token of another client is as inactive as an unknown one.
 struct IntrospectToken: ProviderEndpoint {
     static let route = Route(
         .post, "/oidc/{app}/introspect", "introspectToken",
-        """
-        Whether a token of the client is good, and what for (RFC 7662). Confidential clients only.
-        """, callers: .anyone,
+        "Returns whether a token of the client is active, and its properties.", callers: .anyone,
         checksOwnQuery: true,
+        details: "Token introspection (RFC 7662), for confidential clients only.",
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",
@@ -24,11 +20,11 @@ struct IntrospectToken: ProviderEndpoint {
                         "client_secret": .string,
                     ], required: ["token"]))),
         answers: [
-            .answer(200, "Done.", .json(.object)),
+            .answer(200, "`active`, and for an active token also its properties.", .json(.object)),
             .oauthError(400),
             .oauthError(401),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let issuers: Issuers
     let authentication: ClientAuthentication
@@ -38,7 +34,7 @@ struct IntrospectToken: ProviderEndpoint {
         let fields = try await FormFields(body: request)
         let client = try await authentication.client(request, fields, in: issuer.space)
         guard client.isConfidential else {
-            throw OAuthError(.invalidClient, "A public client cannot ask this: it cannot prove who it is.")
+            throw OAuthError(.invalidClient, "Only confidential clients can introspect tokens.")
         }
         guard let token = fields["token"] else { throw OAuthError(.invalidRequest, "token is required.") }
         var found = try await clientTokens.access(token, in: issuer.space)
@@ -49,7 +45,7 @@ struct IntrospectToken: ProviderEndpoint {
         return try Response.encoding(Answer(found, issuer)).notStored
     }
 
-    /// RFC 7662 §2.2.
+    /// The properties of an active token (RFC 7662 §2.2).
     private struct Answer: Encodable {
         var active = true
         var scope: String

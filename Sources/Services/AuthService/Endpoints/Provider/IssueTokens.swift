@@ -5,16 +5,16 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /oidc/{app}/token` (RFC 6749 §4.1.3, §6): tokens for an authorization code, or for a refresh token, which is
-/// replaced.
+/// Consumes the code or replaces the refresh token. Reuse of either ends its session.
 struct IssueTokens: ProviderEndpoint {
     static let route = Route(
-        .post, "/oidc/{app}/token", "issueTokens", "Tokens for a code or a refresh token (RFC 6749 §4.1.3, §6).",
+        .post, "/oidc/{app}/token", "issueTokens", "Exchanges an authorization code or a refresh token for tokens.",
         callers: .anyone,
         checksOwnQuery: true,
         details: """
-            The client proves who it is by Basic, or by `client_id` and `client_secret`; a public one sends \
-            `client_id`.
+            The token endpoint (RFC 6749 §4.1.3, §6). A confidential client authenticates with HTTP Basic or \
+            with `client_id` and `client_secret`; a public client sends only `client_id`. A refresh token is \
+            replaced by the one in the answer.
             """,
         body: .contents(
             .type(
@@ -31,11 +31,11 @@ struct IssueTokens: ProviderEndpoint {
                         "client_secret": .string,
                     ], required: ["grant_type"]))),
         answers: [
-            .answer(200, "Done.", .json(.providerTokens)),
+            .answer(200, "The tokens.", .json(.providerTokens)),
             .oauthError(400),
             .oauthError(401),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     static let grantTypes = ["authorization_code", "refresh_token"]
 
@@ -71,7 +71,7 @@ struct IssueTokens: ProviderEndpoint {
         guard let taken = try await codes.take(code, proof, in: issuer.space) else {
             if try await codes.endSession(of: code, client: client.id) {
                 logger.warning(
-                    "An authorization code came a second time: the session it was exchanged for was ended.",
+                    "An authorization code was used twice; the session that it started was ended.",
                     metadata: [
                         "app.id": "\(issuer.space.appID)", "client.id": "\(client.id)",
                         "request.id": "\(context.requestID)",
@@ -79,7 +79,7 @@ struct IssueTokens: ProviderEndpoint {
             }
             throw OAuthError(
                 .invalidGrant,
-                "The code is wrong, used or too old, or it does not go with this client, redirect_uri and code_verifier."
+                "The code is wrong, was used before, has expired, or does not match the client, redirect_uri or code_verifier."
             )
         }
         try await clientSessions.endIdlest(of: taken.session.userID, in: client.id)
@@ -90,7 +90,7 @@ struct IssueTokens: ProviderEndpoint {
         async throws -> Response
     {
         let refusal = OAuthError(
-            .invalidGrant, "The refresh token is wrong, used or too old, or it is another client's.")
+            .invalidGrant, "The refresh token is wrong, was used before, has expired, or belongs to another client.")
         guard let text = fields["refresh_token"] else {
             throw OAuthError(.invalidRequest, "refresh_token is required.")
         }
@@ -98,11 +98,10 @@ struct IssueTokens: ProviderEndpoint {
             let open = try await clientSessions.find(token.session, in: issuer.space), open.client == client.id,
             open.session.scopes.contains(.offlineAccess)
         else { throw refusal }
-        // All that was allowed is handed out again, which RFC 6749 §3.3 lets a server do; `scope` in the answer says
-        // so.
+        // The new token gets all granted scopes, which RFC 6749 §3.3 allows; `scope` in the answer lists them.
         let wanted = [ProviderScope](list: fields["scope"] ?? "")
         guard wanted.allSatisfy(open.session.scopes.contains) else {
-            throw OAuthError(.invalidScope, "A scope in it was not allowed by the user.")
+            throw OAuthError(.invalidScope, "The user has not granted all of these scopes.")
         }
         switch try await sessions.refresh(
             RefreshTokens.Content(session: token.session, number: number), in: issuer.space)
@@ -112,7 +111,7 @@ struct IssueTokens: ProviderEndpoint {
         case .refused: throw refusal
         case .reused(let userID):
             logger.warning(
-                "A client's refresh token came a second time: its session was ended.",
+                "A client's refresh token was used twice; the session was ended.",
                 metadata: [
                     "app.id": "\(issuer.space.appID)", "client.id": "\(client.id)", "user.id": "\(userID)",
                     "session.id": "\(token.session)",
@@ -122,7 +121,7 @@ struct IssueTokens: ProviderEndpoint {
         }
     }
 
-    /// - Parameter number: of the refresh token in its family.
+    /// - Parameter number: The number of the refresh token in its session.
     private func answer(
         _ session: ClientSession, _ client: OAuthClient, _ issuer: Issuer, number: Int32, nonce: String?
     ) throws -> Response {
@@ -145,7 +144,7 @@ struct IssueTokens: ProviderEndpoint {
         return try Response.encoding(answer).notStored
     }
 
-    /// RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3.
+    /// The token response (RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3).
     private struct Answer: Encodable {
         var accessToken: String
         var tokenType = "Bearer"

@@ -3,27 +3,36 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// `GET /oidc/{app}/logout` (OpenID Connect RP-Initiated Logout 1.0 §2): the browser's session ends, and with it what
-/// clients have without `offline_access`; then back to the client. Who comes without an ID token of the user who is
-/// signed in is asked first: anybody can send a browser here.
+/// The browser's session ends, and with it the tokens of clients without `offline_access`. Without an ID token of the
+/// signed-in user, the user is asked first, because any site can send a browser here.
 struct LogOutOfProvider: Endpoint {
     static let route = Route(
         .get, "/oidc/{app}/logout", "logOutOfProvider",
-        "Signs the browser out (OpenID Connect RP-Initiated Logout 1.0).", callers: .anyone,
+        "Signs the user out of the provider.", callers: .anyone,
         parameters: [
             .query("id_token_hint"),
             .query("client_id", .uuid),
-            .query("post_logout_redirect_uri", .uri, "One of the client's, byte for byte."),
+            .query("post_logout_redirect_uri", .uri, "One of the client's `postLogoutRedirectUris`, byte for byte."),
             .query("state"),
         ],
         checksOwnQuery: true,
-        details: "Without an ID token of the user who is signed in the person is asked first.",
+        details: """
+            The log-out endpoint (OpenID Connect RP-Initiated Logout 1.0), to which the client sends the \
+            browser. Without an `id_token_hint` of the signed-in user, the user is asked to confirm.
+            """,
         answers: [
-            .answer(200, "A page.", .type("text/html", .string)),
-            .answer(303, "Back to the client, with `state`."),
-            .answer(400, "A page: the client or its address is not known.", .type("text/html", .string)),
+            .answer(
+                200, "The page that asks for confirmation, or that says that the user is signed out.",
+                .type("text/html", .string)),
+            .answer(303, "A redirect to `post_logout_redirect_uri`, with `state`."),
+            .answer(
+                400,
+                """
+                An error page: the client or its `post_logout_redirect_uri` is unknown, or the request is \
+                invalid.
+                """, .type("text/html", .string)),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let flow: AuthorizationFlow
     let sessions: SessionStore
@@ -39,17 +48,20 @@ struct LogOutOfProvider: Endpoint {
     }
 }
 
-/// `POST /oidc/{app}/logout/confirm` with the client's request in the query and the form of the page that asks.
 struct ConfirmLogOut: Endpoint {
     static let route = Route(
-        .post, "/oidc/{app}/logout/confirm", "confirmLogOut", "The form of the page that asks.", callers: .anyone,
+        .post, "/oidc/{app}/logout/confirm", "confirmLogOut", "Signs the user out after confirmation.",
+        callers: .anyone,
         parameters: [
             .query("id_token_hint"),
             .query("client_id", .uuid),
-            .query("post_logout_redirect_uri", .uri, "One of the client's, byte for byte."),
+            .query("post_logout_redirect_uri", .uri, "One of the client's `postLogoutRedirectUris`, byte for byte."),
             .query("state"),
         ],
         checksOwnQuery: true,
+        details: """
+            Receives the form of the page that asks for confirmation. The query is that of the client's request.
+            """,
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",
@@ -58,11 +70,16 @@ struct ConfirmLogOut: Endpoint {
                         "form_token": .string
                     ], required: ["form_token"]))),
         answers: [
-            .answer(200, "A page.", .type("text/html", .string)),
-            .answer(303, "Back to the client, with `state`."),
-            .answer(400, "A page: it was not made for this browser, or is too old.", .type("text/html", .string)),
+            .answer(200, "The page that says that the user is signed out.", .type("text/html", .string)),
+            .answer(303, "A redirect to `post_logout_redirect_uri`, with `state`."),
+            .answer(
+                400,
+                """
+                An error page: the form is not from this browser or has expired, or the client's request is \
+                invalid.
+                """, .type("text/html", .string)),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let flow: AuthorizationFlow
     let sessions: SessionStore
@@ -78,7 +95,8 @@ struct ConfirmLogOut: Endpoint {
             else {
                 throw OAuthError(
                     .invalidRequest,
-                    "This page was too old, or not made for this browser. Go back to the application and begin again.")
+                    "This page has expired or was made for another browser. Go back to the application and start again."
+                )
             }
             return try await sessions.end(browser, asked, flow, issuer)
         }

@@ -2,16 +2,15 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /oidc/{app}/jwks`: what ID tokens may be signed with now, as a JWK set (RFC 7517).
 struct ReadProviderKeys: Endpoint {
     static let route = Route(
-        .get, "/oidc/{app}/jwks", "readProviderKeys", "What ID tokens may be signed with now (RFC 7517).",
+        .get, "/oidc/{app}/jwks", "readProviderKeys", "Returns the public keys that verify ID tokens.",
         callers: .anyone,
         checksOwnQuery: true,
         answers: [
-            .answer(200, "Done.", .json(.keySet))
+            .answer(200, "The keys as a JWK set (RFC 7517).", .json(.keySet))
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let issuers: Issuers
 
@@ -38,7 +37,7 @@ struct ReadProviderKeys: Endpoint {
         }
     }
 
-    /// RFC 7518 §6.3.1.
+    /// An RSA key (RFC 7518 §6.3.1).
     private struct RSAKey: Encodable {
         var kty = "RSA"
         var alg = "RS256"

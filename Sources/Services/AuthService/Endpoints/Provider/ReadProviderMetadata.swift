@@ -2,20 +2,19 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `GET /oidc/{app}/.well-known/openid-configuration` (OpenID Connect Discovery 1.0 §3) and
-/// `…/oauth-authorization-server` (RFC 8414).
+/// The metadata of OpenID Connect Discovery 1.0 §3 and RFC 8414, which are the same here.
 struct ReadProviderMetadata: Endpoint {
     static let route = Route(
         .get, "/oidc/{app}/.well-known/openid-configuration", "readProviderMetadata",
-        "What the provider can do (OpenID Connect Discovery 1.0).", callers: .anyone,
+        "Returns the metadata of the app's OpenID Connect provider.", callers: .anyone,
         checksOwnQuery: true,
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(200, "The metadata (OpenID Connect Discovery 1.0 §3, RFC 8414).", .json(.object))
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
     static let readAuthorizationServerMetadata = route.at(
         "/oidc/{app}/.well-known/oauth-authorization-server", "readAuthorizationServerMetadata",
-        "The same (RFC 8414); also at /.well-known/oauth-authorization-server/oidc/{app}.")
+        "Returns the metadata of the app's OAuth 2.0 authorization server.")
 
     let issuers: Issuers
 

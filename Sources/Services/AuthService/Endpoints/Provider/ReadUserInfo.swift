@@ -2,31 +2,37 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `GET` and `POST /oidc/{app}/userinfo` with an access token (OpenID Connect Core 1.0 §5.3, RFC 6750): what its scopes
-/// open of its user.
 struct ReadUserInfo: ProviderEndpoint {
     static let route = Route(
         .get, "/oidc/{app}/userinfo", "readUserInfo",
-        "What the access token's scopes open of its user (OpenID Connect Core 1.0 §5.3).", callers: .anyone,
+        "Returns the claims about the user of an access token.", callers: .anyone,
         checksOwnQuery: true,
-        details: "Authorization `Bearer` and the access token.",
+        details: """
+            The UserInfo endpoint (OpenID Connect Core 1.0 §5.3). Send the token in `Authorization: Bearer`. Its \
+            scopes decide which claims are returned.
+            """,
         answers: [
-            .answer(200, "Done.", .json(.object)),
+            .answer(200, "The claims.", .json(.object)),
             .oauthError(401),
             .oauthError(403),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
     static let readUserInfoByPost = Route(
-        .post, "/oidc/{app}/userinfo", "readUserInfoByPost", "The same; the token may be the form's `access_token`.",
+        .post, "/oidc/{app}/userinfo", "readUserInfoByPost",
+        "Returns the claims about the user of an access token that may be in a form.",
         callers: .anyone,
         checksOwnQuery: true,
+        details: """
+            The UserInfo endpoint (OpenID Connect Core 1.0 §5.3). Send the token in `Authorization: Bearer`, or \
+            as `access_token` in a form.
+            """,
         body: .contents(.type("application/x-www-form-urlencoded", .object), isRequired: false),
         answers: [
-            .answer(200, "Done.", .json(.object)),
+            .answer(200, "The claims.", .json(.object)),
             .oauthError(401),
             .oauthError(403),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let issuers: Issuers
     let clientTokens: ClientTokens
@@ -35,15 +41,15 @@ struct ReadUserInfo: ProviderEndpoint {
         guard let token = try await Self.token(request),
             let found = try await clientTokens.access(token, in: issuer.space)
         else {
-            throw OAuthError(.invalidToken, "The access token is missing, wrong or has expired.")
+            throw OAuthError(.invalidToken, "The access token is missing or wrong, or has expired.")
         }
         guard found.open.session.scopes.contains(.openID) else {
-            throw OAuthError(.insufficientScope, "This needs the scope openid.")
+            throw OAuthError(.insufficientScope, "The access token must have the scope openid.")
         }
         return Response.json(found.open.claims).notStored
     }
 
-    /// Of the header, or of a form where there is none (RFC 6750 §2.1, §2.2).
+    /// From the header, or from a form if there is no header (RFC 6750 §2.1, §2.2).
     private static func token(_ request: Request) async throws -> String? {
         if let header = request.headers[.authorization] {
             let parts = header.split(separator: " ", maxSplits: 1)

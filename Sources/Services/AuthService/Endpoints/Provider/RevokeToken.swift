@@ -2,12 +2,11 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `POST /oidc/{app}/revoke` (RFC 7009): the session that the token is of ends, with all its tokens. 200 also for what
-/// is no token of the client.
 struct RevokeToken: ProviderEndpoint {
     static let route = Route(
-        .post, "/oidc/{app}/revoke", "revokeToken", "Ends the session that a token is of (RFC 7009).", callers: .anyone,
+        .post, "/oidc/{app}/revoke", "revokeToken", "Revokes a token and ends its session.", callers: .anyone,
         checksOwnQuery: true,
+        details: "Token revocation (RFC 7009). All tokens of the session become invalid.",
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",
@@ -19,11 +18,11 @@ struct RevokeToken: ProviderEndpoint {
                         "client_secret": .string,
                     ], required: ["token"]))),
         answers: [
-            .answer(200, "Done, or it was no token of this client."),
+            .answer(200, "The session has ended, or the client has no such token."),
             .oauthError(400),
             .oauthError(401),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let issuers: Issuers
     let authentication: ClientAuthentication

@@ -2,11 +2,10 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `POST /oidc/{app}/consent` with the client's request in the query and the form of the page to allow it: back to the
-/// client.
 struct SubmitConsent: Endpoint {
     static let route = Route(
-        .post, "/oidc/{app}/consent", "submitConsent", "The form of the page to allow access.", callers: .anyone,
+        .post, "/oidc/{app}/consent", "submitConsent", "Records the user's decision on a client's request.",
+        callers: .anyone,
         parameters: [
             .query("response_type", .constant("code"), isRequired: true),
             .query("client_id", .uuid, isRequired: true),
@@ -21,6 +20,7 @@ struct SubmitConsent: Endpoint {
             .query("login_hint"),
         ],
         checksOwnQuery: true,
+        details: "Receives the form of the page for consent. The query is that of the client's request.",
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",
@@ -30,16 +30,21 @@ struct SubmitConsent: Endpoint {
                         "decision": .values("allow", "deny"),
                     ], required: ["form_token", "decision"]))),
         answers: [
-            .answer(200, "A page.", .type("text/html", .string)),
+            .answer(200, "The page for signing in, because the user's session has ended.", .type("text/html", .string)),
             .answer(
                 303,
                 """
-                Back to the client, with `code`, `state` and `iss`, or with `error`, `error_description`, `state` \
-                and `iss`.
+                A redirect to the client, with `state`, `iss` and either `code` or `error` and \
+                `error_description`.
                 """),
-            .answer(400, "A page: the client or its address is not known.", .type("text/html", .string)),
+            .answer(
+                400,
+                """
+                An error page: the client or its `redirect_uri` is unknown, or the form is not from this browser \
+                or has expired.
+                """, .type("text/html", .string)),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let flow: AuthorizationFlow
 
@@ -54,11 +59,12 @@ struct SubmitConsent: Endpoint {
             else {
                 throw OAuthError(
                     .invalidRequest,
-                    "This page was too old, or not made for this browser. Go back to the application and begin again.")
+                    "This page has expired or was made for another browser. Go back to the application and start again."
+                )
             }
             guard fields["decision"] == "allow" else {
                 return AuthorizationFlow.sendBack(
-                    OAuthError(.accessDenied, "The user did not allow it."), asked, issuer)
+                    OAuthError(.accessDenied, "The user denied the request."), asked, issuer)
             }
             try await flow.grants.remember(asked.scopes, of: browser.userID, to: asked.client.id)
             return try await flow.sendCode(asked, browser, issuer)

@@ -5,12 +5,11 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /oidc/{app}/login` with the client's request in the query and the form of the page to sign in.
-///
-/// Every sign-in begins a new session of the browser and ends the one before.
+/// Each sign-in starts a new session of the browser and ends the previous one.
 struct SubmitLogIn: Endpoint {
     static let route = Route(
-        .post, "/oidc/{app}/login", "submitLogIn", "The form of the page to sign in.", callers: .anyone,
+        .post, "/oidc/{app}/login", "submitLogIn", "Signs the user in to the provider with a password.",
+        callers: .anyone,
         parameters: [
             .query("response_type", .constant("code"), isRequired: true),
             .query("client_id", .uuid, isRequired: true),
@@ -25,6 +24,7 @@ struct SubmitLogIn: Endpoint {
             .query("login_hint"),
         ],
         checksOwnQuery: true,
+        details: "Receives the form of the page for signing in. The query is that of the client's request.",
         body: .contents(
             .type(
                 "application/x-www-form-urlencoded",
@@ -36,21 +36,26 @@ struct SubmitLogIn: Endpoint {
                         "code": .string,
                     ], required: ["form_token", "name", "password"]))),
         answers: [
-            .answer(200, "A page.", .type("text/html", .string)),
+            .answer(200, "The page for consent.", .type("text/html", .string)),
             .answer(
                 303,
                 """
-                Back to the client, with `code`, `state` and `iss`, or with `error`, `error_description`, `state` \
-                and `iss`.
+                A redirect to the client, with `state`, `iss` and either `code` or `error` and \
+                `error_description`.
                 """),
-            .answer(400, "A page: the client or its address is not known.", .type("text/html", .string)),
+            .answer(
+                400,
+                """
+                An error page: the client or its `redirect_uri` is unknown, or the request is invalid.
+                """, .type("text/html", .string)),
             .answer(
                 403,
                 """
-                The page again: what was entered is wrong, a code is needed, or the form is not this browser's.
+                The page for signing in again: the name, password or code is wrong, a code is required, the \
+                address is not verified, or the form has expired.
                 """, .type("text/html", .string)),
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no app with this id (`not-found`)."])
 
     let flow: AuthorizationFlow
     let byPassword: PasswordSignIn
@@ -62,7 +67,7 @@ struct SubmitLogIn: Endpoint {
             guard flow.browsers.isGenuine(.logIn, fields, request, session: nil, query: asked.query, issuer) else {
                 return flow.showLogIn(
                     asked, request, issuer,
-                    message: "This page was too old, or your browser keeps no cookies. Please try again.",
+                    message: "This page has expired, or your browser blocks cookies. Please try again.",
                     status: .forbidden)
             }
             let name = fields["name"] ?? ""
@@ -87,7 +92,7 @@ struct SubmitLogIn: Endpoint {
         }
     }
 
-    /// No user name has an `@` in it.
+    /// User names never contain an `@`.
     private static func identity(_ name: String) throws -> UserIdentity {
         name.utf8.contains(UInt8(ascii: "@")) ? .email(try EmailAddress(name)) : .userName(try UserName(name))
     }
@@ -100,7 +105,7 @@ struct SubmitLogIn: Endpoint {
         case .secondFactorRequired:
             return flow.showLogIn(
                 asked, request, issuer, name: name, asksForCode: true,
-                message: "Enter your password once more, and a code.", status: .forbidden)
+                message: "Enter your password again, and a code.", status: .forbidden)
         case .tooManyRequests:
             var response = flow.showLogIn(
                 asked, request, issuer, name: name, asksForCode: asksForCode,
@@ -108,7 +113,7 @@ struct SubmitLogIn: Endpoint {
                 status: .tooManyRequests)
             response.headers[.retryAfter] = problem.headers[.retryAfter] ?? "1"
             return response
-        // What is no name is nobody's.
+        // A malformed name belongs to no account.
         case .signInFailed, .invalidBody:
             return flow.showLogIn(
                 asked, request, issuer, name: name, asksForCode: asksForCode,
@@ -117,7 +122,7 @@ struct SubmitLogIn: Endpoint {
         case .forbidden:
             return flow.showLogIn(
                 asked, request, issuer, name: name,
-                message: "Your e-mail address has to be verified before you can sign in.", status: .forbidden)
+                message: "Your e-mail address must be verified before you can sign in.", status: .forbidden)
         default: throw problem
         }
     }

@@ -4,19 +4,18 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PATCH /admin/staff/{id}` with `userName`, `password`, `mustReset`, `isAdministrator`, `rights`, `disabled`,
-/// `email`; needs `staff` update. 200 with the staff member.
-///
-/// `rights` take the place of all that were, and are in force within two seconds at every gateway. A new password has
-/// to be changed at the next sign-in unless `mustReset` is false; it ends all sessions, as do `mustReset` and
-/// `disabled`. One's own password is not changed here.
 struct ChangeStaff: Endpoint {
     static let route = Route(
         .patch, "/admin/staff/{id}", "changeStaff", "Changes a staff member.", callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs `staff` update, and every right that the member has or is given.",
+        details: """
+            Needs every right that the member has or is given. `rights` replaces all of the member's rights; \
+            gateways follow within two seconds. A new password must be changed at the next sign-in unless \
+            `mustReset` is false. All of the member's sessions end if a password is set, or if `mustReset` or \
+            `disabled` is true.
+            """,
         body: .json(
             .object(
                 [
@@ -29,9 +28,12 @@ struct ChangeStaff: Endpoint {
                     "email": .string.format("email").nullable,
                 ]).closed),
         answers: [
-            .answer(200, "Done.", .json(.staff))
+            .answer(200, "The changed staff member.", .json(.staff))
         ],
-        errors: [404: "Not found.", 409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "There is no such staff member (`staff-not-found`).",
+            409: "Another staff member has this name, or no administrator would remain (`conflict`).",
+        ])
 
     let staff: StaffStore
     let hasher: PasswordHasher
@@ -48,7 +50,8 @@ struct ChangeStaff: Endpoint {
             email: fields["email"] == nil ? nil : .some(try fields.email()))
         if let password = try fields.secret("password") {
             guard id != actor.id else {
-                throw HTTPProblem(.invalidBody, "PUT /admin/me/password changes one's own.", field: "password")
+                throw HTTPProblem(
+                    .invalidBody, "Change your own password with PUT /admin/me/password.", field: "password")
             }
             try PasswordPolicy.check(password, besides: [change.userName?.text])
             change.passwordHash = try await hasher.hash(password)
@@ -59,18 +62,20 @@ struct ChangeStaff: Endpoint {
     }
 }
 
-/// `DELETE /admin/staff/{id}`, 204; needs `staff` delete. What they did stays in the audit log under their name.
 struct DeleteStaff: Endpoint {
     static let route = Route(
         .delete, "/admin/staff/{id}", "deleteStaff", "Deletes a staff member.", callers: .staff(.delete, .staff),
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs `staff` delete, and every right that the member has.",
+        details: "Needs every right that the member has. The audit log keeps the member's name.",
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The staff member is deleted.")
         ],
-        errors: [404: "Not found.", 409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "There is no such staff member (`staff-not-found`).",
+            409: "No administrator would remain (`conflict`).",
+        ])
 
     let staff: StaffStore
 
@@ -81,45 +86,50 @@ struct DeleteStaff: Endpoint {
     }
 }
 
-/// `DELETE /admin/staff/{id}/totp`, 204, when somebody has lost app and codes: their sessions end, and the password
-/// alone signs them in. Needs `staff` update. Not for oneself: that takes password and code.
 struct ResetStaffSecondFactor: Endpoint {
     static let route = Route(
         .delete, "/admin/staff/{id}/totp", "resetStaffSecondFactor",
-        "Takes a second factor away, when app and codes are lost.", callers: .staff(.update, .staff),
+        "Removes the second factor of a staff member who has lost it.", callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs `staff` update. Not for oneself.",
+        details: """
+            Needs every right that the member has. All of the member's sessions end. Staff cannot remove their \
+            own second factor with this call.
+            """,
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "Signing in requires only the password.")
         ],
-        errors: [404: "Not found.", 409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "There is no such staff member (`staff-not-found`).",
+            409: "The second factor is the caller's own (`conflict`).",
+        ])
 
     let staff: StaffStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let actor = try StaffActor(try context.staff(may: .update, .staff), request)
         let id = try context.staffID
-        guard id != actor.id else { throw HTTPProblem(.conflict, "DELETE /admin/me/totp removes one's own.") }
+        guard id != actor.id else {
+            throw HTTPProblem(.conflict, "Remove your own second factor with DELETE /admin/me/totp.")
+        }
         try await staff.removeSecondFactor(of: id, by: actor)
         return Response(status: .noContent)
     }
 }
 
-/// `DELETE /admin/staff/{id}/sessions`, 204: they are signed in nowhere any more. Needs `staff` update.
 struct EndSessionsOfStaff: Endpoint {
     static let route = Route(
-        .delete, "/admin/staff/{id}/sessions", "endSessionsOfStaff", "Signs a staff member out everywhere.",
+        .delete, "/admin/staff/{id}/sessions", "endSessionsOfStaff", "Ends all sessions of a staff member.",
         callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs `staff` update.",
+        details: "Needs every right that the member has.",
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The sessions have ended.")
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no such staff member (`staff-not-found`)."])
 
     let staff: StaffStore
 

@@ -3,14 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /admin/staff` with `userName`, and if wanted `password`, `isAdministrator`, `rights`, `mustReset` (true),
-/// `email`; needs `staff` create. 201 with the staff member.
-///
-/// Without a password one is made; `password` of the answer has it, this once.
 struct CreateStaff: Endpoint {
     static let route = Route(
-        .post, "/admin/staff", "createStaff", "Makes a staff member.", callers: .staff(.create, .staff),
-        details: "Needs `staff` create, and every right that is given.",
+        .post, "/admin/staff", "createStaff", "Creates a staff member.", callers: .staff(.create, .staff),
+        details: """
+            Needs every right that is given. Without `password`, a random one is made. The password must be \
+            changed at the first sign-in unless `mustReset` is false.
+            """,
         body: .json(
             .object(
                 [
@@ -24,7 +23,11 @@ struct CreateStaff: Endpoint {
             ).closed),
         answers: [
             .answer(
-                201, "Made. `password` is there when none was sent, this once.",
+                201,
+                """
+                The staff member. If no `password` was sent, the answer has the random one, which is shown only \
+                once.
+                """,
                 .json(
                     .all(
                         .staff,
@@ -33,7 +36,7 @@ struct CreateStaff: Endpoint {
                                 "password": .string
                             ]))))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "Another staff member has this name (`conflict`)."])
 
     let staff: StaffStore
     let hasher: PasswordHasher
@@ -65,9 +68,11 @@ struct CreateStaff: Endpoint {
 }
 
 extension StaffStore {
-    /// - Throws: `invalid-body` when an app does not exist.
+    /// - Throws: `invalid-body` if one of the apps does not exist.
     func checkApps(of rights: StaffRights) async throws {
         let unknown = try await unknownApps(among: rights.apps.keys.filter { $0 != StaffRights.everyApp })
-        if let app = unknown.first { throw HTTPProblem(.invalidBody, "There is no app \(app).", field: "rights") }
+        if let app = unknown.first {
+            throw HTTPProblem(.invalidBody, "The app \(app) does not exist.", field: "rights")
+        }
     }
 }

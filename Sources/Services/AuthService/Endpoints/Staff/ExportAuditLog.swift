@@ -6,26 +6,29 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// `GET /admin/audit/export?format=csv|jsonl` and the filters of `ReadAuditLog`: the log as a file, the oldest first,
-/// as it is read; needs `audit` read. Up to 100,000 entries: for more ask with `from` and `to`.
-///
-/// An error behind the first byte cuts the answer off, which HTTP tells the reader.
+/// Streams the entries while they are read. An error after the first byte aborts the response, which the client
+/// notices.
 struct ExportAuditLog: Endpoint {
     static let route = Route(
-        .get, "/admin/audit/export", "exportAuditLog", "The audit log as a file, the oldest first.",
+        .get, "/admin/audit/export", "exportAuditLog", "Exports the audit log as a file, the oldest entries first.",
         callers: .staff(.read, .audit),
         parameters: [
             .query("format", .oneOf("jsonl", "csv").defaulting(to: "jsonl")),
-            .query("staff", .uuid, "By whom."),
+            .query("staff", .uuid, "The id of the staff member who acted."),
             .query("area"),
             .query("app"),
             .query("action"),
-            .query("from", .time, "The first moment that counts."),
-            .query("to", .time, "The first that does not."),
+            .query("from", .time, "The earliest time, inclusive."),
+            .query("to", .time, "The latest time, exclusive."),
         ],
-        details: "Needs `audit` read.",
+        details: """
+            A file has at most 100,000 entries; select others with `from` and `to`. The export itself is \
+            recorded in the log.
+            """,
         answers: [
-            .answer(200, "Up to 100,000 entries.", .type("application/jsonl", .string), .type("text/csv", .string))
+            .answer(
+                200, "The entries in the requested format.", .type("application/jsonl", .string),
+                .type("text/csv", .string))
         ])
 
     static let maximumEntries = 100_000
@@ -37,7 +40,7 @@ struct ExportAuditLog: Endpoint {
         let staff = try context.staff(may: .read, .audit)
         let filter = try AuditFilter(request)
         guard let format = Format(rawValue: String(request.uri.queryParameters["format"] ?? "jsonl")) else {
-            throw HTTPProblem(.invalidParameter, "It must be csv or jsonl.", field: "format")
+            throw HTTPProblem(.invalidParameter, "This must be csv or jsonl.", field: "format")
         }
         try await audit.record(
             AuditEntry(by: staff, "export", .audit, target: format.rawValue, from: request.staffAddress))
@@ -74,7 +77,7 @@ struct ExportAuditLog: Endpoint {
 }
 
 extension AuditRow {
-    /// RFC 4180.
+    /// The header line (RFC 4180).
     static let header = "number,time,staffId,staffName,action,area,app,target,before,after,address\r\n"
 
     fileprivate var csv: String { CSVLine.text(cells) }

@@ -4,15 +4,18 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /admin/auth/oidc/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode`, `device` and
-/// `staySignedIn` if wanted; 200 as after `StaffLogIn`.
-///
-/// Who is linked signs in. Who is not becomes a staff member without rights, where the provider is set up to do so for
-/// the domain of their address; else the refusal is that of `StaffLogIn`.
+/// Signs in the member with the identity. An unknown identity becomes a new member without rights if the provider
+/// allows the domain of its verified address; otherwise the refusal is `sign-in-failed`.
 struct FinishStaffOAuth: Endpoint {
     static let route = Route(
         .post, "/admin/auth/oidc/finish", "finishStaffOAuth",
-        "Signs in with the code that the console was called with.", callers: .staffSigningIn,
+        "Completes a staff member's sign-in at a provider.", callers: .staffSigningIn,
+        details: """
+            `code` is the one from the redirect to the console. If the member has a second factor and \
+            `secondFactorCode` is missing, the answer is 401 with `second-factor-required`, and the same call \
+            can be repeated with it. An unknown identity becomes a new member without rights if its verified \
+            address is in one of the provider's `allowedDomains`.
+            """,
         body: .json(
             .object(
                 [
@@ -24,9 +27,8 @@ struct FinishStaffOAuth: Endpoint {
                 ], required: ["code", "codeVerifier"]
             ).closed),
         answers: [
-            .answer(200, "Signed in.", .json(.staffTokens))
-        ],
-        errors: [404: "Not found."])
+            .answer(200, "The staff member is signed in.", .json(.staffTokens))
+        ])
 
     let federation: Federation
     let staff: StaffStore
@@ -43,7 +45,7 @@ struct FinishStaffOAuth: Endpoint {
         let proof = try await federation.proof(ofCode: fields, in: .staff)
         let attempt = StaffSignInCompletion.Attempt(
             code: code, session: session, address: request.staffAddress, provider: proof.identity.provider)
-        // Nobody comes in by one that was taken away since.
+        // A provider that was deleted during the sign-in no longer signs anyone in.
         guard let provider = try await federation.providers.find(proof.identity.provider, in: .staff) else {
             throw try await completion.refusal(of: nil, attempt)
         }
@@ -71,7 +73,7 @@ struct FinishStaffOAuth: Endpoint {
         guard let email = identity.verifiedEmail, let domain = email.text.split(separator: "@").last,
             provider.allowedDomains?.contains(String(domain)) == true, let name = try? StaffName(email.text)
         else { return nil }
-        // One that nobody knows, until they or others set another.
+        // A random password that no one knows, until another is set.
         let hash = try await hasher.hash(.random())
         return try await staff.create(name, passwordHash: hash, identity, from: address)
     }

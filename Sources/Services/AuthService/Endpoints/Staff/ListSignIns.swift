@@ -3,21 +3,22 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /admin/sign-ins?by=month&from=YYYY-MM&to=YYYY-MM`: how often staff signed in, in all and each, by months of
-/// UTC, the newest first; needs `staff` read. Without `from` and `to` the last twelve. Months without any are left out.
 struct ListSignIns: Endpoint {
     static let route = Route(
-        .get, "/admin/sign-ins", "listSignIns", "How often staff signed in, by months of UTC, the newest first.",
+        .get, "/admin/sign-ins", "listSignIns", "Counts the sign-ins of staff by month, the newest month first.",
         callers: .staff(.read, .staff),
         parameters: [
             .query("by", .oneOf("month")),
-            .query("from", .string.pattern(#"^20[0-9]{2}-(0[1-9]|1[0-2])$"#), "Default: eleven months ago."),
-            .query("to", .string.pattern(#"^20[0-9]{2}-(0[1-9]|1[0-2])$"#), "Default: this month."),
+            .query(
+                "from", .string.pattern(#"^20[0-9]{2}-(0[1-9]|1[0-2])$"#),
+                "The first month; by default eleven months ago."),
+            .query(
+                "to", .string.pattern(#"^20[0-9]{2}-(0[1-9]|1[0-2])$"#), "The last month; by default the current one."),
         ],
-        details: "Needs `staff` read.",
+        details: "Months are in UTC. Months without sign-ins are left out.",
         answers: [
             .answer(
-                200, "Done.",
+                200, "The counts of each month, in total and for each staff member.",
                 .json(
                     .object(
                         [
@@ -43,7 +44,7 @@ struct ListSignIns: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .staff)
         guard request.uri.queryParameters["by"] ?? "month" == "month" else {
-            throw HTTPProblem(.invalidParameter, "It can be month only.", field: "by")
+            throw HTTPProblem(.invalidParameter, "This must be month.", field: "by")
         }
         let now = Date()
         let list = try await sessions.signInsByMonth(
@@ -67,7 +68,7 @@ extension Request {
     fileprivate func month(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard text.wholeMatch(of: /20[0-9]{2}-(0[1-9]|1[0-2])/) != nil else {
-            throw HTTPProblem(.invalidParameter, "It must be a month such as 2026-11.", field: String(name))
+            throw HTTPProblem(.invalidParameter, "This must be a month such as 2026-11.", field: String(name))
         }
         return String(text)
     }

@@ -3,25 +3,23 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/staff?after=&limit=`: everybody, by name; needs `staff` read. `next`, where there are more, is the
-/// `after` of the next page.
 struct ListStaff: Endpoint {
     static let route = Route(
-        .get, "/admin/staff", "listStaff", "Everybody, by name.", callers: .staff(.read, .staff),
+        .get, "/admin/staff", "listStaff", "Lists the staff in the order of their names.",
+        callers: .staff(.read, .staff),
         parameters: [
-            .query("after", .string, "`next` of the page before."),
+            .query("after", .string, "The `next` of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
-        details: "Needs `staff` read.",
         answers: [
             .answer(
-                200, "Done.",
+                200, "A page of staff members.",
                 .json(
                     .object(
                         [
                             "count": .integer,
                             "data": .array(of: .staff),
-                            "next": .string.described("`after` of the next page."),
+                            "next": .string.described("The `after` of the next page, if there is one."),
                         ], required: ["count", "data"])))
         ])
 
@@ -37,18 +35,16 @@ struct ListStaff: Endpoint {
     }
 }
 
-/// `GET /admin/staff/{id}`; needs `staff` read.
 struct ReadStaff: Endpoint {
     static let route = Route(
-        .get, "/admin/staff/{id}", "readStaff", "A staff member.", callers: .staff(.read, .staff),
+        .get, "/admin/staff/{id}", "readStaff", "Returns a staff member.", callers: .staff(.read, .staff),
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs `staff` read.",
         answers: [
-            .answer(200, "Done.", .json(.staff))
+            .answer(200, "The staff member.", .json(.staff))
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no such staff member (`staff-not-found`)."])
 
     let staff: StaffStore
 

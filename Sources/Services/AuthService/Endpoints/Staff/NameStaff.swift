@@ -4,9 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /internal/staff/names` with `{"staff":[ids],"app"?,"area"?}`, a hundred at the most:
-/// `{"staff":[{"id","userName","email"?}]}` of those who are there and not disabled; with `app` and `area` of those who
-/// may read it. `email` is where mail reaches them. For our own processes only.
+/// The names and mail addresses of up to 100 staff members, without disabled ones. With `area`, only members who may
+/// read that area are included, in `app` if it is given.
 struct NameStaff: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/staff/names")
 
@@ -33,7 +32,7 @@ struct NameStaff: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let asked = try await request.decoded(Question.self)
         guard asked.staff.count <= Self.maximumStaff else { throw HTTPProblem(.limitExceeded, field: "staff") }
-        // What is no id is nobody's.
+        // Malformed ids belong to no staff member.
         let known = try await staff.known(among: asked.staff.compactMap { UUID(uuidString: $0) })
         return try .encoding(
             Answer(

@@ -3,33 +3,29 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /admin/audit?staff=&area=&app=&action=&from=&to=&before=&limit=`: what staff did, the newest first; needs
-/// `audit` read.
-///
-/// `next`, where there are more, is the `before` of the next page.
 struct ReadAuditLog: Endpoint {
     static let route = Route(
-        .get, "/admin/audit", "readAuditLog", "What staff did, the newest first.", callers: .staff(.read, .audit),
+        .get, "/admin/audit", "readAuditLog", "Lists the entries of the audit log, the newest first.",
+        callers: .staff(.read, .audit),
         parameters: [
-            .query("staff", .uuid, "By whom."),
+            .query("staff", .uuid, "The id of the staff member who acted."),
             .query("area"),
             .query("app"),
             .query("action"),
-            .query("from", .time, "The first moment that counts."),
-            .query("to", .time, "The first that does not."),
-            .query("before", .integer, "`next` of the page before."),
+            .query("from", .time, "The earliest time, inclusive."),
+            .query("to", .time, "The latest time, exclusive."),
+            .query("before", .integer, "The `next` of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
-        details: "Needs `audit` read.",
         answers: [
             .answer(
-                200, "Done.",
+                200, "A page of entries.",
                 .json(
                     .object(
                         [
                             "count": .integer,
                             "data": .array(of: .auditEntry),
-                            "next": .integer.described("`before` of the next page."),
+                            "next": .integer.described("The `before` of the next page, if there is one."),
                         ], required: ["count", "data"])))
         ])
 
@@ -55,7 +51,7 @@ extension AuditFilter {
         staffID = try request.id("staff")
         if let text = parameters["area"] {
             guard let area = StaffArea(rawValue: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "There is no such area.", field: "area")
+                throw HTTPProblem(.invalidParameter, "This must be an area of rights, such as users.", field: "area")
             }
             self.area = area
         }
@@ -67,11 +63,11 @@ extension AuditFilter {
 }
 
 extension Request {
-    /// - Throws: `invalid-parameter` for what cannot be in the log.
+    /// - Throws: `invalid-parameter` for a value that cannot occur in the log.
     fileprivate func word(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard text.wholeMatch(of: /[a-z0-9-]{1,64}/) != nil else {
-            throw HTTPProblem(.invalidParameter, "It must be 1 to 64 of a-z 0-9 -.", field: String(name))
+            throw HTTPProblem(.invalidParameter, "This must be 1 to 64 of a-z 0-9 -.", field: String(name))
         }
         return String(text)
     }

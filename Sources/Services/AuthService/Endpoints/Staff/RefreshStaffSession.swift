@@ -4,12 +4,15 @@ import Logging
 import MartletAPI
 import MartletHTTP
 
-/// `POST /admin/auth/refresh` with `refreshToken`; 200 with new tokens. As `RefreshSession`: a token that was used up
-/// before ends the session.
+/// Reuse of a refresh token ends its session, like `RefreshSession`, and is recorded in the audit log.
 struct RefreshStaffSession: Endpoint {
     static let route = Route(
-        .post, "/admin/auth/refresh", "refreshStaffSession", "New tokens for a refresh token, which is used up.",
+        .post, "/admin/auth/refresh", "refreshStaffSession", "Exchanges a staff member's refresh token for new tokens.",
         callers: .staffSigningIn,
+        details: """
+            A refresh token works once. If it is sent again, the session ends, unless the token was replaced \
+            less than ten seconds ago: then the answer has the same new refresh token again.
+            """,
         body: .json(
             .object(
                 [
@@ -17,7 +20,7 @@ struct RefreshStaffSession: Endpoint {
                 ], required: ["refreshToken"]
             ).closed),
         answers: [
-            .answer(200, "Signed in.", .json(.staffTokens))
+            .answer(200, "The new tokens.", .json(.staffTokens))
         ])
 
     let staff: StaffStore
@@ -37,7 +40,7 @@ struct RefreshStaffSession: Endpoint {
             throw HTTPProblem(.invalidToken)
         case .reused(let id):
             logger.warning(
-                "A refresh token of staff came a second time: its session was ended.",
+                "A staff member's refresh token was used twice; the session was ended.",
                 metadata: ["staff.id": "\(id)", "session.id": "\(token.session)", "request.id": "\(context.requestID)"])
             if let grant = try await staff.account(id)?.grant {
                 try await staff.audit.record(

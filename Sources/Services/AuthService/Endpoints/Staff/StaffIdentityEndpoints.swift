@@ -3,19 +3,18 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PUT /admin/staff/{id}/identities/{provider}` with `subject`, or with `email` for whoever first comes with it
-/// verified: the member signs in by the provider. Needs `staff` update, and for oneself the `password`. 200 with the
-/// staff member.
 struct LinkStaffIdentity: Endpoint {
     static let route = Route(
         .put, "/admin/staff/{id}/identities/{provider}", "linkStaffIdentity",
-        """
-        Says who the member is at a provider: a subject, or whoever first comes with a verified address.
-        """, callers: .staff(.update, .staff),
+        "Links a staff member to an identity at a provider.", callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs `staff` update, and every right that the member has; for oneself the password.",
+        details: """
+            Send either `subject`, or `email` to link the first identity that signs in with this verified \
+            address. Needs every right that the member has; staff who link their own identity also send \
+            `password`.
+            """,
         body: .json(
             .object(
                 [
@@ -24,9 +23,12 @@ struct LinkStaffIdentity: Endpoint {
                     "password": .string.format("password"),
                 ]).closed),
         answers: [
-            .answer(200, "Done.", .json(.staff))
+            .answer(200, "The staff member.", .json(.staff))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`).", 404: "Not found."])
+        errors: [
+            404: "There is no such staff member (`staff-not-found`), or no such provider (`not-found`).",
+            409: "Another staff member has this identity (`conflict`).",
+        ])
 
     let check: StaffPasswordCheck
     let providers: IdentityProviderStore
@@ -37,39 +39,42 @@ struct LinkStaffIdentity: Endpoint {
         let fields = try await BodyFields(request, ["subject", "email", "password"])
         let (subject, email) = (try fields.string("subject"), try fields.email())
         guard (subject == nil) != (email == nil) else {
-            throw HTTPProblem(.invalidBody, "Send a subject or an e-mail address.", field: "subject")
+            throw HTTPProblem(.invalidBody, "Either a subject or an e-mail address is required.", field: "subject")
         }
-        // As id tokens have it (OpenID Connect Core 1.0 §2).
+        // The form of a subject in an id token (OpenID Connect Core 1.0 §2).
         guard
             subject.map({ (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x20...0x7e).contains($0) } })
                 ?? true
         else {
-            throw HTTPProblem(.invalidBody, "A subject is 1 to 255 printable characters.", field: "subject")
+            throw HTTPProblem(.invalidBody, "A subject must be 1 to 255 printable ASCII characters.", field: "subject")
         }
         guard let provider = try await providers.find(context.parameters.get("provider") ?? "", in: .staff),
             let issuer = provider.settings.issuer ?? provider.settings.kind.defaultIssuer
-        else { throw HTTPProblem(.notFound, "There is no such provider.") }
-        // A stolen access token must not open a second way in.
+        else { throw HTTPProblem(.notFound, "There is no provider with this name.") }
+        // A stolen access token must not be enough to add a way to sign in.
         if id == actor.id { _ = try await check.confirm(Secret(try fields.requiredString("password")), of: id) }
         let identity = StaffIdentity(provider: provider.name, issuer: issuer, subject: subject, email: email)
         return .json(try await check.staff.link(identity, to: id, by: actor))
     }
 }
 
-/// `DELETE /admin/staff/{id}/identities/{provider}`: the member signs in by it no longer; their sessions go on. Needs
-/// `staff` update. 200 with the staff member.
 struct UnlinkStaffIdentity: Endpoint {
     static let route = Route(
         .delete, "/admin/staff/{id}/identities/{provider}", "unlinkStaffIdentity",
-        "The member signs in by the provider no longer.", callers: .staff(.update, .staff),
+        "Removes a staff member's identity at a provider.", callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs `staff` update, and every right that the member has.",
+        details: "Needs every right that the member has. The member's sessions stay open.",
         answers: [
-            .answer(200, "Done.", .json(.staff))
+            .answer(200, "The staff member.", .json(.staff))
         ],
-        errors: [404: "Not found."])
+        errors: [
+            404: """
+            There is no such staff member (`staff-not-found`), or the member is not linked to this provider \
+            (`not-found`).
+            """
+        ])
 
     let staff: StaffStore
 

@@ -3,26 +3,28 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /admin/auth/login` with `userName`, `password`, and if wanted `code`, `device`, `staySignedIn`; 200 with
-/// tokens and the staff member.
-///
-/// Refusals are those of `LogIn`: the same, and after the same work, whether the name is nobody's, disabled, or the
-/// password another one. Who must choose another password signs in, and can do nothing else before (`mustReset`).
+/// The refusal is the same and takes the same time whether the member does not exist, is disabled or has another
+/// password.
 struct StaffLogIn: Endpoint {
     static let route = Route(
-        .post, "/admin/auth/login", "logStaffIn", "Signs a staff member in.", callers: .staffSigningIn,
+        .post, "/admin/auth/login", "logStaffIn", "Signs a staff member in with a password.", callers: .staffSigningIn,
+        details: """
+            If the member has a second factor and `code` is missing, the answer to the right password is 401 \
+            with `second-factor-required`. A member with `mustReset` is signed in, but can only choose another \
+            password or log out.
+            """,
         body: .json(
             .object(
                 [
                     "userName": .string,
                     "password": .string.format("password"),
-                    "code": .string.described("Of the authenticator app, or a recovery code."),
+                    "code": .string.described("A code from the authenticator app, or a recovery code."),
                     "device": .string.maxLength(200),
                     "staySignedIn": .boolean.defaulting(to: false),
                 ], required: ["userName", "password"]
             ).closed),
         answers: [
-            .answer(200, "Signed in.", .json(.staffTokens))
+            .answer(200, "The staff member is signed in.", .json(.staffTokens))
         ])
 
     let staff: StaffStore

@@ -3,12 +3,11 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/me`: the staff member who is signed in.
 struct ReadStaffMe: Endpoint {
     static let route = Route(
-        .get, "/admin/me", "readStaffMe", "The staff member who is signed in.", callers: .signedInStaff,
+        .get, "/admin/me", "readStaffMe", "Returns the signed-in staff member.", callers: .signedInStaff,
         answers: [
-            .answer(200, "Done.", .json(.staff))
+            .answer(200, "The staff member.", .json(.staff))
         ])
 
     let staff: StaffStore
@@ -19,13 +18,14 @@ struct ReadStaffMe: Endpoint {
     }
 }
 
-/// `PUT /admin/me/password` with `password` and `newPassword`: 200 as after signing in, the refresh token is the one
-/// that was. All other sessions end. The only way on for who must choose another password.
 struct ChangeStaffPassword: Endpoint {
     static let route = Route(
-        .put, "/admin/me/password", "changeStaffPassword", "Another password; all other sessions end.",
+        .put, "/admin/me/password", "changeStaffPassword", "Changes the signed-in staff member's password.",
         callers: .staffBeforePasswordReset,
-        details: "The only call, beside `logout`, that is open to who must choose another password.",
+        details: """
+            All other sessions of the member end. The refresh token of this session stays the same. Apart from \
+            logging out, this is the only call that a member with `mustReset` can make.
+            """,
         body: .json(
             .object(
                 [
@@ -34,8 +34,9 @@ struct ChangeStaffPassword: Endpoint {
                 ], required: ["password", "newPassword"]
             ).closed),
         answers: [
-            .answer(200, "Signed in.", .json(.staffTokens))
-        ])
+            .answer(200, "A new access token, and the staff member.", .json(.staffTokens))
+        ],
+        errors: [409: "A concurrent request changed the password (`conflict`)."])
 
     let check: StaffPasswordCheck
     let sessions: StaffSessionStore
@@ -51,14 +52,14 @@ struct ChangeStaffPassword: Endpoint {
         try PasswordPolicy.check(new, field: "newPassword", besides: [staff.userName])
         let account = try await check.confirm(old, of: id)
         guard old.withValue({ old in new.withValue { $0 != old } }) else {
-            throw HTTPProblem(.invalidBody, "This is the password that was.", field: "newPassword")
+            throw HTTPProblem(.invalidBody, "The new password must differ from the current one.", field: "newPassword")
         }
         let hash = try await check.hasher.hash(new)
         guard
             let json = try await check.staff.changePassword(
                 of: account, to: hash, keeping: session, from: request.staffAddress)
         else {
-            throw HTTPProblem(.conflict, "The password was changed meanwhile.")
+            throw HTTPProblem(.conflict, "The password was changed by another request.")
         }
         guard let number = try await sessions.newestToken(of: session, of: id) else { throw HTTPProblem(.invalidToken) }
         return try signIns.answer(session, number: number, of: id, staff: json)

@@ -4,15 +4,15 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `GET /admin/auth/providers`: by which providers staff may sign in, for the page on which they do; nobody need be
-/// signed in.
+/// Needs no session: the sign-in page shows these names.
 struct ListStaffSignInProviders: Endpoint {
     static let route = Route(
-        .get, "/admin/auth/providers", "listStaffSignInProviders", "By which providers staff may sign in.",
+        .get, "/admin/auth/providers", "listStaffSignInProviders",
+        "Lists the names of the providers that staff can sign in with.",
         callers: .staffSigningIn,
         answers: [
             .answer(
-                200, "Done.",
+                200, "The names of the providers.",
                 .json(
                     .object(
                         [
@@ -23,8 +23,7 @@ struct ListStaffSignInProviders: Endpoint {
                                         "name": .string
                                     ], required: ["name"])),
                         ], required: ["count", "data"])))
-        ],
-        errors: [404: "Not found."])
+        ])
 
     let providers: IdentityProviderStore
 
@@ -34,23 +33,20 @@ struct ListStaffSignInProviders: Endpoint {
     }
 }
 
-/// `GET /admin/identity-providers`: where staff sign in from elsewhere, without secrets; needs `staff` read.
 struct ListStaffProviders: Endpoint {
     static let route = Route(
-        .get, "/admin/identity-providers", "listStaffProviders", "Where staff sign in from elsewhere, without secrets.",
+        .get, "/admin/identity-providers", "listStaffProviders", "Lists the identity providers of staff.",
         callers: .staff(.read, .staff),
-        details: "Needs `staff` read.",
         answers: [
             .answer(
-                200, "Done.",
+                200, "The providers, without secrets.",
                 .json(
                     .object(
                         [
                             "count": .integer,
                             "data": .array(of: .identityProvider),
                         ], required: ["count", "data"])))
-        ],
-        errors: [404: "Not found."])
+        ])
 
     let federation: Federation
 
@@ -60,15 +56,17 @@ struct ListStaffProviders: Endpoint {
     }
 }
 
-/// `PUT /admin/identity-providers/{name}`, for administrators; 200 with the provider. What is left out is as it is by
-/// default, but the secret, which stays.
 struct SaveStaffProvider: Endpoint {
     static let route = Route(
-        .put, "/admin/identity-providers/{name}", "saveStaffProvider", "Sets a provider up.", callers: .signedInStaff,
+        .put, "/admin/identity-providers/{name}", "saveStaffProvider",
+        "Creates or replaces an identity provider of staff.", callers: .signedInStaff,
         parameters: [
             .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#))
         ],
-        details: "For administrators. A secret that is left out stays.",
+        details: """
+            Only administrators may make this call. Properties that are left out get their defaults, except the \
+            secret, which is kept.
+            """,
         body: .json(
             .object(
                 [
@@ -80,14 +78,16 @@ struct SaveStaffProvider: Endpoint {
                     "redirectURLs": .array(of: .uri).maxItems(20),
                     "trustsEmail": .boolean.defaulting(to: true),
                     "allowedDomains": .array(of: .string).maxItems(20).described(
-                        "Whose verified addresses make a member without rights."),
+                        """
+                        An unknown identity with a verified address in one of these domains becomes a new member \
+                        without rights.
+                        """),
                     "endpoints": .map(of: .string),
                 ], required: ["kind", "clientIDs"]
             ).closed),
         answers: [
-            .answer(200, "Done.", .json(.identityProvider))
-        ],
-        errors: [404: "Not found."])
+            .answer(200, "The provider as stored, without its secret.", .json(.identityProvider))
+        ])
 
     private static let fields: Set<String> = [
         "kind", "clientIDs", "clientSecret", "issuer", "scopes", "redirectURLs", "trustsEmail", "endpoints",
@@ -103,23 +103,24 @@ struct SaveStaffProvider: Endpoint {
         let fields = try await BodyFields(request, Self.fields)
         let form = SaveProvider(federation: federation)
         var provider = try await form.provider(fields, in: .staff)
-        // The others give no id token for a code, or do not say whether an address is verified.
+        // The other kinds give no id token for a code, or do not say whether an address is verified.
         guard provider.kind == .oidc || provider.kind == .google else {
-            throw HTTPProblem(.invalidBody, "It is oidc or google.", field: "kind")
+            throw HTTPProblem(.invalidBody, "This must be oidc or google.", field: "kind")
         }
         provider.allowedDomains = try domains(fields)
-        // Anybody who once read a company's mail can have a Google account with the address, which stays verified when
-        // they have left.
+        // Anyone who once had an address at a company can have a Google account with it. The address stays verified
+        // after they have left the company.
         guard provider.allowedDomains == nil || !Self.isGoogle(provider) else {
             throw HTTPProblem(
-                .invalidBody, "Google vouches for addresses, not for who belongs to a domain: link members one by one.",
+                .invalidBody, "Google verifies addresses, but not who belongs to a domain; link members one by one.",
                 field: "allowedDomains")
         }
         guard
             let saved = try await federation.providers.save(
                 name, provider, secret: try form.secret(fields, provider.kind), by: actor)
         else {
-            throw HTTPProblem(.limitExceeded, "Staff have at most \(IdentityProviderStore.maximumPerSpace) providers.")
+            throw HTTPProblem(
+                .limitExceeded, "Staff may have at most \(IdentityProviderStore.maximumPerSpace) providers.")
         }
         return try .encoding(ShownProvider(saved, federation.codeFlow))
     }
@@ -132,46 +133,45 @@ struct SaveStaffProvider: Endpoint {
         let domains = try fields.strings("allowedDomains", upTo: Self.maximumDomains)?.map { $0.lowercased() }
         for domain in domains ?? [] where (try? EmailAddress("a@" + domain)) == nil {
             throw HTTPProblem(
-                .invalidBody, "Each is the part of an e-mail address behind the @.", field: "allowedDomains")
+                .invalidBody, "Each must be the part of an e-mail address after the @.", field: "allowedDomains")
         }
         return domains?.isEmpty == true ? nil : domains
     }
 }
 
-/// `DELETE /admin/identity-providers/{name}`, for administrators; 204. Staff stay linked, and cannot sign in by it
-/// until it is set up again.
 struct DeleteStaffProvider: Endpoint {
     static let route = Route(
-        .delete, "/admin/identity-providers/{name}", "deleteStaffProvider", "Takes a provider away.",
+        .delete, "/admin/identity-providers/{name}", "deleteStaffProvider", "Deletes an identity provider of staff.",
         callers: .signedInStaff,
         parameters: [
             .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#))
         ],
         details: """
-            For administrators. Staff stay linked, and cannot sign in by it until it is set up again.
+            Only administrators may make this call. Staff stay linked, but cannot sign in with the provider \
+            until it is set up again.
             """,
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The provider is deleted.")
         ],
-        errors: [404: "Not found."])
+        errors: [404: "There is no such provider (`not-found`)."])
 
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let actor = try StaffActor(try context.administrator, request)
         guard try await federation.providers.delete(context.parameters.get("name") ?? "", by: actor) else {
-            throw HTTPProblem(.notFound, "There is no such provider.")
+            throw HTTPProblem(.notFound, "There is no provider with this name.")
         }
         return Response(status: .noContent)
     }
 }
 
 extension ServiceContext {
-    /// - Throws: `forbidden` for all others; as `signedInStaff`.
+    /// - Throws: `forbidden` if the member is not an administrator, and the errors of `signedInStaff`.
     fileprivate var administrator: StaffGrant {
         get throws {
             let staff = try signedInStaff
-            guard staff.isAdministrator else { throw HTTPProblem(.forbidden, "This is for administrators.") }
+            guard staff.isAdministrator else { throw HTTPProblem(.forbidden, "Only administrators may do this.") }
             return staff
         }
     }

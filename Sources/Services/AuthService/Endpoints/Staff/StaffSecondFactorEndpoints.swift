@@ -4,10 +4,14 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /admin/me/totp` with `password`: a secret for an authenticator app, `{"secret","uri"}`; as `AddSecondFactor`.
 struct AddStaffSecondFactor: Endpoint {
     static let route = Route(
-        .post, "/admin/me/totp", "addStaffSecondFactor", "A secret for an authenticator app.", callers: .signedInStaff,
+        .post, "/admin/me/totp", "addStaffSecondFactor", "Creates a secret for the staff member's authenticator app.",
+        callers: .signedInStaff,
+        details: """
+            Signing in asks for a code only after the secret is confirmed. Until then, another call replaces the \
+            secret.
+            """,
         body: .json(
             .object(
                 [
@@ -16,7 +20,7 @@ struct AddStaffSecondFactor: Endpoint {
             ).closed),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The secret, and its `otpauth` URI for a QR code.",
                 .json(
                     .object(
                         [
@@ -24,7 +28,7 @@ struct AddStaffSecondFactor: Endpoint {
                             "uri": .uri,
                         ], required: ["secret", "uri"])))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "A second factor is already active (`conflict`)."])
 
     let check: StaffPasswordCheck
     let secondFactors: SecondFactorStore
@@ -34,18 +38,17 @@ struct AddStaffSecondFactor: Endpoint {
         let password = Secret(try await BodyFields(request, ["password"]).requiredString("password"))
         let account = try await check.confirm(password, of: try staff.uuid)
         guard let secret = try await secondFactors.begin(of: account.id) else {
-            throw HTTPProblem(.conflict, "A second factor is in force.")
+            throw HTTPProblem(.conflict, "A second factor is already active; remove it first.")
         }
         return try .newSecondFactor(secret, issuer: "Martlet", user: account.grant.userName)
     }
 }
 
-/// `POST /admin/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`,
-/// shown this once.
 struct ConfirmStaffSecondFactor: Endpoint {
     static let route = Route(
-        .post, "/admin/me/totp/confirm", "confirmStaffSecondFactor", "Puts the second factor in force.",
+        .post, "/admin/me/totp/confirm", "confirmStaffSecondFactor", "Activates the staff member's second factor.",
         callers: .signedInStaff,
+        details: "From then on, signing in requires a code.",
         body: .json(
             .object(
                 [
@@ -54,7 +57,7 @@ struct ConfirmStaffSecondFactor: Endpoint {
             ).closed),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The recovery codes, which are shown only once.",
                 .json(
                     .object(
                         [
@@ -77,11 +80,11 @@ struct ConfirmStaffSecondFactor: Endpoint {
     }
 }
 
-/// `POST /admin/me/totp/recovery-codes` with `password` and `code`: ten new ones in place of the old.
 struct RenewStaffRecoveryCodes: Endpoint {
     static let route = Route(
         .post, "/admin/me/totp/recovery-codes", "renewStaffRecoveryCodes",
-        "Ten new recovery codes in place of the old.", callers: .signedInStaff,
+        "Replaces all recovery codes of the staff member with ten new ones.", callers: .signedInStaff,
+        details: "`code` is a code from the authenticator app, or a recovery code.",
         body: .json(
             .object(
                 [
@@ -91,14 +94,14 @@ struct RenewStaffRecoveryCodes: Endpoint {
             ).closed),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The recovery codes, which are shown only once.",
                 .json(
                     .object(
                         [
                             "recoveryCodes": .array(of: .string)
                         ], required: ["recoveryCodes"])))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "The staff member has no second factor (`conflict`)."])
 
     let check: StaffPasswordCheck
     let secondFactors: SecondFactorStore
@@ -110,17 +113,17 @@ struct RenewStaffRecoveryCodes: Endpoint {
             let codes = try await secondFactors.renewRecoveryCodes(
                 of: try staff.uuid, also: { try await check.staff.audit.record(entry, $0) })
         else {
-            throw HTTPProblem(.conflict, "There is no second factor.")
+            throw HTTPProblem(.conflict, "The staff member has no second factor.")
         }
         return try .recoveryCodes(codes)
     }
 }
 
-/// `DELETE /admin/me/totp` with `password` and `code`, 204: signing in asks for a password alone again.
 struct RemoveStaffSecondFactor: Endpoint {
     static let route = Route(
-        .delete, "/admin/me/totp", "removeStaffSecondFactor", "Signing in asks for a password alone again.",
+        .delete, "/admin/me/totp", "removeStaffSecondFactor", "Removes the signed-in staff member's second factor.",
         callers: .signedInStaff,
+        details: "`code` is a code from the authenticator app, or a recovery code.",
         body: .json(
             .object(
                 [
@@ -129,9 +132,9 @@ struct RemoveStaffSecondFactor: Endpoint {
                 ], required: ["password", "code"]
             ).closed),
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "Signing in no longer requires a code.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "The staff member has no second factor (`conflict`)."])
 
     let check: StaffPasswordCheck
     let secondFactors: SecondFactorStore
@@ -145,9 +148,9 @@ struct RemoveStaffSecondFactor: Endpoint {
 }
 
 extension StaffPasswordCheck {
-    /// Password and code of the body.
+    /// Checks the password and the code in the body.
     ///
-    /// - Throws: as `confirm(_:of:)`; `conflict` when there is no second factor.
+    /// - Throws: The errors of `confirm(_:of:)`; `conflict` if the member has no second factor.
     fileprivate func confirm(_ request: Request, _ context: ServiceContext, _ secondFactors: SecondFactorStore)
         async throws -> StaffGrant
     {
@@ -157,7 +160,7 @@ extension StaffPasswordCheck {
         let (password, code) = (Secret(try fields.requiredString("password")), try fields.requiredString("code"))
         _ = try await confirm(password, of: id)
         guard try await secondFactors.isAsked(of: id) else {
-            throw HTTPProblem(.conflict, "There is no second factor.")
+            throw HTTPProblem(.conflict, "The staff member has no second factor.")
         }
         try await secondFactors.take(code, of: id, field: "code", counting: .staffCode(of: id), by: attempts)
         return staff

@@ -4,13 +4,12 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /admin/auth/logout`, 204: the access token's session ends, with all its tokens.
 struct LogStaffOut: Endpoint {
     static let route = Route(
-        .post, "/admin/auth/logout", "logStaffOut", "Ends the access token's session.",
+        .post, "/admin/auth/logout", "logStaffOut", "Ends the staff member's session.",
         callers: .staffBeforePasswordReset,
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The session has ended with all its tokens.")
         ])
 
     let sessions: StaffSessionStore
@@ -22,12 +21,12 @@ struct LogStaffOut: Endpoint {
     }
 }
 
-/// `GET /admin/sessions`: where one is signed in.
 struct ListStaffSessions: Endpoint {
     static let route = Route(
-        .get, "/admin/sessions", "listStaffSessions", "Where one is signed in.", callers: .signedInStaff,
+        .get, "/admin/sessions", "listStaffSessions", "Lists the signed-in staff member's open sessions.",
+        callers: .signedInStaff,
         answers: [
-            .answer(200, "Done.", .json(.sessions))
+            .answer(200, "The open sessions.", .json(.sessions))
         ])
 
     let sessions: StaffSessionStore
@@ -38,17 +37,17 @@ struct ListStaffSessions: Endpoint {
     }
 }
 
-/// `DELETE /admin/sessions/{id}`, 204; 404 when one has no such open session.
 struct EndStaffSession: Endpoint {
     static let route = Route(
-        .delete, "/admin/sessions/{id}", "endStaffSession", "Ends one session.", callers: .signedInStaff,
+        .delete, "/admin/sessions/{id}", "endStaffSession", "Ends one of the signed-in staff member's sessions.",
+        callers: .signedInStaff,
         parameters: [
             .path("id", .uuid)
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The session has ended with all its tokens.")
         ],
-        errors: [404: "Not found."])
+        errors: [404: "The staff member has no such open session (`session-not-found`)."])
 
     let sessions: StaffSessionStore
 
@@ -61,16 +60,16 @@ struct EndStaffSession: Endpoint {
     }
 }
 
-/// `DELETE /admin/sessions?keep=current`: all of one's sessions end, or all but the one that asks; `{"count":n}`.
 struct EndStaffSessions: Endpoint {
     static let route = Route(
-        .delete, "/admin/sessions", "endStaffSessions", "Ends all sessions, or with `keep=current` all others.",
+        .delete, "/admin/sessions", "endStaffSessions", "Ends the signed-in staff member's sessions.",
         callers: .signedInStaff,
         parameters: [
             .query("keep", .oneOf("current"))
         ],
+        details: "With `keep=current`, the session of the call stays open.",
         answers: [
-            .answer(200, "Done.", .json(.count))
+            .answer(200, "The number of sessions that ended.", .json(.count))
         ])
 
     let sessions: StaffSessionStore
@@ -79,7 +78,7 @@ struct EndStaffSessions: Endpoint {
         let staff = try context.signedInStaff
         let keep = request.uri.queryParameters["keep"]
         guard keep == nil || keep == "current" else {
-            throw HTTPProblem(.invalidParameter, "It can be current only.", field: "keep")
+            throw HTTPProblem(.invalidParameter, "This must be current.", field: "keep")
         }
         let count = try await sessions.end(
             butFor: keep == nil ? nil : try context.staffSession, by: staff, from: request.staffAddress)

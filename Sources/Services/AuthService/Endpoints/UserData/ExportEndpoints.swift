@@ -5,11 +5,11 @@ import MartletAPI
 import MartletHTTP
 import MartletJobs
 
-/// Whose export a route is about.
+/// The user whose data a route exports.
 enum ExportedUser: Sendable {
-    /// Whoever is signed in.
+    /// The signed-in user.
     case me
-    /// The user in the path, for the app's own server.
+    /// The user in the path. Only the app's server may name one.
     case named
 
     /// - Throws: `invalid-token`, `forbidden`, `user-not-found`.
@@ -18,34 +18,35 @@ enum ExportedUser: Sendable {
         case .me:
             return (try context.signedInUser, try context.userSpace)
         case .named:
-            // First: who may not ask hears nothing of ids.
+            // Checked first, so that a caller without the right learns nothing about ids.
             let space = try context.managedUserSpace
             return (try context.userID, space)
         }
     }
 }
 
-/// `POST …/export`: begins to gather what every service holds of the user; 202 with the export. Once a day, unless the
-/// app's own server asks.
 struct StartExport: Endpoint {
     static let route = Route(
-        .post, "/auth/me/export", "startMyExport", "Gathers what every service holds of the user.", callers: .user,
-        details: "One a day; 409 while one is under way.",
+        .post, "/auth/me/export", "startMyExport",
+        "Starts an export of everything that is stored about the signed-in user.", callers: .user,
+        details: "A user can start one export a day, not counting failed ones.",
         answers: [
-            .answer(202, "It has begun.", .json(.userExport))
+            .answer(202, "The export has started.", .json(.userExport))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "An export is already in progress (`conflict`)."])
     static let startUserExport = Route(
-        .post, "/auth/users/{id}/export", "startUserExport", "Gathers what every service holds of the user.",
+        .post, "/auth/users/{id}/export", "startUserExport",
+        "Starts an export of everything that is stored about a user.",
         callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs the master key.",
         answers: [
-            .answer(202, "It has begun.", .json(.userExport))
+            .answer(202, "The export has started.", .json(.userExport))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The app has no such user (`user-not-found`).", 409: "An export is already in progress (`conflict`).",
+        ])
 
     let exports: ExportStore
     let whose: ExportedUser
@@ -60,23 +61,24 @@ struct StartExport: Endpoint {
     }
 }
 
-/// `GET …/export`: the newest export, and how far it is.
 struct ReadExport: Endpoint {
     static let route = Route(
-        .get, "/auth/me/export", "readMyExport", "The newest export, and how far it is.", callers: .user,
-        details: "404 where there is none.",
+        .get, "/auth/me/export", "readMyExport", "Returns the state of the signed-in user's latest export.",
+        callers: .user,
         answers: [
-            .answer(200, "Done.", .json(.userExport))
-        ])
+            .answer(200, "The export.", .json(.userExport))
+        ],
+        errors: [404: "The user has no export (`job-not-found`)."])
     static let readUserExport = Route(
-        .get, "/auth/users/{id}/export", "readUserExport", "The newest export, and how far it is.", callers: .server,
+        .get, "/auth/users/{id}/export", "readUserExport", "Returns the state of a user's latest export.",
+        callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs the master key.",
         answers: [
-            .answer(200, "Done.", .json(.userExport))
-        ])
+            .answer(200, "The export.", .json(.userExport))
+        ],
+        errors: [404: "The user has no export (`job-not-found`)."])
 
     let exports: ExportStore
     let whose: ExportedUser
@@ -88,25 +90,30 @@ struct ReadExport: Endpoint {
     }
 }
 
-/// `GET …/export/content`: the archive, JSON Lines.
 struct FetchExport: Endpoint {
     static let route = Route(
-        .get, "/auth/me/export/content", "fetchMyExport", "The file of a finished export.", callers: .user,
-        details: "409 while there is none that is finished.",
+        .get, "/auth/me/export/content", "fetchMyExport", "Downloads the signed-in user's finished export.",
+        callers: .user,
+        details: "A finished export can be downloaded for seven days.",
         answers: [
-            .answer(200, "A line for each thing: `{service,kind,data}`.", .type("application/jsonl", .string))
+            .answer(
+                200, "JSON Lines, one for each exported item: `{service,kind,data}`.",
+                .type("application/jsonl", .string))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "The user has no finished export (`conflict`)."])
     static let fetchUserExport = Route(
-        .get, "/auth/users/{id}/export/content", "fetchUserExport", "The file of a finished export.", callers: .server,
+        .get, "/auth/users/{id}/export/content", "fetchUserExport", "Downloads a user's finished export.",
+        callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs the master key.",
+        details: "A finished export can be downloaded for seven days.",
         answers: [
-            .answer(200, "A line for each thing: `{service,kind,data}`.", .type("application/jsonl", .string))
+            .answer(
+                200, "JSON Lines, one for each exported item: `{service,kind,data}`.",
+                .type("application/jsonl", .string))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "The user has no finished export (`conflict`)."])
 
     let exports: ExportStore
     let whose: ExportedUser
@@ -114,7 +121,7 @@ struct FetchExport: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (user, space) = try whose.user(context)
         guard let file = try await exports.file(of: user, in: space) else {
-            throw HTTPProblem(.conflict, "There is no finished export to fetch.")
+            throw HTTPProblem(.conflict, "The user has no finished export.")
         }
         let headers: HTTPFields = [
             .contentType: file.contentType, .contentDisposition: "attachment; filename=\"\(file.name)\"",
@@ -129,25 +136,24 @@ struct FetchExport: Endpoint {
     }
 }
 
-/// `DELETE …/export`, 204: an export under way ends, a finished one is gone.
 struct CancelExport: Endpoint {
     static let route = Route(
-        .delete, "/auth/me/export", "cancelMyExport", "Ends an export that is under way, or takes a finished one away.",
+        .delete, "/auth/me/export", "cancelMyExport", "Cancels the signed-in user's export, or deletes a finished one.",
         callers: .user,
-        details: "404 where there is none.",
         answers: [
-            .answer(204, "Done.")
-        ])
+            .answer(204, "The export and its file are deleted.")
+        ],
+        errors: [404: "The user has no export (`job-not-found`)."])
     static let cancelUserExport = Route(
         .delete, "/auth/users/{id}/export", "cancelUserExport",
-        "Ends an export that is under way, or takes a finished one away.", callers: .server,
+        "Cancels a user's export, or deletes a finished one.", callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs the master key.",
         answers: [
-            .answer(204, "Done.")
-        ])
+            .answer(204, "The export and its file are deleted.")
+        ],
+        errors: [404: "The user has no export (`job-not-found`)."])
 
     let exports: ExportStore
     let whose: ExportedUser

@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /internal/users/contacts` with `MailContacts.Request`: 200 with `MailContacts`. For our own processes only.
+/// The e-mail addresses of an app's users, for other processes that send them mail.
 struct ReadContacts: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/users/contacts")
 
@@ -18,7 +18,7 @@ struct ReadContacts: Endpoint {
             throw HTTPProblem(.limitExceeded, field: "users")
         }
         guard let app = try await apps.find(asked.app) else { return try .encoding(MailContacts(app: nil, users: [])) }
-        // What is no id is nobody's.
+        // Malformed ids belong to no user.
         let ids = asked.users.compactMap { UUID(uuidString: $0) }
         let space = UserSpace(appID: asked.app, environment: asked.environment)
         return try .encoding(MailContacts(app: app.name, users: try await users.contacts(ids, in: space)))

@@ -4,8 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /internal/users/profile` with `UserDataRequest`: `{"profile":{…},"emailVerified":…,"anonymous":…}`, what
-/// conditions look at; `{}` of who is not there. For our own processes only.
+/// The attributes of a user that conditions in other services test; `{}` if the user does not exist or is disabled.
 struct ReadProfileOfUser: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/users/profile")
 
@@ -14,9 +13,9 @@ struct ReadProfileOfUser: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let asked = try await request.decoded(UserDataRequest.self)
         guard (1...32).contains(asked.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+            throw HTTPProblem(.invalidBody, "This must be an app's id.", field: "app")
         }
-        // Users of an app's own have ids of its own: nothing is known of them here.
+        // An app that manages its own users has its own ids; this service knows nothing about them.
         guard let user = UUID(uuidString: asked.user) else { return .json("{}") }
         return .json(
             try await users.profile(user, in: UserSpace(appID: asked.app, environment: asked.environment)) ?? "{}")

@@ -5,22 +5,21 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/receipts/{id}` with the receipt's token in `Receipt-Token`: how far a deletion is, and what was erased by
-/// service.
-///
-/// Needs no user, who is gone. 404 `not-found` for a wrong token, too.
 struct ReadReceipt: Endpoint {
     static let route = Route(
-        .get, "/auth/receipts/{id}", "readReceipt", "How far the deletion of an account is, and what was erased.",
+        .get, "/auth/receipts/{id}", "readReceipt", "Returns the state of a user's deletion.",
         callers: .client,
         parameters: [
             .path("id", .uuid),
-            .header("Receipt-Token", .string, "As the deletion answered.", isRequired: true),
+            .header("Receipt-Token", .string, "The `token` from the answer to the deletion.", isRequired: true),
         ],
-        details: "404 for a wrong token, too. Kept for 90 days behind the end.",
+        details: """
+            Needs no user, who is gone by then. The receipt is kept for 90 days after the deletion is complete.
+            """,
         answers: [
-            .answer(200, "Done.", .json(.receipt))
-        ])
+            .answer(200, "The progress, and what each service has erased.", .json(.receipt))
+        ],
+        errors: [404: "There is no such receipt, or the token is wrong (`not-found`)."])
 
     private static let token = HTTPField.Name(HeaderName.receiptToken)!
 

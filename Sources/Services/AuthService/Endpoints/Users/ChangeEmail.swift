@@ -3,27 +3,30 @@ import MartletAPI
 import MartletHTTP
 import MartletMail
 
-/// `PUT /auth/me/email` with `email` and `password`, and `language` and `link` if wanted: 202, and a mail to the new
-/// address, which is the user's after `ConfirmEmailChange`. Whether somebody has it already is not told. On a server
-/// that sends no mail it is the user's at once, not verified: 200 with the user.
 struct ChangeEmail: Endpoint {
     static let route = Route(
         .put, "/auth/me/email", "changeEmail",
-        """
-        Another address, after a code that is mailed to it; at once, and not verified, where the server \
-        sends no mail.
-        """, callers: .user,
+        "Changes the signed-in user's e-mail address.", callers: .user,
+        details: """
+            If mail can be sent, a code and a link are mailed to the new address, and it takes effect once one \
+            of them is confirmed. The answer does not reveal whether another user has the address. If no mail \
+            can be sent, the address changes at once and is unverified.
+            """,
         body: .json(
             .object(
                 [
                     "email": .string.format("email"),
                     "password": .string.format("password"),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(202, "A mail to the new address is on its way."),
-            .answer(200, "Done.", .json(.user)),
+            .answer(202, "A mail to the new address has been ordered."),
+            .answer(200, "The user with the new, unverified address.", .json(.user)),
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            409: """
+            The user has no password; or, if no mail can be sent, another user has the address (`conflict`).
+            """
+        ])
 
     let check: PasswordCheck
     let mailing: Mailing

@@ -2,24 +2,32 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /auth/me` with `profile`, `private`, or `userName` and (where there is one) `password`; each takes the place
-/// of what was there. 200 with the user.
 struct ChangeMe: Endpoint {
     static let route = Route(
-        .patch, "/auth/me", "changeMe", "Changes name or profiles; each takes the place of what was there.",
+        .patch, "/auth/me", "changeMe", "Changes the signed-in user's name or profiles.",
         callers: .user,
+        details: """
+            Each field that is sent replaces the stored value. A change of `userName` requires `password` if the \
+            user has one, and otherwise a sign-in within the last ten minutes.
+            """,
         body: .json(
             .object(
                 [
                     "userName": .string,
-                    "password": .string.format("password").described("With `userName`, where there is one."),
+                    "password": .string.format("password").described(
+                        "Required with `userName` if the user has a password."),
                     "profile": .object,
                     "private": .object,
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.user))
+            .answer(200, "The changed user.", .json(.user))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """, 409: "Another user has this name (`conflict`).",
+        ])
 
     let check: PasswordCheck
 
@@ -29,7 +37,7 @@ struct ChangeMe: Endpoint {
         let change = UserChange(
             userName: try fields.userName(), profile: try fields.profile(), privateProfile: try fields.privateProfile())
         if change.userName != nil {
-            // By the name they sign in, and who has the access token alone must not take it away.
+            // Users sign in with the name, so an access token alone must not be enough to change it.
             _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
             try await check.attempts.begin(context.nameLimits(of: request))
         }

@@ -4,20 +4,20 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `PUT /auth/me/password` with `password` and `newPassword`, 204. All other sessions of the user end.
 struct ChangePassword: Endpoint {
     static let route = Route(
-        .put, "/auth/me/password", "changePassword", "Another password; all other sessions end.", callers: .user,
+        .put, "/auth/me/password", "changePassword", "Changes the signed-in user's password.", callers: .user,
+        details: "All other sessions of the user end.",
         body: .json(
             .object(
                 [
                     "password": .string.format("password"),
                     "newPassword": .string.format("password").minLength(8),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The password is changed.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "The user has no password, or a concurrent request changed it (`conflict`)."])
 
     let check: PasswordCheck
     let outbox: MailOutbox
@@ -33,7 +33,7 @@ struct ChangePassword: Endpoint {
             try await check.users.change(
                 id, UserChange(passwordHash: hash), where: "password = \(account.passwordHash)",
                 ending: .all(butFor: try context.session), in: space) != nil
-        guard isChanged else { throw HTTPProblem(.conflict, "The password was changed meanwhile.") }
+        guard isChanged else { throw HTTPProblem(.conflict, "The password was changed by another request.") }
         if let email = account.email, account.isEmailVerified {
             await outbox.tell(.passwordChanged(to: email, of: id, in: space))
         }

@@ -4,16 +4,17 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `PATCH /auth/users/{id}` with `userName`, `email`, `emailVerified`, `password`, `profile`, `private`, `disabled`,
-/// for the app's own server. 200 with the user. A new password and disabling end all sessions.
 struct ChangeUser: Endpoint {
     static let route = Route(
-        .patch, "/auth/users/{id}", "changeUser", "Changes a user. A new password and disabling end all sessions.",
+        .patch, "/auth/users/{id}", "changeUser", "Changes a user.",
         callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs the master key.",
+        details: """
+            Each field that is sent replaces the stored value. A new password, or `disabled: true`, ends all of \
+            the user's sessions.
+            """,
         body: .json(
             .object(
                 [
@@ -24,11 +25,14 @@ struct ChangeUser: Endpoint {
                     "profile": .object,
                     "private": .object,
                     "disabled": .boolean,
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.user))
+            .answer(200, "The changed user.", .json(.user))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            404: "The app has no such user (`user-not-found`).",
+            409: "Another user has this name or address (`conflict`).",
+        ])
 
     let users: UserStore
     let hasher: PasswordHasher
@@ -53,6 +57,6 @@ struct ChangeUser: Endpoint {
             return .json(user)
         }
         guard try await users.account(id, in: space) != nil else { throw HTTPProblem(.userNotFound) }
-        throw HTTPProblem(.invalidBody, "There is no address.", field: "emailVerified")
+        throw HTTPProblem(.invalidBody, "A user without an address cannot have a verified one.", field: "emailVerified")
     }
 }

@@ -4,20 +4,28 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `DELETE /auth/me` with `password`, which not everybody has; 202 with a receipt. Account, profile and sessions are
-/// gone at once, what other services hold of the user soon, and Apple is told.
 struct DeleteMe: Endpoint {
     static let route = Route(
         .delete, "/auth/me", "deleteMe",
-        "Deletes the account with its sessions, then what every service holds of the user.", callers: .user,
-        details: "Needs the password, where there is one. What of it is done can be read with the receipt.",
+        "Deletes the signed-in user and everything that is stored about the user.", callers: .user,
+        details: """
+            Requires `password` if the user has one, and otherwise a sign-in within the last ten minutes. The \
+            account and its sessions are deleted at once. The other services then delete their data in the \
+            background; the receipt shows the progress.
+            """,
         body: .json(
             .object(
                 [
                     "password": .string.format("password")
                 ]), isRequired: false),
         answers: [
-            .answer(202, "It has begun; the token is shown this once.", .json(.newReceipt))
+            .answer(202, "The deletion has started. The receipt's token is shown only once.", .json(.newReceipt))
+        ],
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """
         ])
 
     let check: PasswordCheck
@@ -32,9 +40,9 @@ struct DeleteMe: Endpoint {
 }
 
 extension Response {
-    /// `{"id","state","token"}`, 202.
+    /// `{"id","state","token"}` with status 202.
     ///
-    /// - Throws: `user-not-found` where there is none.
+    /// - Throws: `user-not-found` if `receipt` is nil.
     static func receipt(_ receipt: DeletionStore.Receipt?) throws -> Response {
         guard let receipt else { throw HTTPProblem(.userNotFound) }
         return receipt.token.withValue { token in

@@ -2,18 +2,21 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /auth/users/{id}`, for the app's own server; otherwise as `DeleteMe`.
 struct DeleteUser: Endpoint {
     static let route = Route(
         .delete, "/auth/users/{id}", "deleteUser",
-        "Deletes a user with all sessions, then what every service holds of them.", callers: .server,
+        "Deletes a user and everything that is stored about the user.", callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
-        details: "Needs the master key.",
+        details: """
+            The account and its sessions are deleted at once. The other services then delete their data in the \
+            background; the receipt shows the progress.
+            """,
         answers: [
-            .answer(202, "It has begun; the token is shown this once.", .json(.newReceipt))
-        ])
+            .answer(202, "The deletion has started. The receipt's token is shown only once.", .json(.newReceipt))
+        ],
+        errors: [404: "The app has no such user (`user-not-found`)."])
 
     let deletions: DeletionStore
 

@@ -4,20 +4,19 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/users/import` with `users` (1 to 100), for the app's own server: users of another server, with the
-/// hashes of their passwords.
+/// Atomic unless `partial` is true, and idempotent for users with an id.
 ///
-/// Each has `userName` or `email` or both, and if wanted `id` (a UUID), `emailVerified`, `passwordHash`
-/// (`ImportedPasswordHash`), `profile`, `private`, `created` (RFC 3339). All or none are made, unless `partial` is
-/// true: then those that can be. A user whose id is there already is left as they are and reported as `existing`, so
-/// that the same call may come again. `dryRun` tells what would come of it.
-/// - Returns: 200 with `{"count","created","existing","refused","dryRun","data":[{"row","id","state"},
-///   {"row","state","field","reason"}]}`.
-/// - Throws: `invalid-body` with `rows`, where not all could be made.
+/// - Throws: `invalid-body` with `rows` if a user is refused and neither `partial` nor `dryRun` is true.
 struct ImportUsers: Endpoint {
     static let route = Route(
         .post, "/auth/users/import", "importUsers",
-        "Brings users of another server, with the hashes of their passwords.", callers: .server,
+        "Imports users of another server with their password hashes.", callers: .server,
+        details: """
+            Each user needs `userName` or `email`. All users are created or none, unless `partial` is true: then \
+            every valid user is created. A user whose `id` already exists is left unchanged and reported as \
+            `existing`, so that the call can be repeated. With `dryRun` nothing is stored, and the answer says \
+            what the import would do.
+            """,
         body: .json(
             .object(
                 [
@@ -36,10 +35,10 @@ struct ImportUsers: Endpoint {
                     ).items(1, 100),
                     "dryRun": .boolean,
                     "partial": .boolean,
-                ]), isRequired: false),
+                ])),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The outcome for each user.",
                 .json(
                     .object(
                         [
@@ -61,7 +60,7 @@ struct ImportUsers: Endpoint {
         ])
 
     static let maximumCount = 100
-    /// Each user's profiles may have 32 KiB.
+    /// In bytes. The profiles of one user may take 32 KiB.
     private static let maximumSize = 4 << 20
 
     let imports: ImportStore
@@ -86,7 +85,8 @@ struct ImportUsers: Endpoint {
                 ["users", String($0.row), $0.field].compactMap(\.self).joined(separator: ".")
             }
             throw HTTPProblem(
-                .invalidBody, "\(refused.count) of \(rows.count) users were refused, and none was made.", field: field,
+                .invalidBody, "\(refused.count) of \(rows.count) users were refused; no user was created.",
+                field: field,
                 rows: refused)
         }
         return try .encoding(report)
@@ -124,7 +124,7 @@ struct ImportUsers: Endpoint {
         var dryRun: Bool
         var data: [Line] = []
 
-        /// - Parameter outcomes: of the rows that could be read, in their order.
+        /// - Parameter outcomes: The outcomes of the rows that are valid, in the same order.
         init(_ rows: [Result<ImportedUser, RowRefusal>], _ outcomes: [ImportStore.Outcome], isDryRun: Bool) {
             (count, dryRun) = (rows.count, isDryRun)
             var rest = outcomes[...]
@@ -175,7 +175,8 @@ extension ImportedUser {
         user.privateProfile = try fields.privateProfile() ?? "{}"
         isEmailVerified = try fields.flag("emailVerified") ?? false
         guard !isEmailVerified || email != nil else {
-            throw HTTPProblem(.invalidBody, "There is no address.", field: "emailVerified")
+            throw HTTPProblem(
+                .invalidBody, "A user without an address cannot have a verified one.", field: "emailVerified")
         }
         created = try fields.string("created").map(Self.date)
     }
@@ -183,7 +184,7 @@ extension ImportedUser {
     private static func date(_ text: String) throws -> Date {
         guard let date = Date(rfc3339: text), date >= Date(timeIntervalSince1970: 0), date <= Date() else {
             throw HTTPProblem(
-                .invalidBody, "This must be a time in RFC 3339 that has been, such as 2026-11-21T08:48:59Z.",
+                .invalidBody, "This must be a time in the past (RFC 3339), such as 2026-11-21T08:48:59Z.",
                 field: "created")
         }
         return date

@@ -4,21 +4,17 @@ import MartletAPI
 import MartletHTTP
 import MartletMail
 
-/// `GET /auth/users?after=&limit=&userName=&email=`: users in the order in which they came, for the app's own server.
-///
-/// `next`, where there are more, is the `after` of the next page.
 struct ListUsers: Endpoint {
     static let route = Route(
-        .get, "/auth/users", "listUsers", "Users in the order in which they came.", callers: .server,
+        .get, "/auth/users", "listUsers", "Lists the app's users in the order of their creation.", callers: .server,
         parameters: [
-            .query("after", .uuid, "`next` of the page before."),
+            .query("after", .uuid, "The `next` of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 20)),
             .query("userName"),
             .query("email"),
         ],
-        details: "Needs the master key.",
         answers: [
-            .answer(200, "Done.", .json(.users))
+            .answer(200, "A page of users.", .json(.users))
         ])
 
     let users: UserStore

@@ -4,16 +4,14 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/login` with `userName` or `email`, `password`, and `device` if wanted; 200, signed in.
-///
-/// Who has a second factor also sends `code`, of the authenticator app or a recovery code; without one the answer to a
-/// right password is 401 `second-factor-required`. Where the app demands verified addresses a right password without
-/// one is 403. All other refusals are one.
 struct LogIn: Endpoint {
     static let route = Route(
-        .post, "/auth/login", "logIn", "Signs a user in by password.", callers: .client,
+        .post, "/auth/login", "logIn", "Signs a user in with a password.", callers: .client,
         details: """
-            With `userName` or `email`. 401 `sign-in-failed` whatever is wrong; 429 after some failures.
+            Takes either `userName` or `email`. The answer to a wrong name, password or code is always \
+            `sign-in-failed`, so that it does not reveal whether the account exists. If the account has a second \
+            factor and `code` is missing, the answer to the right password is 401 with `second-factor-required`. \
+            After several failures, further attempts are refused with 429 for a while.
             """,
         body: .json(
             .object(
@@ -21,12 +19,13 @@ struct LogIn: Endpoint {
                     "userName": .string,
                     "email": .string.format("email"),
                     "password": .string.format("password"),
-                    "code": .string.described("Of the second factor, or a recovery code."),
+                    "code": .string.described("A code from the authenticator app, or a recovery code."),
                     "device": .string.maxLength(200),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.signIn))
-        ])
+            .answer(200, "The user is signed in.", .json(.signIn))
+        ],
+        errors: [403: "The app requires a verified address, and this account has none (`forbidden`)."])
 
     let byPassword: PasswordSignIn
     let signIns: SignIns

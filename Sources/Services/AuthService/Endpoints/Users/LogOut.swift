@@ -2,12 +2,11 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `POST /auth/logout`, 204: the access token's session ends, with all its tokens.
 struct LogOut: Endpoint {
     static let route = Route(
         .post, "/auth/logout", "logOut", "Ends the session of the access token.", callers: .user,
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The session has ended with all its tokens.")
         ])
 
     let sessions: SessionStore
@@ -15,7 +14,7 @@ struct LogOut: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         guard let session = try context.session else {
-            throw HTTPProblem(.invalidToken, "There is no session without an access token.")
+            throw HTTPProblem(.invalidToken, "Send the access token of the session to end.")
         }
         try await sessions.end(session, of: user, in: space)
         return Response(status: .noContent)

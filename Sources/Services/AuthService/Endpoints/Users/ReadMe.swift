@@ -2,12 +2,11 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /auth/me`: the user who is signed in, with the private part.
 struct ReadMe: Endpoint {
     static let route = Route(
-        .get, "/auth/me", "readMe", "The user who is signed in.", callers: .user,
+        .get, "/auth/me", "readMe", "Returns the signed-in user.", callers: .user,
         answers: [
-            .answer(200, "Done.", .json(.user))
+            .answer(200, "The user with the private profile.", .json(.user))
         ])
 
     let users: UserStore

@@ -4,13 +4,16 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/jwks`: what access tokens may be signed with now, as a JWK set (RFC 7517), for an app's own server.
 struct ReadSigningKeys: Endpoint {
     static let route = Route(
-        .get, "/auth/jwks", "readSigningKeys", "What access tokens may be signed with now (RFC 7517).",
+        .get, "/auth/jwks", "readSigningKeys", "Returns the public keys that verify access tokens.",
         callers: .anyone,
+        details: """
+            An app's server can verify access tokens with these keys. They change over time, so fetch them again \
+            when a token names an unknown key.
+            """,
         answers: [
-            .answer(200, "Done.", .json(.keySet))
+            .answer(200, "The keys as a JWK set (RFC 7517).", .json(.keySet))
         ])
 
     let feed: KeyRingFeed
@@ -26,7 +29,7 @@ struct ReadSigningKeys: Endpoint {
         var keys: [Key]
     }
 
-    /// RFC 7518 §6.2.1.
+    /// An elliptic-curve key (RFC 7518 §6.2.1).
     struct Key: Encodable {
         var kty = "EC"
         var crv = "P-256"

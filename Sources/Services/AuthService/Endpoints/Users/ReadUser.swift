@@ -3,17 +3,21 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/users/{id}`: the public part, for everybody who uses the app; all of it for the app's own server.
 struct ReadUser: Endpoint {
     static let route = Route(
-        .get, "/auth/users/{id}", "readUser", "The public part of a user; all of it with the master key.",
+        .get, "/auth/users/{id}", "readUser", "Returns a user.",
         callers: .client,
         parameters: [
             .path("id", .uuid)
         ],
+        details: """
+            The app's server gets the complete user. Other callers get the public data only, and a disabled user \
+            is not found.
+            """,
         answers: [
-            .answer(200, "Done.", .json(.user))
-        ])
+            .answer(200, "The user.", .json(.user))
+        ],
+        errors: [404: "The app has no such user (`user-not-found`)."])
 
     let users: UserStore
 

@@ -3,23 +3,22 @@ import Logging
 import MartletAPI
 import MartletHTTP
 
-/// `POST /auth/refresh` with `refreshToken`; 200 with new tokens, the old refresh token is used up.
-///
-/// A token that was used up before ends the session with all its tokens (RFC 9700 §4.14.2), unless it was replaced less
-/// than ten seconds ago: then the answer was lost, and it comes again with the same refresh token.
+/// Reuse of a refresh token ends its session (RFC 9700 §4.14.2). Within ten seconds, a repeated call is treated as a
+/// retry after a lost answer and gets the same new refresh token.
 struct RefreshSession: Endpoint {
     static let route = Route(
-        .post, "/auth/refresh", "refreshSession", "New tokens for a refresh token, which is used up.", callers: .client,
+        .post, "/auth/refresh", "refreshSession", "Exchanges a refresh token for new tokens.", callers: .client,
         details: """
-            A token that was used up before ends the session, unless it was replaced less than ten seconds ago.
+            A refresh token works once. If it is sent again, the session ends, unless the token was replaced \
+            less than ten seconds ago: then the answer has the same new refresh token again.
             """,
         body: .json(
             .object(
                 [
                     "refreshToken": .string
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.signIn))
+            .answer(200, "The new tokens.", .json(.signIn))
         ])
 
     let sessions: SessionStore
@@ -38,7 +37,7 @@ struct RefreshSession: Endpoint {
             throw HTTPProblem(.invalidToken)
         case .reused(let userID):
             logger.warning(
-                "A refresh token came a second time: its session was ended.",
+                "A refresh token was used twice; the session was ended.",
                 metadata: [
                     "app.id": "\(space.appID)", "user.id": "\(userID)", "session.id": "\(token.session)",
                     "request.id": "\(context.requestID)",

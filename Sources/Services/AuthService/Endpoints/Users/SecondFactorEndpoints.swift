@@ -4,13 +4,15 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/me/totp` with `password`, where there is one: a secret for an authenticator app, `{"secret","uri"}`. It
-/// is asked for from `ConfirmSecondFactor` on; until then another call makes another one. 409 when one is in force, and
-/// for who has nothing to sign in by.
 struct AddSecondFactor: Endpoint {
     static let route = Route(
         .post, "/auth/me/totp", "addSecondFactor",
-        "A secret for an authenticator app, not asked for until it is confirmed.", callers: .user,
+        "Creates a secret for an authenticator app.", callers: .user,
+        details: """
+            Requires `password` if the user has one, and otherwise a sign-in within the last ten minutes. \
+            Signing in asks for a code only after the secret is confirmed. Until then, another call replaces the \
+            secret.
+            """,
         body: .json(
             .object(
                 [
@@ -18,7 +20,7 @@ struct AddSecondFactor: Endpoint {
                 ]), isRequired: false),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The secret, and its `otpauth` URI for a QR code.",
                 .json(
                     .object(
                         [
@@ -26,7 +28,12 @@ struct AddSecondFactor: Endpoint {
                             "uri": .string,
                         ])))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """, 409: "A second factor is already active, or the user is anonymous (`conflict`).",
+        ])
 
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
@@ -38,37 +45,35 @@ struct AddSecondFactor: Endpoint {
         let account = try await check.confirm(
             try fields.secret("password"), of: user, in: space, session: try context.session)
         guard !account.isAnonymous else {
-            throw HTTPProblem(.conflict, "This user has nothing to sign in by: upgrade first.")
+            throw HTTPProblem(.conflict, "An anonymous user cannot have a second factor; upgrade the account first.")
         }
         guard let secret = try await secondFactors.begin(of: user) else {
-            throw HTTPProblem(.conflict, "A second factor is in force.")
+            throw HTTPProblem(.conflict, "A second factor is already active; remove it first.")
         }
         return try .newSecondFactor(
             secret, issuer: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
     }
 }
 
-/// `POST /auth/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`,
-/// shown this once.
 struct ConfirmSecondFactor: Endpoint {
     static let route = Route(
-        .post, "/auth/me/totp/confirm", "confirmSecondFactor", "From now on signing in asks for a code.",
+        .post, "/auth/me/totp/confirm", "confirmSecondFactor", "Activates the second factor.",
         callers: .user,
+        details: "From then on, signing in requires a code.",
         body: .json(
             .object(
                 [
                     "code": .string
-                ]), isRequired: false),
+                ])),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The recovery codes, which are shown only once.",
                 .json(
                     .object(
                         [
                             "recoveryCodes": .array(of: .string)
                         ])))
-        ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        ])
 
     let attempts: AttemptStore
     let secondFactors: SecondFactorStore
@@ -81,28 +86,35 @@ struct ConfirmSecondFactor: Endpoint {
     }
 }
 
-/// `POST /auth/me/totp/recovery-codes` with `password`, where there is one, and `code`: ten new ones in place of the
-/// old.
 struct RenewRecoveryCodes: Endpoint {
     static let route = Route(
-        .post, "/auth/me/totp/recovery-codes", "renewRecoveryCodes", "Ten new recovery codes in place of the old.",
+        .post, "/auth/me/totp/recovery-codes", "renewRecoveryCodes", "Replaces all recovery codes with ten new ones.",
         callers: .user,
+        details: """
+            Requires `password` if the user has one, and otherwise a sign-in within the last ten minutes. `code` \
+            is a code from the authenticator app, or a recovery code.
+            """,
         body: .json(
             .object(
                 [
                     "password": .string.format("password"),
                     "code": .string,
-                ]), isRequired: false),
+                ])),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The recovery codes, which are shown only once.",
                 .json(
                     .object(
                         [
                             "recoveryCodes": .array(of: .string)
                         ])))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """, 409: "The user has no second factor (`conflict`).",
+        ])
 
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
@@ -110,26 +122,34 @@ struct RenewRecoveryCodes: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let user = try await check.confirm(request, context, secondFactors)
         guard let codes = try await secondFactors.renewRecoveryCodes(of: user) else {
-            throw HTTPProblem(.conflict, "There is no second factor.")
+            throw HTTPProblem(.conflict, "The user has no second factor.")
         }
         return try .recoveryCodes(codes)
     }
 }
 
-/// `DELETE /auth/me/totp` with `password`, where there is one, and `code`, 204: signing in asks for no code again.
 struct RemoveSecondFactor: Endpoint {
     static let route = Route(
-        .delete, "/auth/me/totp", "removeSecondFactor", "Signing in asks for a password alone again.", callers: .user,
+        .delete, "/auth/me/totp", "removeSecondFactor", "Removes the signed-in user's second factor.", callers: .user,
+        details: """
+            Requires `password` if the user has one, and otherwise a sign-in within the last ten minutes. `code` \
+            is a code from the authenticator app, or a recovery code.
+            """,
         body: .json(
             .object(
                 [
                     "password": .string.format("password"),
                     "code": .string,
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "Signing in no longer requires a code.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """, 409: "The user has no second factor (`conflict`).",
+        ])
 
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
@@ -142,9 +162,9 @@ struct RemoveSecondFactor: Endpoint {
 }
 
 extension PasswordCheck {
-    /// Password and code of the body.
+    /// Checks the password and the code in the body.
     ///
-    /// - Throws: as `confirm(_:of:in:)`; `conflict` when there is no second factor.
+    /// - Throws: The errors of `confirm(_:of:in:session:)`; `conflict` if the user has no second factor.
     fileprivate func confirm(_ request: Request, _ context: ServiceContext, _ secondFactors: SecondFactorStore)
         async throws -> UUID
     {
@@ -153,7 +173,7 @@ extension PasswordCheck {
         let code = try fields.requiredString("code")
         _ = try await confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
         guard try await secondFactors.isAsked(of: user) else {
-            throw HTTPProblem(.conflict, "There is no second factor.")
+            throw HTTPProblem(.conflict, "The user has no second factor.")
         }
         try await secondFactors.take(code, of: user, field: "code", counting: .code(of: user, in: space), by: attempts)
         return user
@@ -161,7 +181,7 @@ extension PasswordCheck {
 }
 
 extension Response {
-    /// `{"secret","uri"}`, the latter as authenticator apps read it from a QR code
+    /// `{"secret","uri"}`. Authenticator apps read the URI from a QR code
     /// (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
     static func newSecondFactor(_ secret: [UInt8], issuer: String, user: String) throws -> Response {
         func encoded(_ text: String) -> String {
@@ -179,18 +199,17 @@ extension Response {
     }
 }
 
-/// `DELETE /auth/users/{id}/totp`, for the app's own server, when a user has lost app and codes; 204.
 struct ResetSecondFactor: Endpoint {
     static let route = Route(
         .delete, "/auth/users/{id}/totp", "resetSecondFactor",
-        "Takes a user's second factor away. Needs the master key.", callers: .server,
+        "Removes the second factor of a user who has lost it.", callers: .server,
         parameters: [
             .path("id", .uuid)
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "Signing in no longer requires a code.")
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [404: "The app has no such user (`user-not-found`)."])
 
     let users: UserStore
     let secondFactors: SecondFactorStore

@@ -4,12 +4,11 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/sessions`: where the user is signed in.
 struct ListSessions: Endpoint {
     static let route = Route(
-        .get, "/auth/sessions", "listSessions", "Where the user is signed in.", callers: .user,
+        .get, "/auth/sessions", "listSessions", "Lists the signed-in user's open sessions.", callers: .user,
         answers: [
-            .answer(200, "Done.", .json(.sessions))
+            .answer(200, "The open sessions.", .json(.sessions))
         ])
 
     let sessions: SessionStore
@@ -21,16 +20,16 @@ struct ListSessions: Endpoint {
     }
 }
 
-/// `DELETE /auth/sessions/{id}`, 204; 404 when the user has no such open session.
 struct EndSession: Endpoint {
     static let route = Route(
-        .delete, "/auth/sessions/{id}", "endSession", "Ends one session.", callers: .user,
+        .delete, "/auth/sessions/{id}", "endSession", "Ends one of the signed-in user's sessions.", callers: .user,
         parameters: [
             .path("id", .uuid)
         ],
         answers: [
-            .answer(204, "Done.")
-        ])
+            .answer(204, "The session has ended with all its tokens.")
+        ],
+        errors: [404: "The user has no such open session (`session-not-found`)."])
 
     let sessions: SessionStore
 
@@ -43,16 +42,16 @@ struct EndSession: Endpoint {
     }
 }
 
-/// `DELETE /auth/sessions?keep=current`: all of the user's sessions end, or all but the one that asks; `{"count":n}`.
 struct EndSessions: Endpoint {
     static let route = Route(
-        .delete, "/auth/sessions", "endSessions", "Ends all sessions, or with `keep=current` all others.",
+        .delete, "/auth/sessions", "endSessions", "Ends the signed-in user's sessions.",
         callers: .user,
         parameters: [
             .query("keep", .oneOf("current"))
         ],
+        details: "With `keep=current`, the session of the call stays open.",
         answers: [
-            .answer(200, "Done.", .json(.count))
+            .answer(200, "The number of sessions that ended.", .json(.count))
         ])
 
     let sessions: SessionStore
@@ -61,7 +60,7 @@ struct EndSessions: Endpoint {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let keep = request.uri.queryParameters["keep"]
         guard keep == nil || keep == "current" else {
-            throw HTTPProblem(.invalidParameter, "It can be current only.", field: "keep")
+            throw HTTPProblem(.invalidParameter, "This must be current.", field: "keep")
         }
         let count = try await sessions.end(butFor: keep == nil ? nil : try context.session, of: user, in: space)
         return .json(#"{"count":\#(count)}"#)

@@ -1,15 +1,15 @@
 import Hummingbird
 import MartletHTTP
 
-/// `POST /auth/anonymous` with `device`, `profile`, `private` if wanted; 201, signed in as a new user without name and
-/// password.
-///
-/// Not where an app demands invitations or verified addresses. Whoever loses the refresh token has lost the account.
-/// `POST /auth/me/upgrade` gives it a name and a password.
 struct SignInAnonymously: Endpoint {
     static let route = Route(
-        .post, "/auth/anonymous", "signInAnonymously", "Makes a user without name and password, signed in.",
+        .post, "/auth/anonymous", "signInAnonymously",
+        "Creates a user without name and password, and signs the user in.",
         callers: .client,
+        details: """
+            If the app loses the refresh token, the account is lost too, unless the user has been given a name \
+            and a password with `upgradeMe`.
+            """,
         body: .json(
             .object(
                 [
@@ -18,8 +18,9 @@ struct SignInAnonymously: Endpoint {
                     "device": .string.maxLength(200),
                 ]), isRequired: false),
         answers: [
-            .answer(201, "Done.", .json(.signIn))
-        ])
+            .answer(201, "The new user is signed in.", .json(.signIn))
+        ],
+        errors: [403: "The app requires an invitation or a verified address for signing up (`forbidden`)."])
 
     let users: UserStore
     let attempts: AttemptStore

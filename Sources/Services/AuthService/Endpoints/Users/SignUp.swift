@@ -4,13 +4,10 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/signup` with `userName` or `email` or both, `password`, and if wanted `profile`, `private`, `device`,
-/// `invitation`, `language`; 201, signed in. Where the app demands verified addresses 202 with `{"user"}`, and logging
-/// in is for after `POST /auth/email/verify/confirm`.
 struct SignUp: Endpoint {
     static let route = Route(
-        .post, "/auth/signup", "signUp", "Makes a user with a password, signed in.", callers: .client,
-        details: "With `userName` or `email` or both.",
+        .post, "/auth/signup", "signUp", "Creates a user with a password, and signs the user in.", callers: .client,
+        details: "Takes `userName`, `email` or both.",
         body: .json(
             .object(
                 [
@@ -20,14 +17,22 @@ struct SignUp: Endpoint {
                     "profile": .object,
                     "private": .object,
                     "device": .string.maxLength(200),
-                    "invitation": .string.described("Where the app asks for one."),
-                    "language": .string.described("Of the mail that follows; else Accept-Language."),
-                ]), isRequired: false),
+                    "invitation": .string.described("Required if the app's settings have `inviteOnly`."),
+                    "language": .string.described(
+                        """
+                        The language of mail to the user (BCP 47). The default comes from `Accept-Language`.
+                        """),
+                ])),
         answers: [
-            .answer(201, "Done.", .json(.signIn)),
-            .answer(202, "Not signed in: the app demands a verified address. `user` is in the answer."),
+            .answer(201, "The new user is signed in.", .json(.signIn)),
+            .answer(
+                202,
+                """
+                The user is created but not signed in, because the app requires a verified address. The body has \
+                the `user`.
+                """),
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [409: "Another user has this name or address (`conflict`)."])
 
     let users: UserStore
     let attempts: AttemptStore
@@ -62,7 +67,7 @@ struct SignUp: Endpoint {
 }
 
 extension Response {
-    /// 202 for a new user who signs in when the address is verified.
+    /// 202 for a new user who can sign in only once the address is verified.
     static func waitingForVerification(_ user: String) -> Response {
         Response.json(ByteBuffer(string: #"{"user":\#(user)}"#), status: .accepted).notStored
     }

@@ -5,23 +5,34 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /auth/me/upgrade` with `userName` or `email` or both, and `password`: a user without a password gets what to
-/// sign in with, and keeps id, sessions and all data. 200 with the user; 409 for who has a password already.
 struct UpgradeMe: Endpoint {
     static let route = Route(
-        .post, "/auth/me/upgrade", "upgradeMe", "Gives an anonymous user a name or address, and a password.",
+        .post, "/auth/me/upgrade", "upgradeMe", "Gives a user without a password a name or address, and a password.",
         callers: .user,
+        details: """
+            The user keeps the id, the sessions and all data. A user who already has another way to sign in must \
+            have signed in within the last ten minutes.
+            """,
         body: .json(
             .object(
                 [
                     "userName": .string,
                     "email": .string.format("email"),
                     "password": .string.format("password").minLength(8),
-                ]), isRequired: false),
+                ])),
         answers: [
-            .answer(200, "Done.", .json(.user))
+            .answer(200, "The changed user.", .json(.user))
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            403: """
+            The user has no password and did not sign in within the last ten minutes \
+            (`recent-sign-in-required`).
+            """,
+            409: """
+            The user already has a password or another address, or another user has this name or address \
+            (`conflict`).
+            """,
+        ])
 
     let check: PasswordCheck
     let mailing: Mailing
@@ -37,9 +48,9 @@ struct UpgradeMe: Endpoint {
         let settings = try await mailing.settings.current(in: space).settings
         guard let account = try await check.users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
         if email != nil || account.email == nil { try settings.check(email) }
-        guard account.passwordHash == nil else { throw HTTPProblem(.conflict, "This user has a password.") }
+        guard account.passwordHash == nil else { throw HTTPProblem(.conflict, "This user already has a password.") }
         guard account.email == nil || email == nil || email?.text == account.email else {
-            throw HTTPProblem(.conflict, "This user has an address: change it by auth/me/email.")
+            throw HTTPProblem(.conflict, "This user already has another address; change it with PUT auth/me/email.")
         }
         _ = try await check.confirm(nil, of: id, in: space, session: try context.session)
         try await check.attempts.begin(context.nameLimits(of: request))
@@ -48,7 +59,7 @@ struct UpgradeMe: Endpoint {
             let user = try await check.users.change(
                 id, change, where: "password IS NULL AND u.email IS NOT DISTINCT FROM \(account.email)", in: space)
         else {
-            throw HTTPProblem(.conflict, "This user has a password.")
+            throw HTTPProblem(.conflict, "This user already has a password.")
         }
         await mailing.verify(email, of: id, settings, languages, in: space)
         return .json(user)
