@@ -35,7 +35,7 @@ struct StreamExport: Endpoint {
         }
         let end = ContinuousClock.now + Self.timeLimit
         let body = ResponseBody { [transfers] writer in
-            // If the answer is discarded before its body is written, releasing `place` frees it.
+            // If the answer is discarded without writing its body, `place` is released and thereby freed.
             defer { place.leave() }
             _ = try await export.run(on: transfers.postgres) { _ in
                 guard ContinuousClock.now < end else { throw HTTPProblem(.upstreamTimeout) }
