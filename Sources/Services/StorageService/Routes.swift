@@ -50,7 +50,6 @@ extension StorageService {
         routes.on(ReadRolesOfUser.route, ReadRolesOfUser(rights: rights))
 
         routes.section = .files
-        // Files
         routes.on(ReadFile.route, ReadFile(files: files, thumbnails: thumbnails, rights: rights))
         routes.on(ReadFile.readFile, ReadFile(files: files, thumbnails: thumbnails, rights: rights))
         routes.on(UploadFile.route, UploadFile(intake: intake, rights: rights, takesDirectory: true))
@@ -73,7 +72,6 @@ extension StorageService {
         routes.on(ContinueTransfer.route, ContinueTransfer(uploads: tusUploads, rights: rights))
         routes.on(DeleteTransfer.route, DeleteTransfer(uploads: tusUploads, rights: rights))
         routes.section = .collections
-        // In and out, jobs, environments
         routes.on(ReadCollection.route, ReadCollection(collections: collections, indexes: indexes, rights: rights))
         routes.section = .transfers
         routes.on(StartImport.route, StartImport(transfers: transfers, maximumSizeInBytes: maximumImportSizeInBytes))
@@ -88,7 +86,6 @@ extension StorageService {
         routes.on(WipeEnvironment.route, WipeEnvironment(transfers: transfers))
 
         routes.section = .hooks
-        // Hooks
         routes.on(ListHooks.route, ListHooks(hooks: hooks))
         routes.on(ReadHook.route, ReadHook(hooks: hooks))
         routes.on(SetHook.route, SetHook(hooks: hooks, client: hookClient, secrets: hookSettings.secrets))

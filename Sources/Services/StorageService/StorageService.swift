@@ -11,7 +11,7 @@ public import ServiceLifecycle
 /// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4), `changes.retention.days` (7),
 /// `files.…` (`FileSettings`), `jobs.concurrency` (2), `jobs.retention.hours` (168), `import.limit.bytes` (1 GiB),
 /// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy, `hooks.private.allowed` (false),
-/// `services.config` (http://127.0.0.1:8203: what lists say of live versions comes from there).
+/// `services.config` (http://127.0.0.1:8203; the source of the live versions in lists).
 public struct StorageService: ServiceDefinition {
     public static let name = ServiceName.storage.rawValue
     public static let defaultPort = ServiceName.storage.port

@@ -2,18 +2,15 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// `POST /storage/aggregate/{collection}`: counts, sums, averages, least and greatest values, by groups; the body is an
-/// `AggregateQuery`.
-///
-/// Needs the rights to find and to count; a hidden field is refused. Answers the envelope with a row for each group.
+/// Needs the rights to find and to count, and refuses hidden fields. The envelope has one row for each group.
 struct AggregateObjects: Endpoint {
     static let route = Route(
         .post, "/storage/aggregate/{collection}", "aggregateObjects",
-        "Counts, sums, averages, least and greatest values of the objects that match, by groups.", callers: .client,
+        "Returns counts, sums, averages, minima and maxima of the matching objects, by group.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         body: .json(.object),
         answers: [

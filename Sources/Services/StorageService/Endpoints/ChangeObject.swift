@@ -2,31 +2,28 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /storage/{collection}/{id}`: sets the fields in the body, carries out its operations and leaves the other
-/// fields.
-///
-/// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
-/// With `upsert=true` an object that is not there is made, by the body and its operations, 201.
+/// Also carries out the operations in the body. With `If-Match`, `upsert` has no effect.
 struct ChangeObject: Endpoint {
     static let route = Route(
         .patch, "/storage/{collection}/{id}", "changeObject",
-        "Sets the top-level fields of the body and leaves the others.", callers: .client,
+        "Sets the top-level fields in the body and keeps the others.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .path("id", .objectID),
-            .query("upsert", .flag, "Whether an object that does not exist is created."),
+            .query("upsert", .flag, "Whether to create the object if it does not exist."),
         ],
-        details: "A null is stored as null; this call removes no field.",
-        body: .json(.document, text: "At most 1 MiB."),
+        details: "A null is stored as null; it does not remove the field.",
+        body: .json(.document, text: "The object, at most 1 MiB."),
         answers: [
-            .answer(200, "The object as it is stored.", .json(.storedObject)),
-            .answer(201, "The object was created (`upsert`).", .json(.storedObject)),
+            .answer(200, "The object as stored.", .json(.storedObject)),
+            .answer(201, "The created object (`upsert`).", .json(.storedObject)),
         ],
         errors: [
-            404: "There is no such object (`object-not-found`), in no or in this collection.",
-            409: "The name is taken, or a unique index forbids it (`conflict`).", 412: "If-Match is not met.",
+            404: "The object does not exist, or the caller may not see it (`object-not-found`).",
+            409: "Another object has the same values in a unique index (`conflict`).",
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
         ])
 
     let idempotency: Idempotency

@@ -2,16 +2,16 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PUT /roles/{role}` with `{"add"?:[…],"remove"?:[…]}`: makes the role when it is missing and changes who has it;
-/// master key.
+/// A member is a user's id or `role:<name>`, whose members then have this role too, to any depth.
 ///
-/// A member is a user's id or `role:<name>`, whose members have this role too, to any depth.
+/// Atomic and idempotent.
 struct ChangeRole: Endpoint {
     static let route = Route(
-        .put, "/roles/{role}", "changeRole", "Makes a role when it is missing and changes who has it.",
+        .put, "/roles/{role}", "changeRole",
+        "Adds and removes members of a role, and creates the role if it is missing.",
         callers: .server,
         parameters: [
-            .path("role", .string, "1 to 64 letters, digits, spaces, `_` or `-`.")
+            .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`.")
         ],
         body: .json(
             .object(
@@ -20,7 +20,7 @@ struct ChangeRole: Endpoint {
                     "remove": .array(of: .string).maxItems(1_000),
                 ])),
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The changes are in effect.")
         ])
 
     let roles: RoleStore

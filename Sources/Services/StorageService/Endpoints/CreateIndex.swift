@@ -3,33 +3,29 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /collections/{collection}/indexes` with `{"fields":["age","-name"],"kind"?,"name"?,"unique"?,"language"?}`,
-/// 201; master key.
-///
-/// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Of a large
-/// collection 202 with the job that builds it.
+/// If the request fails, no index is created.
 struct CreateIndex: Endpoint {
     static let route = Route(
         .post, "/collections/{collection}/indexes", "createIndex",
-        "Makes an index for comparisons and orders, beginnings of texts, words, or places.", callers: .server,
+        "Creates an index for comparisons and sorting, prefixes, text search or locations.", callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         details: """
-            Equality needs none. Of a collection with more than 16 MiB of objects the index is built by a job, \
-            while reads and writes go on; of a smaller one at once, while writes wait. A collection may have 20 \
-            indexes.
+            Filters for equality need no index. If the collection has more than 16 MiB of objects, a job builds the \
+            index while reads and writes continue. In a smaller collection the index is built immediately, and writes \
+            wait for it. A collection can have up to 20 indexes.
             """,
         body: .json(.newIndex),
         answers: [
-            .answer(201, "The index, ready.", .json(.index)),
-            .answer(202, "The index of a large collection, which a job builds.", .json(.index)),
+            .answer(201, "The index, ready for use.", .json(.index)),
+            .answer(202, "The index of a large collection, which a job is building.", .json(.index)),
         ],
         errors: [
-            404: "There is no such collection (`collection-not-found`).",
-            409: "The name is taken, or a unique index forbids it (`conflict`).",
+            404: "The app has no such collection (`collection-not-found`).",
+            409: "An index with this name exists, or objects have the same values in a unique index (`conflict`).",
         ])
 
     let indexes: IndexStore
@@ -47,21 +43,22 @@ struct CreateIndex: Endpoint {
         let (collection, space) = (try context.collection, try context.managedSpace)
         let body = try await request.decoded(Body.self)
         guard (1...IndexStore.maximumFields).contains(body.fields.count) else {
-            throw HTTPProblem(.invalidBody, "An index has 1 to \(IndexStore.maximumFields) fields.", field: "fields")
+            throw HTTPProblem(.invalidBody, "Expected 1 to \(IndexStore.maximumFields) fields.", field: "fields")
         }
         guard let kind = IndexDefinition.Kind(rawValue: body.kind ?? "ordered") else {
-            throw HTTPProblem(.invalidBody, "A kind is ordered, prefix, text or geo.", field: "kind")
+            throw HTTPProblem(.invalidBody, "The kind must be ordered, prefix, text or geo.", field: "kind")
         }
         guard body.language == nil || kind == .text else {
-            throw HTTPProblem(.invalidBody, "Only a text index has a language.", field: "language")
+            throw HTTPProblem(.invalidBody, "Only a text index can have a language.", field: "language")
         }
         let name = body.name ?? ((kind == .ordered ? [] : [kind.rawValue]) + body.fields).joined(separator: "_")
         guard (1...128).contains(name.utf8.count) else {
-            throw HTTPProblem(.invalidName, "An index's name has 1 to 128 bytes.", field: "name")
+            throw HTTPProblem(.invalidName, "An index's name must have 1 to 128 bytes.", field: "name")
         }
         guard (body.fields + [name]).allSatisfy({ PostgresLiteral($0) != nil && !$0.contains("\"") }) else {
             throw HTTPProblem(
-                .invalidName, "Names in an index have no quote, backslash or control character.", field: "fields")
+                .invalidName, "Names in an index must not contain quotes, backslashes or control characters.",
+                field: "fields")
         }
         let index = IndexDefinition(
             name: name, kind: kind, fields: body.fields, unique: body.unique ?? false,

@@ -2,28 +2,30 @@ import HTTPTypes
 import Hummingbird
 import MartletHTTP
 
-/// `POST /storage/{collection}`: stores the object in the body, 201; with an `_id` that exists, replaces that one, 200.
-///
-/// Operations count from nothing. With `If-None-Match: *` an `_id` that exists is refused, 412. Answers the object as
-/// it is stored.
+/// Operations in the body apply to an empty object. `If-None-Match: *` refuses an `_id` that exists (412).
 struct CreateObject: Endpoint {
     static let route = Route(
         .post, "/storage/{collection}", "createObject", "Stores an object.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         details: """
-            Makes the collection when it is not there. With an `_id` that exists, that object is replaced (and \
-            brought back when it was removed); without an `_id` the server makes a UUID of version 7.
+            Creates the collection if it does not exist. If an object with this `_id` exists, it is replaced, and \
+            restored if it was removed. Without an `_id`, the server assigns a version 7 UUID.
             """,
-        body: .json(.document, text: "At most 1 MiB."),
+        body: .json(.document, text: "The object, at most 1 MiB."),
         answers: [
-            .answer(200, "The object replaced one with this `_id`.", .json(.storedObject)),
-            .answer(201, "The object is new.", .json(.storedObject)),
+            .answer(200, "The object as stored, in place of the earlier one with this `_id`.", .json(.storedObject)),
+            .answer(201, "The new object as stored.", .json(.storedObject)),
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            409: """
+            Another object has the same values in a unique index, or the `_id` belongs to an object that the caller \
+            may not see (`conflict`).
+            """
+        ])
 
     let idempotency: Idempotency
     let rights: RightsStore

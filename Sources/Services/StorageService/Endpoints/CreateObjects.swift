@@ -2,25 +2,27 @@ import HTTPTypes
 import Hummingbird
 import MartletHTTP
 
-/// `POST /storage/all/{collection}`: stores an array of objects, all or none; ids as in `CreateObject`.
-///
-/// A `beforeSave` hook is asked about each, before anything is written.
-///
-/// Answers the envelope with the objects as they are stored, in the order sent.
+/// Asks `beforeSave` hooks about each object before anything is written.
 struct CreateObjects: Endpoint {
     static let route = Route(
-        .post, "/storage/all/{collection}", "createObjects", "Stores many objects, all or none.", callers: .client,
+        .post, "/storage/all/{collection}", "createObjects", "Stores several objects, all or none.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
-        details: "Each as `createObject` stores one. Answers them in the order sent.",
-        body: .json(.array(of: .document).maxItems(1_000), text: "At most 1,000 objects, 16 MiB together, 1 MiB each."),
+        details: "Each object is stored as by `createObject`. The answer has the objects in the order of the request.",
+        body: .json(
+            .array(of: .document).maxItems(1_000), text: "Up to 1,000 objects, each of at most 1 MiB, 16 MiB in all."),
         answers: [
             .page(201)
         ],
-        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+        errors: [
+            409: """
+            Another object has the same values in a unique index, or an `_id` belongs to an object that the caller \
+            may not see (`conflict`).
+            """
+        ])
 
     let idempotency: Idempotency
     let rights: RightsStore

@@ -2,20 +2,20 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /storage/{collection}/{id}`: deletes the object for good, 204. `If-Match` as in `ReplaceObject`.
+/// Respects `If-Match` as `ReplaceObject` does.
 struct DeleteObject: Endpoint {
     static let route = Route(
-        .delete, "/storage/{collection}/{id}", "deleteObject", "Deletes the object for good.", callers: .client,
+        .delete, "/storage/{collection}/{id}", "deleteObject", "Deletes an object permanently.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .path("id", .objectID),
         ],
         answers: [
-            .answer(204, "The object is gone.")
+            .answer(204, "The object is deleted.")
         ],
-        errors: [404: "There is no such object (`object-not-found`), in no or in this collection."])
+        errors: [404: "The object does not exist, or the caller may not see it (`object-not-found`)."])
 
     let objects: ObjectStore
     let rights: RightsStore

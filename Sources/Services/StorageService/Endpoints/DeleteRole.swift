@@ -2,17 +2,17 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /roles/{role}`, 204: nobody has it any more; lists of readers and writers keep its name. Master key.
+/// Lists of readers and writers keep the role's name, so they apply again if the role is created anew.
 struct DeleteRole: Endpoint {
     static let route = Route(
-        .delete, "/roles/{role}", "deleteRole", "Deletes a role; nobody has it any more.", callers: .server,
+        .delete, "/roles/{role}", "deleteRole", "Deletes a role and takes it from all its members.", callers: .server,
         parameters: [
-            .path("role", .string, "1 to 64 letters, digits, spaces, `_` or `-`.")
+            .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`.")
         ],
         answers: [
-            .answer(204, "The role is gone.")
+            .answer(204, "The role is deleted.")
         ],
-        errors: [404: "There is no such role (`role-not-found`)."])
+        errors: [404: "The app has no such role (`role-not-found`)."])
 
     let roles: RoleStore
 

@@ -2,16 +2,15 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// `POST /storage/distinct/{collection}`: each value of a field once; the body is an `DistinctQuery`.
-///
-/// Needs the rights to find and to count; a hidden field is refused. Answers the envelope with the values.
+/// Needs the rights to find and to count, and refuses hidden fields. The envelope has the values as its data.
 struct DistinctValues: Endpoint {
     static let route = Route(
-        .post, "/storage/distinct/{collection}", "distinctValues", "Each value of a field once.", callers: .client,
+        .post, "/storage/distinct/{collection}", "distinctValues", "Lists the distinct values of a field.",
+        callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         body: .json(.object),
         answers: [

@@ -1,20 +1,21 @@
 import Hummingbird
 import MartletHTTP
 
-/// `DELETE /collections/{collection}`: drops it with all its objects, 204; master key.
+/// Cancels unfinished builds of the collection's indexes first.
 struct DropCollection: Endpoint {
     static let route = Route(
-        .delete, "/collections/{collection}", "dropCollection", "Drops a collection with all its objects and indexes.",
+        .delete, "/collections/{collection}", "dropCollection",
+        "Deletes a collection with all its objects and indexes.",
         callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         answers: [
-            .answer(204, "The collection is gone.")
+            .answer(204, "The collection is deleted.")
         ],
-        errors: [404: "There is no such collection (`collection-not-found`)."])
+        errors: [404: "The app has no such collection (`collection-not-found`)."])
 
     let collections: CollectionStore
     let builds: IndexBuilds

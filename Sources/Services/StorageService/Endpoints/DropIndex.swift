@@ -1,22 +1,23 @@
 import Hummingbird
 import MartletHTTP
 
-/// `DELETE /collections/{collection}/indexes/{index}`, 204; master key.
 struct DropIndex: Endpoint {
     static let route = Route(
-        .delete, "/collections/{collection}/indexes/{index}", "dropIndex", "Drops an index.", callers: .server,
+        .delete, "/collections/{collection}/indexes/{index}", "dropIndex", "Deletes an index, or cancels its build.",
+        callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .path("index", .string.length(1, 128), "The index's name."),
         ],
         answers: [
-            .answer(204, "The index is gone.")
+            .answer(204, "The index is deleted.")
         ],
         errors: [
             404: """
-            There is no such collection (`collection-not-found`) or no such index (`index-not-found`).
+            The app has no such collection (`collection-not-found`), or the collection has no such index \
+            (`index-not-found`).
             """
         ])
 

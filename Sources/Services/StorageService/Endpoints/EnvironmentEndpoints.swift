@@ -4,17 +4,14 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// `POST /environment/copy`: puts a copy of the live data in place of the test data, by a job, 202 with it; master key,
-/// with a live key.
-///
-/// Clients are kept out of the copy until `OpenEnvironment`: test may let people sign up who could not sign up in live.
-/// An app can have one copy waiting or running at a time; another is 409.
+/// Keeps clients out of the copy until `OpenEnvironment`, because test may let people sign up who could not sign up in
+/// live. An app can have one waiting or running copy at a time; another is a `conflict`.
 struct StartEnvironmentCopy: Endpoint {
     static let route = Route(
         .post, "/environment/copy", "copyEnvironment",
         """
-        Puts a copy of the live data in place of the test data, by a job. Needs a live key; clients are kept \
-        out until openEnvironment.
+        Starts a job that replaces the test data with a copy of the live data. Needs a live key. Clients cannot \
+        access the copy until `openEnvironment` admits them.
         """, callers: .server,
         answers: [
             .answer(202, "The job.", .json(.job))
@@ -28,21 +25,20 @@ struct StartEnvironmentCopy: Endpoint {
         options.uniqueKey = space.appID
         guard let job = try await transfers.jobs.enqueue(CopyEnvironment.self, .init(appID: space.appID), options)
         else {
-            throw HTTPProblem(.conflict, "A copy of this app waits or runs.")
+            throw HTTPProblem(.conflict, "A copy for this app is already waiting or running.")
         }
         return try await .job(job, transfers, space, status: .accepted)
     }
 }
 
-/// `PUT /environment` with `{"open":true}`: lets clients into the test environment after a copy, or with `false` keeps
-/// them out; 200 with the same. Master key, with a live key, because test may hold live's data.
+/// Needs a live key because test may contain live data.
 ///
-/// In force at once in this copy of the service and within a second in the others.
+/// Takes effect immediately in this copy of the service and within a second in the others.
 struct OpenEnvironment: Endpoint {
     static let route = Route(
         .put, "/environment", "openEnvironment",
         """
-        Lets clients into the test environment after a copy, or keeps them out. Needs a live key.
+        Opens the test environment to clients after a copy, or closes it. Needs a live key.
         """, callers: .server,
         body: .json(
             .object(
@@ -52,7 +48,7 @@ struct OpenEnvironment: Endpoint {
             ).closed),
         answers: [
             .answer(
-                200, "The same.",
+                200, "The new state.",
                 .json(
                     .object(
                         [
@@ -60,7 +56,7 @@ struct OpenEnvironment: Endpoint {
                         ], required: ["open"]
                     ).closed))
         ],
-        errors: [400: "`open` is missing or not a boolean."])
+        errors: [400: "`open` is missing or not a boolean (`invalid-body`)."])
 
     let transfers: TransferStores
 
@@ -84,7 +80,7 @@ struct OpenEnvironment: Endpoint {
 }
 
 extension ServiceContext {
-    /// The live environment, for calls that show its data elsewhere; a test key opens none of it.
+    /// The live environment, for calls that make its data visible in test. A test key is not enough for them.
     ///
     /// - Throws: `forbidden`.
     fileprivate var liveSpace: AppSpace {
@@ -93,19 +89,20 @@ extension ServiceContext {
             guard space.environment == .live else {
                 throw HTTPProblem(
                     .forbidden,
-                    "This call needs a live key, and no X-Martlet-Environment: test, as it shows live data in test.")
+                    "This call needs a live key without X-Martlet-Environment: test, as it shows live data in test."
+                )
             }
             return space
         }
     }
 }
 
-/// `DELETE /environment`: empties the test environment, whatever environment the request is for, 204; master key.
+/// Empties test even if the request is for live. Cancels unfinished builds of its indexes first.
 struct WipeEnvironment: Endpoint {
     static let route = Route(
-        .delete, "/environment", "wipeEnvironment", "Empties the test environment.", callers: .server,
+        .delete, "/environment", "wipeEnvironment", "Deletes all data of the test environment.", callers: .server,
         answers: [
-            .answer(204, "It is empty.")
+            .answer(204, "The test environment is empty.")
         ])
 
     let transfers: TransferStores

@@ -3,31 +3,27 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /live/{collection}?where=&keys=&since=`: what happens in a collection, as server-sent events, until the client
-/// goes.
-///
-/// Events `create`, `enter`, `update`, `leave`, `delete`, each with the cursor behind it as its id; `Last-Event-ID`, or
-/// else `since`, takes a stream up again without loss and without anything twice. The first event, `open`, has the
-/// cursor of the start.
+/// Continues until the client disconnects. `Last-Event-ID` or `since` resumes a stream without lost or repeated events.
+/// The first event, `open`, has the initial cursor.
 struct FollowCollection: Endpoint {
     static let route = Route(
-        .get, "/live/{collection}", "followCollection", "What happens in a collection, as server-sent events.",
+        .get, "/live/{collection}", "followCollection", "Streams the changes in a collection as server-sent events.",
         callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .filter,
             .keys,
-            .query("since", .string, "A cursor."),
-            .header("Last-Event-ID", .string, "A cursor; wins over `since`."),
+            .query("since", .string, "The cursor after which the stream begins."),
+            .header("Last-Event-ID", .string, "The id of the last event received. Takes precedence over `since`."),
         ],
         details: """
-            Events `open`, `create`, `enter`, `update`, `leave`, `delete`, `error`; each event's id is the \
-            cursor behind it.
+            The events are `open`, `create`, `enter`, `update`, `leave`, `delete` and `error`. The id of an event is \
+            the cursor with which the stream can be resumed after it.
             """,
         answers: [
-            .answer(200, "The events.", .type("text/event-stream", .string))
+            .answer(200, "The stream of events.", .type("text/event-stream", .string))
         ])
 
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
@@ -68,7 +64,8 @@ extension Request {
             guard let text = uri.queryParameters["where"] else { return nil }
             guard text.utf8.count <= LiveRequest.maximumFilterSizeInBytes else {
                 throw HTTPProblem(
-                    .limitExceeded, "The filter may have \(LiveRequest.maximumFilterSizeInBytes) bytes.", field: "where"
+                    .limitExceeded, "The filter may have at most \(LiveRequest.maximumFilterSizeInBytes) bytes.",
+                    field: "where"
                 )
             }
             return String(text)

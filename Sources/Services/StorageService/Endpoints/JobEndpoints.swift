@@ -7,16 +7,15 @@ import MartletJobs
 import MartletPostgres
 import NIOCore
 
-/// `GET /jobs?limit=&before=`: the environment's jobs, newest first; master key.
 struct ListJobs: Endpoint {
     static let route = Route(
-        .get, "/jobs", "listJobs", "The app's jobs, newest first.", callers: .server,
+        .get, "/jobs", "listJobs", "Lists the environment's jobs, newest first.", callers: .server,
         parameters: [
-            .query("limit", .integer.range(1, 100).defaulting(to: 20), "How many."),
-            .query("before", .uuid, "Continues behind this job."),
+            .query("limit", .integer.range(1, 100).defaulting(to: 20), "The maximum number of jobs to return."),
+            .query("before", .uuid, "The id of the last job of the previous page."),
         ],
         answers: [
-            .answer(200, "`count` and `data`, an array of jobs.")
+            .answer(200, "`count`, and the jobs in `data`.")
         ])
 
     let transfers: TransferStores
@@ -28,7 +27,7 @@ struct ListJobs: Endpoint {
         var before: UUID?
         if let text = parameters["before"] {
             guard let id = UUID(uuidString: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "It must be a job's id.", field: "before")
+                throw HTTPProblem(.invalidParameter, "Expected a job's id (a UUID).", field: "before")
             }
             before = id
         }
@@ -38,10 +37,9 @@ struct ListJobs: Endpoint {
     }
 }
 
-/// `GET /jobs/{id}`; master key.
 struct ReadJob: Endpoint {
     static let route = Route(
-        .get, "/jobs/{id}", "readJob", "A job.", callers: .server,
+        .get, "/jobs/{id}", "readJob", "Returns a job.", callers: .server,
         parameters: [
             .path("id", .uuid, "The job's id.")
         ],
@@ -57,16 +55,15 @@ struct ReadJob: Endpoint {
     }
 }
 
-/// `DELETE /jobs/{id}`: cancels it, 202 with the job as it is; a running one ends a little later, a finished one stays.
-/// Master key.
+/// Idempotent: a finished job stays as it is. A running job ends some time after the answer.
 struct CancelJob: Endpoint {
     static let route = Route(
-        .delete, "/jobs/{id}", "cancelJob", "Cancels a job; a finished one stays as it is.", callers: .server,
+        .delete, "/jobs/{id}", "cancelJob", "Cancels a job that has not finished.", callers: .server,
         parameters: [
             .path("id", .uuid, "The job's id.")
         ],
         answers: [
-            .answer(202, "The job as it is.", .json(.job))
+            .answer(202, "The job in its current state.", .json(.job))
         ])
 
     let transfers: TransferStores
@@ -81,10 +78,10 @@ struct CancelJob: Endpoint {
     }
 }
 
-/// `GET /jobs/{id}/result`: the file that an export has written; master key.
 struct FetchJobResult: Endpoint {
     static let route = Route(
-        .get, "/jobs/{id}/result", "fetchJobResult", "The file that an export's job has written.", callers: .server,
+        .get, "/jobs/{id}/result", "fetchJobResult", "Returns the file that an export job has written.",
+        callers: .server,
         parameters: [
             .path("id", .uuid, "The job's id.")
         ],
@@ -102,7 +99,7 @@ struct FetchJobResult: Endpoint {
         guard job.kind == ExportCollection.kind, job.state == .done,
             let file = try await transfers.spool.file(of: job.id)
         else {
-            throw HTTPProblem(.conflict, "The job has no file to fetch, or not yet.")
+            throw HTTPProblem(.conflict, "The job has not written a file, or not yet.")
         }
         let body = ResponseBody(contentLength: file.sizeInBytes) { [transfers] writer in
             try await transfers.spool.read(file.id) { try await writer.write($0) }
@@ -113,14 +110,14 @@ struct FetchJobResult: Endpoint {
 }
 
 extension ServiceContext {
-    /// - Throws: `job-not-found` for what can be no job's id.
+    /// - Throws: `job-not-found` if the text in the path is not a UUID.
     fileprivate var jobID: UUID {
         get throws { try uuid("id", else: .jobNotFound) }
     }
 }
 
 extension Response {
-    /// - Throws: `job-not-found` when the environment has no such job.
+    /// - Throws: `job-not-found` if the environment has no such job.
     static func job(
         _ id: UUID, _ transfers: TransferStores, _ space: AppSpace, status: HTTPResponse.Status = .ok
     ) async throws -> Response {
@@ -130,7 +127,7 @@ extension Response {
 }
 
 extension Job {
-    /// As clients see it: without parameters.
+    /// The job as shown to the app's server, without its parameters.
     fileprivate var json: JSONValue {
         let progress: [JSONValue.Member] = [
             .init("done", .number(String(progress.done))),

@@ -1,19 +1,19 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /collections/{collection}/advice`: slow lists and summaries that this copy of the service has met, and the
-/// index that would serve each, unless it is there by now; master key.
+/// Covers the lists and summaries that this copy of the service has run since it started. Omits indexes that exist or
+/// are being built.
 struct ListAdvice: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/advice", "listAdvice",
-        "Slow lists that this copy of the service has met, and the index that would serve each.", callers: .server,
+        "Lists slow queries of a collection, each with an index that would help.", callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         answers: [
-            .answer(200, "The slowest in all first.", .json(.object))
+            .answer(200, "`count`, and the slow queries in `data`, ordered by their total time.", .json(.object))
         ])
 
     let objects: ObjectStore

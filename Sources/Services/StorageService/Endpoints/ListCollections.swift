@@ -2,13 +2,12 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `GET /collections`: `{"count":n,"data":[{"name","estimatedCount","sizeInBytes"}]}`; master key.
 struct ListCollections: Endpoint {
     static let route = Route(
-        .get, "/collections", "listCollections", "The app's collections.", callers: .server,
+        .get, "/collections", "listCollections", "Lists the app's collections.", callers: .server,
         answers: [
             .answer(
-                200, "By name.",
+                200, "The collections, ordered by name.",
                 .json(
                     .object(
                         [

@@ -1,19 +1,19 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /collections/{collection}/indexes`: those made by `CreateIndex`, and those that are being built or failed;
-/// master key.
+/// Includes indexes that are being built and those whose build failed.
 struct ListIndexes: Endpoint {
     static let route = Route(
-        .get, "/collections/{collection}/indexes", "listIndexes", "The indexes made by createIndex.", callers: .server,
+        .get, "/collections/{collection}/indexes", "listIndexes",
+        "Lists the collection's indexes that were created by `createIndex`.", callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         answers: [
             .answer(
-                200, "In the order they were made.",
+                200, "The indexes that are ready, in the order of their creation, and then the others.",
                 .json(
                     .object(
                         [
@@ -21,7 +21,7 @@ struct ListIndexes: Endpoint {
                             "data": .array(of: .index),
                         ], required: ["count", "data"])))
         ],
-        errors: [404: "There is no such collection (`collection-not-found`)."])
+        errors: [404: "The app has no such collection (`collection-not-found`)."])
 
     let indexes: IndexStore
 

@@ -1,17 +1,13 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET
-/// /storage/{collection}[/{skip}/{limit}]?where=&order=&limit=&skip=&cursor=&keys=&excludeKeys=&include=&count=&deleted=`
-///
-/// Answers the envelope of A2; a collection that was never written to is empty.
 struct ListObjects: Endpoint {
     static let route = Route(
-        .get, "/storage/{collection}", "listObjects", "A page of a collection's objects.", callers: .client,
+        .get, "/storage/{collection}", "listObjects", "Lists objects of a collection.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .filter,
             .order,
             .limit,
@@ -23,17 +19,17 @@ struct ListObjects: Endpoint {
             .count,
             .deleted,
         ],
-        details: "A collection that was never written to is empty.",
+        details: "A collection that does not exist is empty.",
         answers: [
             .page
         ])
     static let listObjectsPage = Route(
         .get, "/storage/{collection}/{skip}/{limit}", "listObjectsPage",
-        "A page of a collection's objects, the page given in the path.", callers: .client,
+        "Lists objects of a collection, with `skip` and `limit` in the path.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .path("skip", .integer.range(0, 1_000_000)),
             .path("limit", .integer.range(0, 1_000)),
             .filter,
@@ -47,7 +43,7 @@ struct ListObjects: Endpoint {
             .count,
             .deleted,
         ],
-        details: "The page in the path wins over `skip` and `limit` among the query parameters.",
+        details: "The `skip` and `limit` in the path take precedence over those in the query.",
         answers: [
             .page
         ])

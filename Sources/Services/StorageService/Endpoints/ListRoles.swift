@@ -1,17 +1,16 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /roles?after=&limit=`: `{"count":n,"data":[{"name","members"}]}`, by name; `members` is their number; master
-/// key.
 struct ListRoles: Endpoint {
     static let route = Route(
-        .get, "/roles", "listRoles", "The app's roles with the number of their members, by name.", callers: .server,
+        .get, "/roles", "listRoles", "Lists the app's roles by name, each with the number of its members.",
+        callers: .server,
         parameters: [
-            .query("after", .string, "Names after this one."),
+            .query("after", .string, "The last name of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
-            .answer(200, "`{\"count\":n,\"data\":[{\"name\",\"members\"}]}`")
+            .answer(200, "`count`, and in `data` the `name` and the number of `members` of each role.")
         ])
 
     let roles: RoleStore

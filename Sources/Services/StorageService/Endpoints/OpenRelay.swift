@@ -6,10 +6,10 @@ import MartletHTTP
 import NIOCore
 import ServiceLifecycle
 
-/// `GET /internal/live/relay` with a new id (32 hexadecimal digits) in `X-Martlet-Relay`: what goes to many of the
-/// gateway's streams, until it closes.
+/// Carries the frames of many of the gateway's streams over one connection, until it closes. For our own processes
+/// only.
 ///
-/// For our own processes only. The shape of what comes: the gateway's `Relay`.
+/// The header `X-Martlet-Relay` has a new id of 32 hexadecimal digits. The gateway's `Relay` documents the format.
 struct OpenRelay: Endpoint {
     static let route = Route.betweenProcesses(.get, "/internal/live/relay")
 
@@ -19,7 +19,7 @@ struct OpenRelay: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard let id = request.headers[Self.header], id.utf8.count == 32, id.allSatisfy(\.isHexDigit) else {
-            throw HTTPProblem(.invalidParameter, "The header must name a relay.", field: HeaderName.relay)
+            throw HTTPProblem(.invalidParameter, "Expected an id of 32 hexadecimal digits.", field: HeaderName.relay)
         }
         return Response(
             status: .ok, headers: [.contentType: "application/octet-stream", .cacheControl: "no-store"],
@@ -31,7 +31,7 @@ struct OpenRelay: Endpoint {
     }
 
     private static func serve(_ id: String, _ direct: DirectBody, _ relays: LiveRelays) async throws {
-        // What the task has written is with the event loop when this is done.
+        // Afterwards everything that this task has written has reached the event loop.
         try await direct.eventLoop.submit {}.get()
         let relay = LiveRelay(direct)
         guard relays.add(relay, as: id) else { return }

@@ -3,16 +3,14 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /storage/query/{collection}[/{skip}/{limit}]`: the body is the filter, the parameters are those of
-/// `ListObjects`.
 struct QueryObjects: Endpoint {
     static let route = Route(
-        .post, "/storage/query/{collection}", "queryObjects", "A page of the objects that match a filter.",
+        .post, "/storage/query/{collection}", "queryObjects", "Lists the objects that match a filter in the body.",
         callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .filter,
             .order,
             .limit,
@@ -24,17 +22,17 @@ struct QueryObjects: Endpoint {
             .count,
             .deleted,
         ],
-        body: .json(.filter, text: "At most 64 KiB."),
+        body: .json(.filter, text: "A filter of at most 64 KiB. If `where` is given, both must match."),
         answers: [
             .page
         ])
     static let queryObjectsPage = Route(
         .post, "/storage/query/{collection}/{skip}/{limit}", "queryObjectsPage",
-        "A page of the objects that match a filter, the page given in the path.", callers: .client,
+        "Lists the objects that match a filter in the body, with `skip` and `limit` in the path.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .path("skip", .integer.range(0, 1_000_000)),
             .path("limit", .integer.range(0, 1_000)),
             .filter,
@@ -48,7 +46,7 @@ struct QueryObjects: Endpoint {
             .count,
             .deleted,
         ],
-        body: .json(.filter, text: "At most 64 KiB."),
+        body: .json(.filter, text: "A filter of at most 64 KiB. If `where` is given, both must match."),
         answers: [
             .page
         ])

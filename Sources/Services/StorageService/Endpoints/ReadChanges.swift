@@ -5,31 +5,29 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /changes/{collection}?since=&where=&keys=&limit=&wait=`: what changed since a cursor, in its latest state.
-///
-/// Answers `{"changed":[…],"deleted":[ids…],"cursor":"…","more":bool}`. Without `since` it begins with all objects.
-/// `wait` holds the answer back up to that many seconds until there is something.
 struct ReadChanges: Endpoint {
     static let route = Route(
         .get, "/changes/{collection}", "readChanges",
-        "What changed in a collection since a cursor; without one, all objects first.", callers: .client,
+        "Returns what changed in a collection since a cursor, or all objects if there is no cursor.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
-            .query("since", .string, "A cursor."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .query("since", .string, "The `cursor` of the previous answer."),
             .filter,
             .keys,
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
-            .query("wait", .integer.range(0, 30).defaulting(to: 0), "Seconds to wait for something to tell."),
+            .query(
+                "wait", .integer.range(0, 30).defaulting(to: 0), "The maximum time to wait for a change, in seconds."),
         ],
         details: """
-            410 `cursor-expired` means to start over without a cursor. A cursor that did not come from an \
-            earlier answer for this collection, app and environment is 400 `invalid-parameter`.
+            After 410 `cursor-expired`, start again without a cursor. A cursor that did not come from an earlier \
+            answer for this collection, app and environment is refused with 400 `invalid-parameter`.
             """,
         answers: [
             .answer(
-                200, "The objects in their latest state, and the ids of those that went.",
+                200,
+                "The changed objects in their latest state, the ids of deleted ones, and the next cursor.",
                 .json(
                     .object(
                         [

@@ -1,22 +1,22 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /collections/{collection}`: count, sizes, fields with their types, and indexes; master key.
 struct ReadCollection: Endpoint {
     static let route = Route(
-        .get, "/collections/{collection}", "readCollection", "Count, sizes, fields and indexes of a collection.",
+        .get, "/collections/{collection}", "readCollection",
+        "Returns a collection's size, number of objects, fields and indexes.",
         callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         answers: [
             .answer(
                 200,
                 """
-                `name`, `count`, `isCountExact`, `sizeInBytes`, `indexSizeInBytes`, `fields` (`name`, `types`, \
-                `sampled`), `indexes`.
+                `name`, `count`, `isCountExact`, `sizeInBytes`, `indexSizeInBytes`, `fields` (each with `name`, \
+                `types` and `sampled`) and `indexes`.
                 """)
         ])
 

@@ -3,15 +3,14 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /storage/{collection}/{id}?keys=&excludeKeys=&include=&deleted=`; 304 when `If-None-Match` names its entity
-/// tag, 412 when `If-Match` does not.
+/// 304 if `If-None-Match` lists the object's entity tag. An answer with included objects has no entity tag.
 struct ReadObject: Endpoint {
     static let route = Route(
-        .get, "/storage/{collection}/{id}", "readObject", "One object.", callers: .client,
+        .get, "/storage/{collection}/{id}", "readObject", "Returns an object.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .path("id", .objectID),
             .keys,
             .excludeKeys,
@@ -19,11 +18,11 @@ struct ReadObject: Endpoint {
             .deleted,
         ],
         answers: [
-            .answer(200, "The object as it is stored.", .json(.storedObject))
+            .answer(200, "The object as stored.", .json(.storedObject))
         ],
         errors: [
-            404: "There is no such object (`object-not-found`), in no or in this collection.",
-            412: "If-Match is not met.",
+            404: "The object does not exist, or the caller may not see it (`object-not-found`).",
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
         ])
 
     let objects: ObjectStore
@@ -35,7 +34,7 @@ struct ReadObject: Endpoint {
         guard let found = try await objects.find(id, query, in: scope) else {
             throw HTTPProblem(.objectNotFound)
         }
-        // With others' contents in it, the object's version does not tell whether the answer is the same.
+        // With included objects, the entity tag of the object does not determine the answer.
         guard query.include.isEmpty else { return try .object(found, hasTag: false) }
         let tag = try found.entityTag
         guard try request.matches(tag) else { throw HTTPProblem(.preconditionFailed) }

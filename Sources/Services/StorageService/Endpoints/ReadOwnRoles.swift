@@ -3,15 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/me/roles`: `{"count":n,"data":["<role>"]}`, the roles that the signed-in user has, also through other
-/// roles, by name.
 struct ReadOwnRoles: Endpoint {
     static let route = Route(
         .get, "/auth/me/roles", "readOwnRoles",
-        "The roles that the signed-in user has, also through other roles, by name.", callers: .client,
+        "Lists the signed-in user's roles by name, including those inherited through other roles.", callers: .client,
         answers: [
             .answer(
-                200, "Done.",
+                200, "The names of the roles.",
                 .json(
                     .object(
                         [
@@ -33,7 +31,7 @@ struct ReadOwnRoles: Endpoint {
     }
 }
 
-/// `POST /internal/users/roles` with `UserDataRequest`: 200 with `UserRoles`. For our own processes only.
+/// Answers `UserDataRequest` with `UserRoles`. For our own processes only.
 struct ReadRolesOfUser: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/users/roles")
 

@@ -2,20 +2,19 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /roles/{role}?after=&limit=`: `{"name","members":["<user id>","role:<name>"]}`, a page of members by name;
-/// master key.
 struct ReadRole: Endpoint {
     static let route = Route(
-        .get, "/roles/{role}", "readRole", "A role and a page of its members.", callers: .server,
+        .get, "/roles/{role}", "readRole", "Returns a role with a page of its members, ordered by name.",
+        callers: .server,
         parameters: [
-            .path("role", .string, "1 to 64 letters, digits, spaces, `_` or `-`."),
-            .query("after", .string, "Names after this one."),
+            .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`."),
+            .query("after", .string, "The last member of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
-            .answer(200, "`{\"name\",\"members\":[\"<user id>\",\"role:<name>\"]}`")
+            .answer(200, "`name`, and `members`: user ids and `role:<name>`.")
         ],
-        errors: [404: "There is no such role (`role-not-found`)."])
+        errors: [404: "The app has no such role (`role-not-found`)."])
 
     let roles: RoleStore
 

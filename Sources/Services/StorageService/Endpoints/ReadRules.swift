@@ -2,19 +2,19 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// `GET /collections/{collection}/rules`: `{"rules":{…},"hidden":{…},"defaults":{…}}`; master key.
 struct ReadRules: Endpoint {
     static let route = Route(
-        .get, "/collections/{collection}/rules", "readRules", "Who may do what in a collection.", callers: .server,
+        .get, "/collections/{collection}/rules", "readRules", "Returns the access rules of a collection.",
+        callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         answers: [
             .answer(200, "The rules.", .json(.rules))
         ],
-        errors: [404: "There is no such collection (`collection-not-found`)."])
+        errors: [404: "The app has no such collection (`collection-not-found`)."])
 
     let rules: RulesStore
 

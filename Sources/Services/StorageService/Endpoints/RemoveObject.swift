@@ -3,27 +3,26 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// `POST /storage/remove/{collection}/{id}`: marks the object removed; `deleted=true` still reads it. `If-Match` as in
-/// `ReplaceObject`.
+/// Respects `If-Match` as `ReplaceObject` does.
 struct RemoveObject: Endpoint {
     static let route = Route(
-        .post, "/storage/remove/{collection}/{id}", "removeObject", "Marks the object removed.", callers: .client,
+        .post, "/storage/remove/{collection}/{id}", "removeObject", "Marks an object as removed.", callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .path("id", .objectID),
         ],
         details: """
-            Reads leave it out unless they say `deleted=true`. A post with its `_id` brings it back. The call \
-            takes no body.
+            Reads omit a removed object unless they have `deleted=true`. Storing an object with its `_id` restores \
+            it. The request has no body.
             """,
         answers: [
-            .answer(200, "The object as it is stored.", .json(.storedObject))
+            .answer(200, "The object as stored.", .json(.storedObject))
         ],
         errors: [
-            404: "There is no such object (`object-not-found`), in no or in this collection.",
-            412: "If-Match is not met.",
+            404: "The object does not exist, or the caller may not see it (`object-not-found`).",
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
         ])
 
     let idempotency: Idempotency

@@ -2,23 +2,22 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `POST /collections/{collection}/rename` with `{"name":"New"}`, 200 `{"name":"New"}`; master key.
 struct RenameCollection: Endpoint {
     static let route = Route(
-        .post, "/collections/{collection}/rename", "renameCollection", "Gives a collection another name.",
+        .post, "/collections/{collection}/rename", "renameCollection", "Renames a collection.",
         callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         body: .json(.newName),
         answers: [
             .answer(200, "The new name.", .json(.newName))
         ],
         errors: [
-            404: "There is no such collection (`collection-not-found`).",
-            409: "The name is taken, or a unique index forbids it (`conflict`).",
+            404: "The app has no such collection (`collection-not-found`).",
+            409: "A collection with the new name exists, or an index of the collection is being built (`conflict`).",
         ])
 
     let collections: CollectionStore

@@ -2,28 +2,28 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PUT /storage/{collection}/{id}`: the body takes the place of the stored document; fields hidden from the asker
-/// stay.
-///
-/// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
+/// Fields that are hidden from the caller keep their values. If the entity tag does not match `If-Match`, nothing is
+/// written.
 struct ReplaceObject: Endpoint {
     static let route = Route(
-        .put, "/storage/{collection}/{id}", "replaceObject", "Puts a new document in place of the stored one.",
+        .put, "/storage/{collection}/{id}", "replaceObject", "Replaces an object.",
         callers: .client,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .path("id", .objectID),
         ],
-        details: "The object must exist and not be removed. The body may name the same `_id`.",
-        body: .json(.document, text: "At most 1 MiB."),
+        details:
+            "The object must exist and must not be removed. If the body has an `_id`, it must be the one in the path.",
+        body: .json(.document, text: "The object, at most 1 MiB."),
         answers: [
-            .answer(200, "The object as it is stored.", .json(.storedObject))
+            .answer(200, "The object as stored.", .json(.storedObject))
         ],
         errors: [
-            404: "There is no such object (`object-not-found`), in no or in this collection.",
-            409: "The name is taken, or a unique index forbids it (`conflict`).", 412: "If-Match is not met.",
+            404: "The object does not exist, or the caller may not see it (`object-not-found`).",
+            409: "Another object has the same values in a unique index (`conflict`).",
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
         ])
 
     let idempotency: Idempotency

@@ -4,19 +4,16 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// `POST /storage/batch` with `{"requests":[{"method","path","body"?,"ifMatch"?}],"transaction"?:bool}`; at most 100
-/// requests.
-///
-/// Answers `{"count":n,"data":[{"status":201,"body":{…}}]}` in the order sent, 200. Without `transaction` each is
-/// carried out on its own and a failure's body is its problem; with it the first failure is the answer, and nothing was
-/// written.
+/// Without `transaction`, the body of a failed request's answer is its problem.
 struct RunBatch: Endpoint {
     static let route = Route(
-        .post, "/storage/batch", "runBatch", "Up to 100 writes in one request, each on its own or all or none.",
+        .post, "/storage/batch", "runBatch",
+        "Runs up to 100 writes in one request, either independently or as a transaction.",
         callers: .client,
         details: """
-            With `transaction` the first failure is the answer, its `field` begins with `requests.<number>`, and \
-            nothing was written. Else each has a status of its own. An `Idempotency-Key` needs `transaction`.
+            In a transaction, nothing is written if a request fails, and the answer is the first failure; its \
+            `field` begins with `requests.<number>`. Otherwise each request has its own status. An \
+            `Idempotency-Key` requires `transaction`.
             """,
         body: .json(
             .object(
@@ -34,7 +31,7 @@ struct RunBatch: Endpoint {
                 ], required: ["requests"])),
         answers: [
             .answer(
-                200, "What each request was answered, in order.",
+                200, "The answers to the requests, in the order of the requests.",
                 .json(
                     .object(
                         [
@@ -59,7 +56,9 @@ struct RunBatch: Endpoint {
         let rights = try await rights.rights(of: try context.principal, in: space, to: items.map(\.collection))
         guard isTransaction else {
             guard request.headers[Idempotency.header] == nil else {
-                throw HTTPProblem(.invalidParameter, "A batch with a key is a transaction.", field: "Idempotency-Key")
+                throw HTTPProblem(
+                    .invalidParameter, "A batch with an Idempotency-Key must be a transaction.",
+                    field: "Idempotency-Key")
             }
             return Self.response(try await batch.run(items, in: space, with: rights, requestID: context.requestID))
         }
@@ -73,18 +72,18 @@ struct RunBatch: Endpoint {
         }
     }
 
-    /// By ranges of the text: the values of a batch would take many times its size.
+    /// Works on ranges of the text, because the parsed values of a batch would take many times its size.
     private static func items(_ bytes: [UInt8]) throws -> (items: [Batch.Item], isTransaction: Bool) {
         let members = try JSONText.members(of: bytes[...])
         try JSONText.refuseUnknown(members, known: ["requests", "transaction"])
         guard let requests = members.first(where: { $0.name == "requests" })?.value,
             bytes[requests].first == UInt8(ascii: "[")
-        else { throw HTTPProblem(.invalidBody, "It has \"requests\", a list, and maybe \"transaction\".") }
+        else { throw HTTPProblem(.invalidBody, "Expected a list \"requests\" and optionally \"transaction\".") }
         let isTransaction: Bool
         switch try members.first(where: { $0.name == "transaction" }).map({ try JSONText.value(of: bytes[$0.value]) }) {
         case nil: isTransaction = false
         case .bool(let flag): isTransaction = flag
-        default: throw HTTPProblem(.invalidBody, "It is true or false.", field: "transaction")
+        default: throw HTTPProblem(.invalidBody, "Expected true or false.", field: "transaction")
         }
         let items = try values(bytes[requests]).enumerated().map { number, request in
             do {
@@ -103,9 +102,9 @@ struct RunBatch: Endpoint {
                 try JSONText.values(of: bytes, maximum: Batch.maximumRequests)
             }.map { $0.lowerBound + requests.startIndex..<$0.upperBound + requests.startIndex }
         } catch {
-            // The text was read before, so there is nothing else that can be wrong with it.
+            // The text has been parsed before, so only the number of requests can be wrong.
             throw HTTPProblem(
-                .limitExceeded, "A batch has at most \(Batch.maximumRequests) requests.", field: "requests")
+                .limitExceeded, "A batch may have at most \(Batch.maximumRequests) requests.", field: "requests")
         }
     }
 

@@ -3,23 +3,22 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PUT /collections/{collection}/rules` with `{"rules"?,"hidden"?,"defaults"?}`: replaces all of them; master key.
+/// Refuses rules that could never allow anything: a role that does not exist, a field's name in place of a grantee, or
+/// a path through a pointer.
 ///
-/// Makes the collection when it is missing. Rules that could never open anything are 400: a role that is not there, a
-/// field's name in place of a grantee, a path through a pointer. In force at once in this copy of the service and
-/// within a second in the others.
+/// Takes effect immediately in this copy of the service and within a second in the others.
 struct SetRules: Endpoint {
     static let route = Route(
         .put, "/collections/{collection}/rules", "setRules",
-        "Replaces the collection's rules; makes the collection when it is missing.", callers: .server,
+        "Replaces the access rules of a collection, and creates the collection if it is missing.", callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
         ],
         body: .json(.rules),
         answers: [
-            .answer(200, "The rules as they are in force.", .json(.rules))
+            .answer(200, "The rules now in effect.", .json(.rules))
         ])
 
     private static let maximumSizeInBytes = 64 << 10

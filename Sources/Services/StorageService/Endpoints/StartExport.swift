@@ -3,23 +3,23 @@ import MartletAPI
 import MartletHTTP
 import MartletJobs
 
-/// `POST /exports/{collection}?format=…&types=true`: the same file by a job, 202 with it; master key. `FetchJobResult`
-/// hands it out.
+/// Deletes the files of all but the newest finished exports. `FetchJobResult` returns the file.
 struct StartExport: Endpoint {
     static let route = Route(
-        .post, "/exports/{collection}", "startExport", "Has a job write the file.", callers: .server,
+        .post, "/exports/{collection}", "startExport", "Starts a job that exports a collection to a file.",
+        callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
-            .query("types", .boolean.defaulting(to: true), "CSV; whether each header names its column's type."),
+            .query("types", .boolean.defaulting(to: true), "For CSV: whether each header names its column's type."),
         ],
         answers: [
             .answer(202, "The job.", .json(.job))
         ])
 
-    /// Files of finished exports of an environment, this one with them; those before it go.
+    /// The number of finished exports whose files an environment keeps, including this one. Older files are deleted.
     static let maximumKept = 10
 
     let transfers: TransferStores

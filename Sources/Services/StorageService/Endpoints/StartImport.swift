@@ -6,30 +6,33 @@ import MartletJobs
 import MartletPostgres
 import NIOCore
 
-/// `POST
-/// /imports/{collection}?format=json|jsonl|csv&dryRun=&skipBad=&existing=&delimiter=&types=&emptyIsNull=&idField=`, 202
-/// with the job; master key.
-///
-/// The body is the file. It goes to the spool as it comes in; what it holds is looked at by the job.
+/// Streams the file to the spool without parsing it; the job validates its contents.
 struct StartImport: Endpoint {
     static let route = Route(
-        .post, "/imports/{collection}", "startImport", "Imports a file by a job.", callers: .server,
+        .post, "/imports/{collection}", "startImport", "Starts a job that imports the objects in a file.",
+        callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
-            .query("dryRun", .boolean.defaulting(to: false), "Only look, and tell."),
-            .query("skipBad", .boolean.defaulting(to: false), "Store the good records although there are bad ones."),
+            .query(
+                "dryRun", .boolean.defaulting(to: false), "Whether to only validate the file and report the result."),
+            .query(
+                "skipBad", .boolean.defaulting(to: false),
+                "Whether to store the valid records even if others are invalid."),
             .query(
                 "existing", .oneOf("refuse", "replace", "skip").defaulting(to: "refuse"),
-                "What becomes of a record whose id the collection has."),
-            .query("delimiter", .oneOf(",", ";", "tab"), "CSV; found out by default."),
-            .query("types", .string, "CSV; `age:number,zip:string`."),
-            .query("emptyIsNull", .boolean.defaulting(to: false), "CSV; an empty cell is null instead of no value."),
-            .query("idField", .string, "The field that holds the id instead of `_id`."),
+                "What to do with a record whose id exists in the collection. `refuse` treats it as invalid."),
+            .query("delimiter", .oneOf(",", ";", "tab"), "For CSV: the delimiter. Detected by default."),
+            .query("types", .string, "For CSV: the types of columns, such as `age:number,zip:string`."),
+            .query(
+                "emptyIsNull", .boolean.defaulting(to: false),
+                "For CSV: whether an empty cell is null instead of no value."),
+            .query("idField", .string, "The top-level field that contains the id, if it is not `_id`."),
         ],
-        body: .contents(.type("application/json"), .type("application/x-ndjson"), .type("text/csv"), text: "The file."),
+        body: .contents(
+            .type("application/json"), .type("application/x-ndjson"), .type("text/csv"), text: "The file to import."),
         answers: [
             .answer(202, "The job.", .json(.job))
         ])
@@ -55,7 +58,7 @@ struct StartImport: Endpoint {
             let job = try await start(options, space)
             return try await .job(job, transfers, space, status: .accepted)
         } catch {
-            // In a task of its own: this one is cancelled when the client goes away.
+            // In a separate task, because this one is cancelled if the client disconnects.
             await Task { try? await transfers.spool.delete(options.file) }.value
             throw error
         }

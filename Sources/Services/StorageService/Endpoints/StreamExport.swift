@@ -4,20 +4,19 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /exports/{collection}?format=json|jsonl|csv&types=true`: the collection as a file, of one moment, as it is
-/// read; master key.
+/// An error after the first byte aborts the answer, which the client detects as an incomplete body.
 ///
-/// An error behind the first byte cuts the answer off, which HTTP tells the reader. Takes no longer than `timeLimit`; a
-/// job does.
+/// Takes no longer than `timeLimit`; a job (`StartExport`) may take longer.
 struct StreamExport: Endpoint {
     static let route = Route(
-        .get, "/exports/{collection}", "streamExport", "The collection as a file, of one moment.", callers: .server,
+        .get, "/exports/{collection}", "streamExport", "Exports a consistent snapshot of a collection as a file.",
+        callers: .server,
         parameters: [
             .path(
                 "collection", .collectionName,
-                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
-            .query("types", .boolean.defaulting(to: true), "CSV; whether each header names its column's type."),
+            .query("types", .boolean.defaulting(to: true), "For CSV: whether each header names its column's type."),
         ],
         answers: [
             .answer(200, "The file.", .type("application/json"), .type("application/x-ndjson"), .type("text/csv"))
@@ -30,11 +29,13 @@ struct StreamExport: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let export = try await transfers.export(request, context.collection, context.managedSpace)
         guard let place = transfers.exports.take() else {
-            throw HTTPProblem(.unavailable, "Too many exports run here; try again, or POST to have a job do it.")
+            throw HTTPProblem(
+                .unavailable,
+                "Too many exports are in progress. Try again later, or use POST to have a job write the file.")
         }
         let end = ContinuousClock.now + Self.timeLimit
         let body = ResponseBody { [transfers] writer in
-            // An answer that is thrown away without its body drops the place.
+            // If the answer is discarded without writing its body, `place` is released and thereby freed.
             defer { place.leave() }
             _ = try await export.run(on: transfers.postgres) { _ in
                 guard ContinuousClock.now < end else { throw HTTPProblem(.upstreamTimeout) }
@@ -62,7 +63,7 @@ extension TransferStores {
 }
 
 extension HTTPFields {
-    /// Of a file to be saved; never shown by a browser as a page. The name needs no escape.
+    /// The headers of a file that browsers must save and never display as a page. The name must not need escaping.
     static func download(_ contentType: String, _ name: String, sizeInBytes: Int? = nil) -> HTTPFields {
         var headers: HTTPFields = [
             .contentType: contentType, .contentDisposition: "attachment; filename=\"\(name)\"",

@@ -34,8 +34,8 @@ struct DeliveryStore: Sendable {
         ).map(DeliveryRecord.init)
     }
 
-    /// Makes a delivery due at once; a dead one gets all its attempts again, one that is done stays so. Nil if the hook
-    /// has no delivery with this id.
+    /// Makes a delivery due at once. A dead one gets all its attempts again; a completed one does not change. Nil if the
+    /// hook has no delivery with this id.
     func retry(_ id: UUID, of hook: HookName, in space: AppSpace) async throws -> DeliveryRecord? {
         try await run(
             """
@@ -110,8 +110,8 @@ struct DeliveryStore: Sendable {
             let hasMore = try taken.decode(0, as: Bool.self)
             let last = try taken.decode(1, as: Int64?.self)
             let (newFrom, newTo, seq) = hasMore ? (from, to.text, last ?? 0) : (to, nil, 0)
-            // An unchanged position is not written again, because every such write would look like news to the next
-            // pass.
+            // An unchanged position is not written again, because the next pass would take each such write for a new
+            // change.
             guard try hasMore || row.decode(4, as: String?.self) != nil || taken.decode(2, as: Bool.self) else {
                 return false
             }

@@ -5,15 +5,15 @@ extension RouteParameter {
     static let filter: RouteParameter = .query(
         "where", .string.examples("{\"age\":{\"$gte\":18}}"),
         """
-        A filter (see `Filter`) as JSON text. What a stream or the sync feed follows has at most 8 KiB and \
-        no filters in filters.
+        A `Filter` as JSON text. In live streams and the sync feed, it may have at most 8 KiB and must not depend on \
+        other objects or the current time.
         """)
 
     static let order: RouteParameter = .query(
         "order", .string.defaulting(to: "_id").examples("name,-age"),
         """
-        1 to 4 fields or dotted paths, separated by commas; `-` in front for descending order. `_id` follows \
-        last, so that pages do not overlap.
+        1 to 4 fields or dotted paths, separated by commas. A leading `-` means descending order. Objects with \
+        equal values are ordered by `_id`, so that pages do not overlap.
         """)
 
     static let limit: RouteParameter = .query("limit", .integer.range(0, 1_000).defaulting(to: 100))
@@ -23,34 +23,34 @@ extension RouteParameter {
     static let cursor: RouteParameter = .query(
         "cursor", .string.maxLength(4_096),
         """
-        Empty: begins a list that can be continued; the envelope has a `cursor` while there is more. Else \
-        where to go on, with the same order and filter. Not together with `skip`.
+        Empty for the first page, and then the `cursor` of the previous page, with the same order and filter. \
+        Cannot be combined with `skip`.
         """)
 
     static let keys: RouteParameter = .query(
         "keys", .string.examples("title,done"),
         """
-        1 to 100 top-level fields, separated by commas, to answer with. The fields of the server always \
-        come.
+        1 to 100 top-level fields to return, separated by commas. The server's own fields are always \
+        returned.
         """)
 
     static let excludeKeys: RouteParameter = .query(
-        "excludeKeys", .string.examples("text"), "1 to 100 top-level fields, separated by commas, to leave out.")
+        "excludeKeys", .string.examples("text"), "1 to 100 top-level fields to omit, separated by commas.")
 
     static let include: RouteParameter = .query(
         "include", .string.examples("author,author.team"),
         """
-        Up to 20 paths to Pointers, separated by commas, at most 4 deep, or `*`: the objects come in the \
-        place of the Pointers. One that does not exist, or that the asker may not get, is left out.
+        Up to 20 paths to Pointers, separated by commas and at most 4 levels deep, or `*` for all. Each Pointer is \
+        replaced by its object, or omitted if the object does not exist or the caller may not read it.
         """)
 
     static let count: RouteParameter = .query(
         "count", .flag,
         """
-        Whether `count` in the answer is the number of all matches rather than of the objects in `data`.
+        Whether `count` in the answer is the number of all matches instead of the number of objects in `data`.
         """)
 
-    static let deleted: RouteParameter = .query("deleted", .flag, "Whether to answer removed objects too.")
+    static let deleted: RouteParameter = .query("deleted", .flag, "Whether to include removed objects.")
 }
 
 extension Schema {
@@ -58,12 +58,12 @@ extension Schema {
         "LiveVersion",
         .object(
             [
-                "version": .string.nullable.described("The document's own `version`, or its number."),
+                "version": .string.nullable.described("The `version` in the document, or else its number."),
                 "date": .time.nullable,
             ], required: ["version", "date"]
         ).described(
             """
-            The one that was published last in this environment of the app; null where nothing is live.
+            The version most recently published in this environment of the app. Both members are null if none is live.
             """))
 
     static let envelope: Schema = component(
@@ -73,10 +73,10 @@ extension Schema {
                 "config": .liveVersion,
                 "translation": .liveVersion,
                 "count": .integer.minimum(0).described(
-                    "Number of objects in `data`, or with `count=true` of all matches."),
+                    "The number of objects in `data`, or of all matches with `count=true`."),
                 "data": .array(of: .storedObject),
                 "cursor": .string.described(
-                    "Where to go on; only in a list asked for with `cursor`, and only while there is more."),
+                    "The cursor of the next page, or null on the last one. Absent if the request has no `cursor`."),
             ], required: ["config", "translation", "count", "data"]))
 }
 
@@ -85,14 +85,16 @@ extension RouteAnswer {
     static let page: RouteAnswer = .page(200)
 
     static func page(_ status: Int) -> RouteAnswer {
-        .answer(status, "The envelope with objects.", .json(.envelope))
+        .answer(status, "The envelope with the objects or values.", .json(.envelope))
             .header(
                 "Config-Version",
                 .string.described(
                     """
-                    The configuration that was published last, "<version>";date="<RFC 3339>"; absent where none is live.
+                    The most recently published configuration, as `"<version>";date="<RFC 3339>"`. Absent if none \
+                    is live.
                     """)
             )
-            .header("Translation-Version", .string.described("The same of translations."))
+            .header(
+                "Translation-Version", .string.described("The most recently published translations, in the same form."))
     }
 }

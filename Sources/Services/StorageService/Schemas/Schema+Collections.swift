@@ -6,21 +6,24 @@ extension Schema {
         .object(
             [
                 "rules": .map(of: .array(of: .string).maxItems(100)).described(
-                    "Of `find`, `get`, `count`, `create`, `update`, `delete`, `addField`."),
-                "hidden": .map(of: .array(of: .string).maxItems(100)).described("Top-level field → who sees it."),
+                    "The grantees of each operation: `find`, `get`, `count`, `create`, `update`, `delete`, `addField`."
+                ),
+                "hidden": .map(of: .array(of: .string).maxItems(100)).described(
+                    "The grantees that can see each of these top-level fields."),
                 "defaults": .object(
                     [
                         "readers": .array(of: .string).maxItems(100),
                         "writers": .array(of: .string).maxItems(100),
                     ]).described(
                         """
-                        Readers and writers of an object created without any; `owner` is the user who creates it.
+                        The readers and writers of an object created without any. `owner` stands for the user who \
+                        creates it.
                         """),
             ]).described(
                 """
-                What is absent is open to every client. A grantee is `*`, `authenticated`, a user's id, \
-                `role:<name>` or `field:<path>` (whom the object's field names); an empty list leaves it to the \
-                master key.
+                Operations and fields without a rule are open to every client. A grantee is `*`, `authenticated`, a \
+                user's id, `role:<name>`, or `field:<path>` for the users named in that field of the object. An empty \
+                list only admits the master key.
                 """))
 
     static let collectionName: Schema = component("CollectionName", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,62}$"#))
@@ -31,8 +34,8 @@ extension Schema {
             [
                 "name": .collectionName,
                 "estimatedCount": .integer.minimum(0).described(
-                    "PostgreSQL's estimate, which may lag behind by minutes."),
-                "sizeInBytes": .integer.minimum(0).described("With indexes."),
+                    "PostgreSQL's estimate, which may be several minutes old."),
+                "sizeInBytes": .integer.minimum(0).described("The size including indexes."),
             ], required: ["name", "estimatedCount", "sizeInBytes"]))
 
     static let newName: Schema = component(
@@ -46,14 +49,15 @@ extension Schema {
         "NewIndex",
         .object(
             [
-                "name": .string.length(1, 128).described("Default, the fields joined by `_`."),
+                "name": .string.length(1, 128).described(
+                    "By default the fields joined by `_`, after the kind if it is not `ordered`."),
                 "fields": .indexFields,
                 "unique": .boolean.defaulting(to: false).described(
-                    "Among objects that are not removed; `ordered` only."),
+                    "Whether values must be unique among objects that are not removed. Only for `ordered`."),
                 "kind": .oneOf("ordered", "prefix", "text", "geo").defaulting(to: "ordered").described(
-                    "All but `ordered` have one field."),
+                    "Kinds other than `ordered` have exactly one field."),
                 "language": .string.defaulting(to: "english").described(
-                    "PostgreSQL's name of a text search configuration; `text` only."),
+                    "The name of a text search configuration of PostgreSQL. Only for `text`."),
             ], required: ["fields"]))
 
     static let index: Schema = component(
@@ -64,20 +68,20 @@ extension Schema {
                 "fields": .indexFields,
                 "unique": .boolean,
                 "kind": .oneOf("ordered", "prefix", "text", "geo").defaulting(to: "ordered").described(
-                    "All but `ordered` have one field."),
+                    "Kinds other than `ordered` have exactly one field."),
                 "language": .string.defaulting(to: "english").described(
-                    "PostgreSQL's name of a text search configuration; `text` only."),
+                    "The name of a text search configuration of PostgreSQL. Only for `text`."),
                 "state": .oneOf("building", "ready", "failed"),
                 "error": .object(
                     [
                         "code": .string,
                         "detail": .string,
                     ], required: ["code", "detail"]
-                ).described("Why it failed."),
-                "job": .uuid.described("What builds it or did not."),
+                ).described("Why the build failed."),
+                "job": .uuid.described("The job that builds the index, or that failed to."),
             ], required: ["name", "kind", "fields", "unique", "state"]))
 
     static let indexFields: Schema = component(
         "IndexFields",
-        .array(of: .string).items(1, 4).described("Fields or dotted paths; `-` in front for descending order."))
+        .array(of: .string).items(1, 4).described("Fields or dotted paths. A leading `-` means descending order."))
 }

@@ -7,9 +7,10 @@ extension Schema {
             [
                 "files": .integer,
                 "bytes": .integer,
-                "unfinishedBytes": .integer.described("Of resumable uploads that are not finished."),
-                "maximumFiles": .integer.described("Absent: there is no limit."),
-                "maximumBytes": .integer.described("Absent: there is no limit."),
-                "isDefault": .boolean.described("Whether the limits are the server's."),
+                "unfinishedBytes": .integer.described("The declared size of unfinished resumable uploads."),
+                "maximumFiles": .integer.described("Absent if there is no limit."),
+                "maximumBytes": .integer.described("Absent if there is no limit."),
+                "isDefault": .boolean.described(
+                    "Whether the server's limits apply, because the app has none of its own."),
             ], required: ["files", "bytes", "unfinishedBytes", "isDefault"]))
 }

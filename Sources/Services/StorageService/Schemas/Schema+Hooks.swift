@@ -7,12 +7,13 @@ extension Schema {
             [
                 "name": .string,
                 "event": .oneOf("beforeSave", "afterSave", "beforeDelete", "afterDelete", "function"),
-                "collection": .string.described("Required but for functions."),
-                "url": .uri.described("https, of the public internet unless the operator says otherwise."),
+                "collection": .string.described("Required for all events except `function`."),
+                "url": .uri.described(
+                    "An https URL. It must be on the public internet, unless the operator allows other addresses."),
                 "timeoutMilliseconds": .integer.range(100, 10_000).defaulting(to: 5000),
                 "enabled": .boolean.defaulting(to: true),
                 "callers": .array(of: .string).described(
-                    "Of a function: `*`, `authenticated`, users' ids, `role:<name>`."),
+                    "Who may call a function: `*`, `authenticated`, users' ids or `role:<name>`."),
                 "created": .time.readOnly,
                 "updated": .time.readOnly,
             ], required: ["event", "url"]))
@@ -22,19 +23,19 @@ extension Schema {
         .object(
             [
                 "hook": .hook,
-                "secret": .string.described("`whsec_<base64>` of Standard Webhooks."),
+                "secret": .string.described("The signing secret as defined by Standard Webhooks: `whsec_<base64>`."),
             ], required: ["hook", "secret"]))
 
     static let delivery: Schema = component(
         "Delivery",
         .object(
             [
-                "id": .string.described("The header `webhook-id` of every attempt."),
+                "id": .string.described("Sent as the header `webhook-id` with every attempt."),
                 "collection": .string,
                 "object": .string.described("The object's id."),
                 "state": .oneOf("waiting", "done", "dead"),
                 "attempts": .integer,
-                "status": .integer.described("Of the last answer."),
+                "status": .integer.described("The HTTP status of the last answer."),
                 "error": .string.described("Why the last attempt failed."),
                 "nextAttempt": .time,
                 "created": .time,
@@ -47,9 +48,9 @@ extension Schema {
             [
                 "at": .time,
                 "outcome": .oneOf("status", "answer", "timeout", "unreachable", "lost", "address"),
-                "status": .integer.described("Of its answer, if that was the failure."),
+                "status": .integer.described("The HTTP status of the hook's answer, if there was one."),
                 "error": .string,
                 "milliseconds": .integer.described("How long the call took."),
-                "unnoted": .integer.described("Further ones before this that were not kept."),
+                "unnoted": .integer.described("The number of failures before this one that were not recorded."),
             ], required: ["at", "outcome", "error", "milliseconds", "unnoted"]))
 }

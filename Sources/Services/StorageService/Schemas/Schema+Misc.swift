@@ -15,12 +15,12 @@ extension Schema {
                 "additionalProperties",
                 .anyOf(
                     .operators,
-                    .any.described("A value to equal."))
+                    .any.described("The value that the field must equal."))
             ).described(
                 """
-                Fields and the values they must equal, or operators; `docs/API.md` says what each takes and does. \
-                `$and`, `$or` and `$nor` take lists of filters. Members are joined by AND. At most 8 levels, 100 \
-                conditions, 100 values in a list, 10 patterns, 4 filters in filters.
+                Fields, each with the value that it must equal or with operators. All members must match. `$and`, \
+                `$or` and `$nor` take lists of filters. docs/API.md describes the operators. A filter may have at most \
+                8 levels, 100 conditions, 100 values in a list, 10 patterns and 4 queries of other objects.
                 """))
 
     static let filters: Schema = component("Filters", .array(of: .filter).minItems(1))
@@ -60,5 +60,5 @@ extension Schema {
     static let comparable: Schema = component(
         "Comparable",
         .types("number", "string", "boolean", "object").described(
-            "A scalar, a Date, or `{\"$relativeTime\":\"2 days ago\"}`."))
+            "A number, a string, a boolean, a Date, or `{\"$relativeTime\":\"2 days ago\"}`."))
 }

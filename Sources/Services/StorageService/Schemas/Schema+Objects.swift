@@ -10,9 +10,9 @@ extension Schema {
                 "_id": .objectID
             ]).keyword("additionalProperties", true).described(
                 """
-                Any JSON object, at most 32 levels deep. A top-level name has 1 to 128 bytes, no dot, backslash or \
-                control character, and no `$` or `_` in front. The fields of the server may be sent back; apart from \
-                `_id` they are ignored.
+                A JSON object of at most 32 levels. Top-level names have 1 to 128 bytes, do not begin with `$` or `_`, \
+                and contain no dots, backslashes or control characters. The server's own fields may be sent back. Of \
+                these, only `_id`, `_readers` and `_writers` have an effect.
                 """))
 
     static let storedObject: Schema = component(
@@ -25,8 +25,8 @@ extension Schema {
                 "deleted": .exactlyOne(
                     .timestamp,
                     .null
-                ).described("When the object was removed; null unless it was."),
-                "_version": .integer.minimum(1).described("Grows by one with every write."),
+                ).described("When the object was removed, or null."),
+                "_version": .integer.minimum(1).described("Increases by one with every write."),
             ], required: ["_id", "created", "updated", "deleted", "_version"]
-        ).keyword("additionalProperties", true).described("The document with the fields the server keeps."))
+        ).keyword("additionalProperties", true).described("The document with the server's own fields."))
 }

@@ -16,7 +16,8 @@ extension Schema {
                         "total": .integer.nullable,
                         "message": .string.nullable,
                     ]),
-                "result": .object.nullable.described("What the job found and did; of a failed import the bad records."),
+                "result": .object.nullable.described(
+                    "The outcome of the job. For a failed import, the invalid records."),
                 "error": .object(
                     [
                         "code": .string,

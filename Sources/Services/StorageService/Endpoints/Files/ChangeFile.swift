@@ -2,11 +2,10 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /upload/{path…}` with `{"_readers":[…],"_writers":[…]}`, either of which may be absent: changes who may read
-/// and write a file. Answers its record.
+/// A list that is absent stays as it is. A change of the readers also applies to the file's history.
 struct ChangeFile: Endpoint {
     static let route = Route(
-        .patch, "/upload/**", "changeFile", "Changes who may read and write a file.", callers: .client,
+        .patch, "/upload/**", "changeFile", "Changes the readers and writers of a file.", callers: .client,
         body: .json(
             .object(
                 [
@@ -14,7 +13,7 @@ struct ChangeFile: Endpoint {
                     "_writers": .array(of: .string),
                 ])),
         answers: [
-            .answer(200, "The record.")
+            .answer(200, "The file's record.")
         ])
 
     let files: FileStore

@@ -6,15 +6,10 @@ import MartletCore
 import MartletFiles
 import MartletHTTP
 
-/// `POST /upload-link/{path…}` with `{"expiresInSeconds":3600,"thumbnail":"small"}`, both optional: 201
-/// `{"path":"link/…","expires":…}`.
-///
-/// `path` goes behind `/api/{appKey}/` and opens the file, or its thumbnail, without the app's secret until it expires:
-/// after an hour, or up to seven days. It opens this file, whatever its version, and no other that takes its path
-/// later.
+/// The link opens later versions of the file too, but no other file that is stored at the same path after it.
 struct CreateLink: Endpoint {
     static let route = Route(
-        .post, "/upload-link/**", "createLink", "A signed link that opens the file without the secret.",
+        .post, "/upload-link/**", "createLink", "Creates a signed link that opens a file without the app's secret.",
         callers: .client,
         body: .json(
             .object(
@@ -23,7 +18,9 @@ struct CreateLink: Endpoint {
                     "thumbnail": .string,
                 ])),
         answers: [
-            .answer(201, "The path behind /api/key/ and when it expires.")
+            .answer(
+                201, "The link's `path`, relative to `/api/{appKey}/`, and when it `expires`: after an hour by default."
+            )
         ])
 
     static let maximumSeconds = 7 * 86_400
@@ -48,10 +45,10 @@ struct CreateLink: Endpoint {
         let body = try await request.decoded(Body.self)
         let seconds = body.expiresInSeconds ?? 3_600
         guard (1...Self.maximumSeconds).contains(seconds) else {
-            throw HTTPProblem(.invalidBody, "It must be from 1 to \(Self.maximumSeconds).", field: "expiresInSeconds")
+            throw HTTPProblem(.invalidBody, "Expected 1 to \(Self.maximumSeconds) seconds.", field: "expiresInSeconds")
         }
         guard body.thumbnail.map({ settings.thumbnailSizes[$0] != nil }) ?? true else {
-            throw HTTPProblem(.invalidBody, "This size is not declared.", field: "thumbnail")
+            throw HTTPProblem(.invalidBody, "There is no thumbnail size with this name.", field: "thumbnail")
         }
         guard let file = try await files.find(path, in: scope) else { throw HTTPProblem(.fileNotFound) }
         let expires = Int64(settings.now().timeIntervalSince1970) + Int64(seconds)
@@ -64,7 +61,7 @@ struct CreateLink: Endpoint {
         let answer = Answer(
             path: "link/\(token)/\(encoded)" + (body.thumbnail.map { "?thumbnail=\($0)" } ?? ""),
             expires: Date(timeIntervalSince1970: TimeInterval(expires)))
-        // Whoever has its address has the file.
+        // The link gives access to the file, so caches must not store it.
         var response = try Response.encoding(answer, status: .created).notStored
         response.headers[.location] = "/" + answer.path
         return response

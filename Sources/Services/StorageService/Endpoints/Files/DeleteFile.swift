@@ -2,16 +2,15 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /upload/{path…}`: deletes a file, 204; only the version of `If-Match` where that is given. Its history
-/// stays.
+/// Keeps the history of its uploads.
 struct DeleteFile: Endpoint {
     static let route = Route(
         .delete, "/upload/**", "deleteFile", "Deletes a file.", callers: .client,
         parameters: [
-            .header("If-Match", .string, "Entity tags.")
+            .header("If-Match", .string, "The entity tags of the versions that may be deleted, or `*`.")
         ],
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The file is deleted.")
         ])
 
     let files: FileStore

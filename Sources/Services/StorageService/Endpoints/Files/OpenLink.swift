@@ -4,24 +4,23 @@ import MartletCore
 import MartletFiles
 import MartletHTTP
 
-/// `GET /link/{token}/{path…}?thumbnail=`: what `CreateLink` made, for anybody.
-///
-/// The link says of which of the app's environments its file is: a browser sends no header that does. The answer is the
-/// same `invalid-link` for a forged link, one that has expired, and one whose file is gone.
+/// The token names the environment, because browsers send no header for it. The error is the same for forged links,
+/// expired links and deleted files.
 struct OpenLink: Endpoint {
     static let route = Route(
-        .get, "/link/{token}/**", "openLink", "What a signed link opens; the app key alone is enough.",
+        .get, "/link/{token}/**", "openLink",
+        "Returns the file or thumbnail of a signed link. The app key alone is enough.",
         callers: .anyone,
         parameters: [
-            .path("token", .string, "A file's path, with its slashes; a directory's ends with one."),
-            .query("thumbnail", .string, "As in the link."),
+            .path("token", .string, "The signature in the path from `createLink`."),
+            .query("thumbnail", .string, "The thumbnail size, as in the path from `createLink`."),
         ],
         answers: [
-            .answer(200, "The file."),
-            .answer(206, "One range."),
-            .answer(304, "Not modified."),
+            .answer(200, "The contents of the file or thumbnail."),
+            .answer(206, "The requested range."),
+            .answer(304, "The client already has this version (`If-None-Match`)."),
         ],
-        errors: [403: "Forged, expired or gone (`invalid-link`)."])
+        errors: [403: "The link is forged or expired, or its file is deleted (`invalid-link`)."])
 
     let files: FileStore
     let thumbnails: ThumbnailStore
@@ -37,7 +36,7 @@ struct OpenLink: Endpoint {
         principal.environment = environment
         let space = try AppSpace(principal)
         let thumbnail = request.uri.queryParameters["thumbnail"].map(String.init)
-        // The link's word stands in for the rights of whoever made it.
+        // The signature replaces a check of rights, which `CreateLink` has made.
         let scope = FileScope(space: space, identity: .master, credentialID: principal.credentialID)
         guard let file = try await files.find(path, in: scope),
             thumbnails.settings.signer.isValid(

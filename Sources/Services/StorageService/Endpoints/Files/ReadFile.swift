@@ -4,36 +4,40 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /upload/{path…}?thumbnail=&info=`: the file's bytes, whole (200), one range of them (206), or nothing new
-/// (304); with `info=true` its record. `GET /upload/{directory…}/?limit=&after=`: a page of what is in a directory.
 struct ReadFile: Endpoint {
     static let route = Route(
-        .get, "/upload", "listRootFiles", "What is in the root directory.", callers: .client,
+        .get, "/upload", "listRootFiles", "Lists the files and directories in the root directory.", callers: .client,
         parameters: [
-            .query("limit", .integer, "1 to 1000."),
-            .query("after", .string, "The next of the page before."),
+            .query("limit", .integer, "The maximum number of entries, from 1 to 1,000; 100 by default."),
+            .query("after", .string, "The `next` of the previous page."),
         ],
         answers: [
-            .answer(200, "A page; `next` continues it.")
+            .answer(200, "A page of entries. `next` is the cursor of the following page, or null.")
         ])
     static let readFile = Route(
-        .get, "/upload/**", "readFile", "A file, a range of it, its thumbnail or record; or a page of a directory.",
+        .get, "/upload/**", "readFile",
+        "Returns a file, a range of it, its thumbnail or its record, or lists a directory (a path with a final slash).",
         callers: .client,
         parameters: [
-            .query("thumbnail", .string, "A declared size."),
-            .query("info", .boolean, "The record instead of the bytes."),
-            .query("limit", .integer, "1 to 1000."),
-            .query("after", .string, "The next of the page before."),
-            .header("Range", .string, "One range of bytes."),
-            .header("If-Match", .string, "Entity tags."),
-            .header("If-None-Match", .string, "Entity tags."),
+            .query("thumbnail", .string, "Returns the thumbnail of this size instead of the file."),
+            .query("info", .boolean, "If `true`, returns the file's record instead of its contents."),
+            .query("limit", .integer, "The maximum number of entries, from 1 to 1,000; 100 by default."),
+            .query("after", .string, "The `next` of the previous page."),
+            .header(
+                "Range", .string,
+                "A range of bytes, such as `bytes=0-1023`. If there are several, the whole file is returned."),
+            .header("If-Match", .string, "The entity tags of the versions that may be returned, or `*`."),
+            .header("If-None-Match", .string, "The entity tags of the versions that the client already has."),
         ],
         answers: [
-            .answer(200, "The file, or a page."),
-            .answer(206, "One range."),
-            .answer(304, "Not modified."),
+            .answer(200, "The contents or the record of the file; or a page of entries with the cursor `next`."),
+            .answer(206, "The requested range."),
+            .answer(304, "The client already has this version (`If-None-Match`)."),
         ],
-        errors: [412: "If-Match is not met.", 416: "The range is behind the end."])
+        errors: [
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
+            416: "The range begins after the end of the file (`range-not-satisfiable`).",
+        ])
 
     let files: FileStore
     let thumbnails: ThumbnailStore
@@ -50,7 +54,9 @@ struct ReadFile: Endpoint {
 
     private func read(_ path: FilePath, _ request: Request, _ scope: FileScope) async throws -> Response {
         if let info = request.uri.queryParameters["info"] {
-            guard info == "true" else { throw HTTPProblem(.invalidParameter, "It must be true.", field: "info") }
+            guard info == "true" else {
+                throw HTTPProblem(.invalidParameter, "It must be true.", field: "info")
+            }
             return try .record(try await files.describe(path, in: scope))
         }
         guard let file = try await files.find(path, in: scope) else { throw HTTPProblem(.fileNotFound) }

@@ -4,22 +4,20 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /upload-history/{path…}?limit=&before=`: uploads to a file, or below a directory (with a slash at its end),
-/// newest first.
-///
-/// Those that the asker might read; also of files that are gone.
+/// Includes the uploads of deleted files. Shows only uploads that the caller may read.
 struct ReadUploadHistory: Endpoint {
     static let route = Route(
-        .get, "/upload-history", "readHistory", "All uploads, newest first.", callers: .client,
+        .get, "/upload-history", "readHistory", "Lists the uploads to all files, newest first.", callers: .client,
         parameters: [
-            .query("limit", .integer, "1 to 1000."),
-            .query("before", .integer, "The next of the page before."),
+            .query("limit", .integer, "The maximum number of uploads, from 1 to 1,000; 100 by default."),
+            .query("before", .integer, "The `next` of the previous page."),
         ],
         answers: [
-            .answer(200, "A page; `next` continues it.")
+            .answer(200, "A page of uploads. `next` is the cursor of the following page, or null.")
         ])
     static let readFileHistory = route.at(
-        "/upload-history/**", "readFileHistory", "Uploads to a file, or below a directory.")
+        "/upload-history/**", "readFileHistory",
+        "Lists the uploads to a file, or to all files below a directory, newest first.")
 
     let files: FileStore
     let rights: RightsStore
@@ -28,7 +26,7 @@ struct ReadUploadHistory: Endpoint {
         let (target, limit) = (try request.fileTarget(), try request.pageLimit())
         let before = try request.uri.queryParameters["before"].map { text in
             guard let id = Int(text) else {
-                throw HTTPProblem(.invalidParameter, "It is the next of the page before.", field: "before")
+                throw HTTPProblem(.invalidParameter, "Expected the \"next\" of the previous page.", field: "before")
             }
             return id
         }

@@ -3,18 +3,19 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PUT /admin/apps/{app}/storage/files` with `{"maximumFiles":n|null,"maximumBytes":n|null}`: the app's own limits, of
-/// each of its environments, in place of the server's; 200 as `ReadFileUsage`. Staff with the right in `applications`,
-/// not the app itself.
+/// Not open to the app itself, which could otherwise raise its own limits.
 struct SetFileLimits: Endpoint {
     static let route = Route(
         .put, "/admin/apps/{app}/storage/files", "setFileLimits",
-        "Limits the files of each of the app's environments; null or absent: the server's limit.",
+        "Limits the number and total size of the files in each of the app's environments.",
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
         ],
-        details: "Needs the right to update applications. Files beyond a new limit stay, and no more come.",
+        details: """
+            A limit that is null or absent is replaced by the server's. Existing files beyond a new limit are kept, \
+            but no more can be stored. Needs the right to update `applications`.
+            """,
         body: .json(
             .object(
                 [
@@ -22,7 +23,7 @@ struct SetFileLimits: Endpoint {
                     "maximumBytes": .integer.minimum(0).nullable,
                 ])),
         answers: [
-            .answer(200, "What the environment's files come to, and their limits.", .json(.fileUsage))
+            .answer(200, "The usage of the environment in the request, and the new limits.", .json(.fileUsage))
         ])
 
     private static let range = 0...(1 << 60)

@@ -5,59 +5,55 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /upload/{directory…}/?name=&readers=&writers=` or `PUT /upload/{path…}?readers=&writers=`: stores the body as
-/// a file, 201, or as a file's new version, 200.
-///
-/// Directories need not be made. `POST` to a path without a slash at its end, or with a `multipart/form-data` body,
-/// takes the name from there. `If-None-Match: *` and `If-Match` with the file's tag are respected. Answers the file's
-/// record. The body is streamed; when it breaks off or is too long, nothing is stored.
+/// Directories exist as soon as they contain a file. The body is streamed; if the connection breaks or the body is too
+/// long, nothing is stored.
 struct UploadFile: Endpoint {
     static let route = Route(
         .post, "/upload", "uploadRootFile", "Stores a file in the root directory.", callers: .client,
         parameters: [
-            .query("name", .string, "The files name."),
-            .query("readers", .string, "Who may read, separated by commas."),
-            .query("writers", .string, "Who may write, separated by commas."),
+            .query("name", .string, "The file's name. Not needed if a multipart body has it."),
+            .query("readers", .string, "The grantees that may read the file, separated by commas."),
+            .query("writers", .string, "The grantees that may write the file, separated by commas."),
         ],
         body: .contents(.type("*/*", .bytes)),
         answers: [
-            .answer(201, "The file is new."),
-            .answer(200, "A new version."),
+            .answer(201, "The record of the new file."),
+            .answer(200, "The record of the file's new version."),
         ])
     static let uploadIntoDirectory = Route(
         .post, "/upload/**", "uploadIntoDirectory",
-        "Stores a file in a directory; the body is the file, or multipart/form-data with one.", callers: .client,
+        "Stores a file in a directory. The body is the file, or `multipart/form-data` with one file.", callers: .client,
         parameters: [
-            .query("name", .string, "The name of the file."),
-            .query("readers", .string, "Who may read, separated by commas."),
-            .query("writers", .string, "Who may write, separated by commas."),
+            .query("name", .string, "The file's name, if it is neither in the path nor in a multipart body."),
+            .query("readers", .string, "The grantees that may read the file, separated by commas."),
+            .query("writers", .string, "The grantees that may write the file, separated by commas."),
         ],
         body: .contents(.type("*/*", .bytes)),
         answers: [
-            .answer(201, "The file is new."),
-            .answer(200, "A new version."),
+            .answer(201, "The record of the new file."),
+            .answer(200, "The record of the file's new version."),
         ])
     static let uploadFile = Route(
-        .put, "/upload/**", "uploadFile", "Stores the body as a file.", callers: .client,
+        .put, "/upload/**", "uploadFile", "Stores the body as a file at this path.", callers: .client,
         parameters: [
-            .query("readers", .string, "Who may read, separated by commas."),
-            .query("writers", .string, "Who may write, separated by commas."),
-            .header("If-Match", .string, "Entity tags."),
-            .header("If-None-Match", .string, "*"),
+            .query("readers", .string, "The grantees that may read the file, separated by commas."),
+            .query("writers", .string, "The grantees that may write the file, separated by commas."),
+            .header("If-Match", .string, "The entity tags of the versions that may be replaced, or `*`."),
+            .header("If-None-Match", .string, "If `*`, refuses to replace an existing file."),
         ],
         body: .contents(.type("*/*", .bytes)),
         answers: [
-            .answer(201, "The file is new."),
-            .answer(200, "A new version."),
+            .answer(201, "The record of the new file."),
+            .answer(200, "The record of the file's new version."),
         ],
         errors: [
-            412: "If-Match or If-None-Match is not met.",
-            413: "Too large (`payload-too-large`), or beyond the quota (`file-quota-exceeded`).",
+            412: "The stored file does not fulfil `If-Match` or `If-None-Match` (`precondition-failed`).",
+            413: "The file is too large (`payload-too-large`), or exceeds the app's quota (`file-quota-exceeded`).",
         ])
 
     let intake: FileIntake
     let rights: RightsStore
-    /// For `POST`.
+    /// Whether the path may be a directory, as with `POST`.
     var takesDirectory: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -102,7 +98,7 @@ struct UploadFile: Endpoint {
         switch target {
         case .file(let path):
             guard name == nil || takesDirectory else { throw HTTPProblem(.invalidPath, field: "path") }
-            // A file inside of what the path then says is a directory.
+            // With a name, the path is a directory even without a slash at its end.
             return try name.map { try FilePath(path.text.components(separatedBy: "/") + [$0]) } ?? path
         case .directory(let directory):
             guard takesDirectory else {
@@ -110,7 +106,7 @@ struct UploadFile: Endpoint {
                 return try directory.file("")
             }
             guard let name else {
-                throw HTTPProblem(.invalidParameter, "A file in a directory needs a name.", field: "name")
+                throw HTTPProblem(.invalidParameter, "A file in a directory must have a name.", field: "name")
             }
             return try directory.file(name)
         }

@@ -4,25 +4,26 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// `POST /functions/{name}` with any JSON or nothing, at most 1 MiB: asks the hook and answers `{"result":…}`.
+/// Sends `{"event":"function","hook","params","user","master"}`, which the hook answers with `{"result":…}` or
+/// `{"error":"…"}`. Open to the master key and to the hook's `callers`.
 ///
-/// The hook gets `{"event":"function","hook","params","user","master"}` and answers `{"result":…}` or `{"error":"…"}`.
-/// Open to the master key and to the hook's `callers`. Nothing is repeated: a call that failed may have been carried
-/// out.
+/// Never retried: a call that failed may have been carried out.
 struct CallFunction: Endpoint {
     static let route = Route(
-        .post, "/functions/{name}", "callFunction", "Asks a function hook and answers its result.", callers: .client,
+        .post, "/functions/{name}", "callFunction", "Calls a function hook and returns its result.", callers: .client,
         parameters: [
-            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`.")
+            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
         ],
-        body: .json(.any, text: "Any JSON, at most 1 MiB; nothing is null.", isRequired: false),
+        body: .json(
+            .any, text: "Any JSON value of at most 1 MiB. An empty body is the same as null.", isRequired: false),
         answers: [
-            .answer(200, "`{\"result\":<any JSON>}`")
+            .answer(200, "`result`: any JSON value.")
         ],
         errors: [
-            400: "The hook refused (`hook-refused`), or the body is not JSON.",
-            403: "The function is not open to the caller.", 404: "There is no such hook (`hook-not-found`).",
-            502: "The hook did not answer properly in time (`hook-failed`).",
+            400: "The hook refused the call (`hook-refused`), or the body is not JSON (`invalid-json`).",
+            403: "The function is not open to the caller (`forbidden`).",
+            404: "The app has no such hook (`hook-not-found`).",
+            502: "The hook could not be reached, or did not give a valid answer in time (`hook-failed`).",
         ])
 
     static let maximumSizeInBytes = 1 << 20

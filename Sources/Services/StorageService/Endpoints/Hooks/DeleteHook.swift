@@ -2,18 +2,17 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /hooks/{name}`: 204; what it was not told yet is given up. Master key.
 struct DeleteHook: Endpoint {
     static let route = Route(
-        .delete, "/hooks/{name}", "deleteHook", "Deletes a hook; what it was not told yet is given up.",
+        .delete, "/hooks/{name}", "deleteHook", "Deletes a hook and its outstanding deliveries.",
         callers: .server,
         parameters: [
-            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`.")
+            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
         ],
         answers: [
-            .answer(204, "The hook is gone.")
+            .answer(204, "The hook is deleted.")
         ],
-        errors: [404: "There is no such hook (`hook-not-found`)."])
+        errors: [404: "The app has no such hook (`hook-not-found`)."])
 
     let hooks: HookStore
 

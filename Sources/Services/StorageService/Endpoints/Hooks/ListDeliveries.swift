@@ -1,20 +1,20 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /hooks/{name}/deliveries?state=&limit=`: what an `after…` hook was or will be told, newest first; master key.
 struct ListDeliveries: Endpoint {
     static let route = Route(
-        .get, "/hooks/{name}/deliveries", "listDeliveries", "What an after-hook was or will be told, newest first.",
+        .get, "/hooks/{name}/deliveries", "listDeliveries",
+        "Lists the past and pending deliveries to an `afterSave` or `afterDelete` hook, newest first.",
         callers: .server,
         parameters: [
-            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`."),
+            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`."),
             .query("state", .oneOf("waiting", "done", "dead")),
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],
         answers: [
-            .answer(200, "`{\"count\":n,\"data\":[<delivery>]}`")
+            .answer(200, "`count`, and the deliveries in `data`.")
         ],
-        errors: [404: "There is no such hook (`hook-not-found`)."])
+        errors: [404: "The app has no such hook (`hook-not-found`)."])
 
     let hooks: HookStore
     let deliveries: DeliveryStore

@@ -1,18 +1,17 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /hooks/{name}/failures?limit=`: the last calls of a hook that failed, newest first; master key.
 struct ListHookFailures: Endpoint {
     static let route = Route(
         .get, "/hooks/{name}/failures", "listHookFailures",
-        "The last calls of a hook or function that failed, newest first.", callers: .server,
+        "Lists the most recent failed calls of a hook or function, newest first.", callers: .server,
         parameters: [
-            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`."),
+            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`."),
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],
         answers: [
             .answer(
-                200, "At most one a second is kept.",
+                200, "The recorded failures. At most one per second is recorded.",
                 .json(
                     .object(
                         [
@@ -20,7 +19,7 @@ struct ListHookFailures: Endpoint {
                             "data": .array(of: .hookFailure),
                         ], required: ["count", "data"])))
         ],
-        errors: [404: "There is no such hook (`hook-not-found`)."])
+        errors: [404: "The app has no such hook (`hook-not-found`)."])
 
     let hooks: HookStore
     let ledger: HookLedger

@@ -1,12 +1,11 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /hooks`: the app's hooks, by name, without their secrets; master key.
 struct ListHooks: Endpoint {
     static let route = Route(
-        .get, "/hooks", "listHooks", "The app's hooks, by name, without their secrets.", callers: .server,
+        .get, "/hooks", "listHooks", "Lists the app's hooks by name, without their secrets.", callers: .server,
         answers: [
-            .answer(200, "`{\"count\":n,\"data\":[<hook>]}`")
+            .answer(200, "`count`, and the hooks in `data`.")
         ])
 
     let hooks: HookStore

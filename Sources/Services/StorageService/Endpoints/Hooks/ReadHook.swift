@@ -1,17 +1,16 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /hooks/{name}`: a hook without its secret; master key.
 struct ReadHook: Endpoint {
     static let route = Route(
-        .get, "/hooks/{name}", "readHook", "A hook, without its secret.", callers: .server,
+        .get, "/hooks/{name}", "readHook", "Returns a hook, without its secret.", callers: .server,
         parameters: [
-            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`.")
+            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
         ],
         answers: [
             .answer(200, "The hook.", .json(.hook))
         ],
-        errors: [404: "There is no such hook (`hook-not-found`)."])
+        errors: [404: "The app has no such hook (`hook-not-found`)."])
 
     let hooks: HookStore
 

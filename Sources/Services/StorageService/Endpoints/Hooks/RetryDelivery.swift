@@ -3,22 +3,20 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `POST /hooks/{name}/deliveries/{id}/retry`: tries again soon, a dead one from the first attempt on, 202; master key.
-///
-/// 409 `conflict` when it was delivered already.
 struct RetryDelivery: Endpoint {
     static let route = Route(
         .post, "/hooks/{name}/deliveries/{id}/retry", "retryDelivery",
-        "Tries again soon; a dead one from the first attempt on.", callers: .server,
+        "Retries a delivery soon. A dead one starts again at its first attempt.", callers: .server,
         parameters: [
-            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`."),
+            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`."),
             .path("id", .uuid),
         ],
         answers: [
-            .answer(202, "The delivery.", .json(.delivery))
+            .answer(202, "The delivery, now waiting.", .json(.delivery))
         ],
         errors: [
-            404: "The hook has no such delivery (`delivery-not-found`).", 409: "It has been delivered (`conflict`).",
+            404: "The hook has no such delivery (`delivery-not-found`).",
+            409: "It has already been delivered (`conflict`).",
         ])
 
     let deliveries: DeliveryStore
@@ -30,7 +28,7 @@ struct RetryDelivery: Endpoint {
         else {
             throw HTTPProblem(.deliveryNotFound)
         }
-        guard delivery.state != .done else { throw HTTPProblem(.conflict, "It has been delivered.") }
+        guard delivery.state != .done else { throw HTTPProblem(.conflict, "It has already been delivered.") }
         return try .encoding(delivery, status: .accepted)
     }
 }

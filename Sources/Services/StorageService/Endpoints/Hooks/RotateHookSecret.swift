@@ -4,19 +4,17 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /hooks/{name}/secret`: a new secret, shown this once; for a day requests bear the signatures of both. Master
-/// key.
 struct RotateHookSecret: Endpoint {
     static let route = Route(
         .post, "/hooks/{name}/secret", "rotateHookSecret",
-        "A new secret; for a day requests bear the signatures of both.", callers: .server,
+        "Creates a new secret for a hook. For a day, requests are signed with both secrets.", callers: .server,
         parameters: [
-            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`.")
+            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
         ],
         answers: [
-            .answer(200, "The secret, shown this once.", .json(.newHookSecret))
+            .answer(200, "The hook with its new secret, which is not shown again.", .json(.newHookSecret))
         ],
-        errors: [404: "There is no such hook (`hook-not-found`)."])
+        errors: [404: "The app has no such hook (`hook-not-found`)."])
 
     let hooks: HookStore
     let secrets: HookSecrets

@@ -4,22 +4,18 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PUT /hooks/{name}` with `{"event","collection"?,"url","timeoutMilliseconds"?,"enabled"?,"callers"?}`: makes or
-/// changes a hook; master key.
-///
-/// A new one is answered with 201 and its `secret`, which is not shown again. In force at once in this copy of the
-/// service and within a second in the others.
+/// Takes effect immediately in this copy of the service and within a second in the others.
 struct SetHook: Endpoint {
     static let route = Route(
-        .put, "/hooks/{name}", "setHook", "Makes or changes a hook.", callers: .server,
+        .put, "/hooks/{name}", "setHook", "Creates or replaces a hook.", callers: .server,
         parameters: [
-            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`.")
+            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
         ],
-        details: "A new one is answered with its secret, which is not shown again.",
+        details: "The answer to the creation of a hook has its secret, which is not shown again.",
         body: .json(.hook),
         answers: [
-            .answer(200, "The hook was changed.", .json(.hook)),
-            .answer(201, "The hook is new.", .json(.newHookSecret)),
+            .answer(200, "The hook as stored.", .json(.hook)),
+            .answer(201, "The new hook with its secret.", .json(.newHookSecret)),
         ])
 
     let hooks: HookStore
@@ -30,7 +26,7 @@ struct SetHook: Endpoint {
         let (name, space) = (try context.hookName, try context.managedSpace)
         let body = try await request.decoded(HookBody.self)
         guard body.name == nil || body.name == name.text else {
-            throw HTTPProblem(.invalidBody, "The body's name is not the address's.", field: "name")
+            throw HTTPProblem(.invalidBody, "The name in the body differs from that in the path.", field: "name")
         }
         try body.check()
         try await client.check(body.url)
@@ -44,7 +40,7 @@ struct SetHook: Endpoint {
     }
 }
 
-/// The one time that a secret is shown.
+/// A hook with its secret, for the answers that show it.
 struct NewSecret: Encodable {
     var hook: HookBody
     var secret: String

@@ -3,12 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /internal/objects` with
-/// `{"app","environment","objects":[{"collection","id","keys"?}],"relations":[{"collection","id","field"}]}`: objects
-/// by their ids and the members of relation fields, as the app's own server sees them.
-///
-/// Answers `{"objects":[…],"relations":[[ids…]]}` in the order asked: null for what is not there. For our own processes
+/// Finds objects by id and the members of relation fields, as the app's own server sees them. For our own processes
 /// only.
+///
+/// The request is
+/// `{"app","environment","objects":[{"collection","id","keys"?}],"relations":[{"collection","id","field"}]}`. The
+/// answer is `{"objects":[…],"relations":[[ids…]]}` in the order of the request, with null for objects that do not
+/// exist.
 struct LookUpObjects: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/objects")
 
@@ -48,7 +49,7 @@ struct LookUpObjects: Endpoint {
     ) throws -> [Element] {
         guard let value = body[name], value != .null else { return [] }
         guard case .array(let values) = value, values.count <= limit else {
-            throw HTTPProblem(.invalidBody, "This must be a list of at most \(limit).", field: name)
+            throw HTTPProblem(.invalidBody, "Expected a list of at most \(limit) elements.", field: name)
         }
         return try values.map { try element(try BodyFields($0, known)) }
     }

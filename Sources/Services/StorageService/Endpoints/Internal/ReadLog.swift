@@ -4,16 +4,18 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /internal/changes` with `{"app","environment","collections":[…],"after"?,"limit"?,"waitSeconds"?}`: what was
-/// written since the cursor.
+/// Reads the changes since a cursor, with objects as the app's own server sees them. For our own processes only.
 ///
-/// Answers
-/// `{"changes":[{"seq","collection","id","change":"created"|"updated"|"deleted","at","actor","object","previous"}],"cursor","now","more",
-/// "expired","lost":[{"collection","transaction"}]}`: objects as the app's own server sees them, `actor` the user who
-/// wrote. Without `after`, the end of the log. `waitSeconds` holds the answer back until there is something. `expired`:
-/// the cursor is no place in this log, which goes on at its end. `lost`: of these collections, dropped or too old, not
-/// everything up to that transaction is there any more; of the others nothing is missing. It is told again until the
-/// cursor is past it. For our own processes only.
+/// The request is `{"app","environment","collections":[…],"after"?,"limit"?,"waitSeconds"?}`. Without `after`, the
+/// answer only has the cursor of the end of the log. `waitSeconds` delays an answer that would be empty.
+///
+/// The answer is
+/// `{"changes":[{"seq","collection","id","change":"created"|"updated"|"deleted","at","actor","object","previous"}],
+/// "cursor","now","more","expired","lost":[{"collection","transaction"}]}`. `actor` is the user who made the change.
+///
+/// `expired`: the cursor does not belong to this log; `cursor` is the end of the log. `lost`: collections whose changes
+/// up to that transaction are incomplete, because the collection was dropped or the changes were too old. It is
+/// repeated until the cursor is past that transaction.
 struct ReadLog: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/changes")
 
@@ -43,17 +45,17 @@ struct ReadLog: Endpoint {
 }
 
 extension AppSpace {
-    /// The app and environment that a body of a process of ours names.
+    /// The app and environment in a request from another process of ours.
     ///
     /// - Throws: `invalid-body` naming the field.
     init(_ body: BodyFields) throws {
         guard let environment = AppEnvironment(rawValue: try body.requiredString("environment")) else {
-            throw HTTPProblem(.invalidBody, "It is live or test.", field: "environment")
+            throw HTTPProblem(.invalidBody, "It must be live or test.", field: "environment")
         }
         let app = try body.requiredString("app")
         let principal = Principal(kind: .service, appID: app, appNumber: 0, environment: environment, credentialID: "")
         guard let space = try? AppSpace(principal) else {
-            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+            throw HTTPProblem(.invalidBody, "Expected an app's id.", field: "app")
         }
         self = space
     }

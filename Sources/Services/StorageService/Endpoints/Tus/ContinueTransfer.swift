@@ -3,21 +3,24 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /files/tus/{id}` with `Upload-Offset`: takes the bytes that follow, 204 with the new offset. What arrived of
-/// a body that broke off is kept. With the last byte the file is there, or the new version of it.
+/// If the connection breaks, the bytes that arrived are kept. The last byte completes the upload and creates the file
+/// or its new version.
 struct ContinueTransfer: Endpoint {
     static let route = Route(
-        .patch, "/files/tus/{id}", "continueTransfer", "Takes the bytes that follow.", callers: .client,
+        .patch, "/files/tus/{id}", "continueTransfer", "Appends bytes to a resumable upload.", callers: .client,
         parameters: [
-            .header("Tus-Resumable", .string, "1.0.0", isRequired: true),
-            .header("Upload-Offset", .string, "Where the body begins.", isRequired: true),
+            .header("Tus-Resumable", .string, "The protocol version: `1.0.0`.", isRequired: true),
+            .header(
+                "Upload-Offset", .string,
+                "The offset of the body's first byte, which must be the number of bytes received so far.",
+                isRequired: true),
         ],
         checksOwnQuery: true,
         body: .contents(.type("application/offset+octet-stream", .bytes)),
         answers: [
-            .answer(204, "The new Upload-Offset.")
+            .answer(204, "The bytes are stored. `Upload-Offset` has the new offset.")
         ],
-        errors: [409: "Another offset."])
+        errors: [409: "The upload is at another offset (`conflict`)."])
 
     let uploads: TusUploads
     let rights: RightsStore

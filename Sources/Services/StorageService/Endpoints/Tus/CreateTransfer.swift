@@ -4,22 +4,21 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `POST /files/tus` (tus creation): begins a resumable upload of `Upload-Length` bytes, 201 with its `Location`.
-///
-/// `Upload-Metadata`: `path`, or else `filename`, says where the file will be; `filetype`, `readers` and `writers` are
-/// as in `UploadFile`.
+/// An upload of 0 bytes is complete at once.
 struct CreateTransfer: Endpoint {
     static let route = Route(
-        .post, "/files/tus", "createTransfer", "Begins a resumable upload (tus 1.0 creation).", callers: .client,
+        .post, "/files/tus", "createTransfer", "Begins a resumable upload (tus 1.0, extension `creation`).",
+        callers: .client,
         parameters: [
-            .header("Tus-Resumable", .string, "1.0.0", isRequired: true),
-            .header("Upload-Length", .string, "Bytes.", isRequired: true),
+            .header("Tus-Resumable", .string, "The protocol version: `1.0.0`.", isRequired: true),
+            .header("Upload-Length", .string, "The size of the file in bytes.", isRequired: true),
             .header(
-                "Upload-Metadata", .string, "path or filename; filetype, readers, writers; values in base64.",
+                "Upload-Metadata", .string,
+                "`path` or `filename`, and optionally `filetype`, `readers` and `writers`, with values in base64.",
                 isRequired: true),
         ],
         answers: [
-            .answer(201, "Its Location.")
+            .answer(201, "The upload has begun. `Location` has its address.")
         ])
 
     private static let address = HTTPField.Name(HeaderName.address)!
@@ -33,11 +32,11 @@ struct CreateTransfer: Endpoint {
         let settings = uploads.intake.settings
         let size = try Tus.number(Tus.uploadLength, of: request)
         guard size <= settings.maximumSizeInBytes else {
-            throw HTTPProblem(.payloadTooLarge, "A file may have at most \(settings.maximumSizeInBytes) bytes here.")
+            throw HTTPProblem(.payloadTooLarge, "A file may have at most \(settings.maximumSizeInBytes) bytes.")
         }
         let metadata = try Tus.metadata(request)
         guard let path = metadata["path"] ?? metadata["filename"] else {
-            throw HTTPProblem(.invalidParameter, "It must have a path or a filename.", field: "Upload-Metadata")
+            throw HTTPProblem(.invalidParameter, "It must contain a path or a filename.", field: "Upload-Metadata")
         }
         let declaration = FileIntake.Declaration(
             path: try FilePath(path), contentType: metadata["filetype"],

@@ -3,16 +3,17 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /files/tus/{id}` (tus termination): gives a resumable upload up, 204. A file that it has made stays.
+/// Keeps the file if the upload was complete.
 struct DeleteTransfer: Endpoint {
     static let route = Route(
-        .delete, "/files/tus/{id}", "deleteTransfer", "Gives a resumable upload up.", callers: .client,
+        .delete, "/files/tus/{id}", "deleteTransfer", "Cancels a resumable upload (tus 1.0, extension `termination`).",
+        callers: .client,
         parameters: [
-            .header("Tus-Resumable", .string, "1.0.0", isRequired: true)
+            .header("Tus-Resumable", .string, "The protocol version: `1.0.0`.", isRequired: true)
         ],
         checksOwnQuery: true,
         answers: [
-            .answer(204, "It is gone.")
+            .answer(204, "The upload is deleted.")
         ])
 
     let uploads: TusUploads

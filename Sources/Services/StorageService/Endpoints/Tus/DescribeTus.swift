@@ -2,13 +2,13 @@ import HTTPTypes
 import Hummingbird
 import MartletHTTP
 
-/// `OPTIONS /files/tus`: what of the tus protocol is understood, 204.
 struct DescribeTus: Endpoint {
     static let route = Route(
-        .options, "/files/tus", "describeTus", "What of the tus protocol is understood.", callers: .client,
+        .options, "/files/tus", "describeTus", "Returns the supported versions and extensions of the tus protocol.",
+        callers: .client,
         checksOwnQuery: true,
         answers: [
-            .answer(204, "Tus-Version, Tus-Extension, Tus-Max-Size.")
+            .answer(204, "The headers `Tus-Version`, `Tus-Extension` and `Tus-Max-Size`.")
         ])
 
     let settings: FileSettings

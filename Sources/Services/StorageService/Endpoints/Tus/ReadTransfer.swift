@@ -3,18 +3,18 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `HEAD /files/tus/{id}`: how much of a resumable upload has arrived, in `Upload-Offset`.
-///
-/// Finishes the upload where all has arrived and the request that brought the last bytes did not come so far.
+/// Completes an upload whose bytes have all arrived, if the request that brought the last bytes was interrupted before
+/// it could.
 struct ReadTransfer: Endpoint {
     static let route = Route(
-        .head, "/files/tus/{id}", "readTransfer", "How much has arrived.", callers: .client,
+        .head, "/files/tus/{id}", "readTransfer", "Returns how much of a resumable upload has arrived.",
+        callers: .client,
         parameters: [
-            .header("Tus-Resumable", .string, "1.0.0", isRequired: true)
+            .header("Tus-Resumable", .string, "The protocol version: `1.0.0`.", isRequired: true)
         ],
         checksOwnQuery: true,
         answers: [
-            .answer(200, "Upload-Offset and Upload-Length.")
+            .answer(200, "The headers `Upload-Offset` and `Upload-Length`.")
         ])
 
     let uploads: TusUploads
