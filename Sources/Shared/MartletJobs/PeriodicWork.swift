@@ -17,18 +17,12 @@ public protocol PeriodicWork: Service {
 extension PeriodicWork {
     public func run() async throws {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // Jitter: instances that start together do not all run at once, nor directly at startup.
-                try? await Task.sleep(for: interval * Double.random(in: 0.5...1))
-                if Task.isCancelled { return }
-                do {
-                    try await work()
-                } catch {
-                    if Task.isCancelled { return }
-                    logger.warning(
-                        "Periodic work failed; the next round runs as scheduled.",
-                        metadata: ["work": "\(Self.self)", "error.cause": "\(error)"])
-                }
+            // Jitter: instances that start together do not all run at once, nor directly at startup.
+            await NotifiedLoop(every: interval, jitter: 0.5...1, startsAtOnce: false).run {
+                await attempt(
+                    "Periodic work failed; the next round runs as scheduled.", metadata: ["work": "\(Self.self)"],
+                    logger: logger
+                ) { try await work() }
             }
         }
     }
