@@ -211,7 +211,8 @@ let package = Package(
         service(
             "ConfigService",
             dependencies: [
-                "MartletCompression", "MartletFlags", "MartletLocalization", "MartletLogic", "MartletStatistics",
+                "MartletCompression", "MartletFlags", "MartletJobs", "MartletLocalization", "MartletLogic",
+                "MartletStatistics",
                 .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MartletAPI
 import MartletHTTP
+import MartletJobs
 import MartletPostgres
 public import ServiceLifecycle
 import Synchronization
@@ -37,20 +38,13 @@ public final class KeyRingFeed: Service {
     var idTokenKeys: [RSATokenVerifier] { newest.withLock { $0?.idTokenKeys } ?? [] }
 
     public func run() async throws {
-        // One read at a time: if two ran concurrently and the older one finished last, a revoked key would be accepted
-        // until the next read.
-        let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                group.addTask { for await _ in self.postgres.listen("martlet_key_ring") { look.yield() } }
-                group.addTask {
-                    while !Task.isCancelled {
-                        look.yield()
-                        try? await Task.sleep(for: Self.interval)
+            await NotifiedLoop(every: Self.interval, retries: .milliseconds(100)...Self.interval)
+                .run(on: self.postgres.listen("martlet_key_ring")) {
+                    await attempt("Could not read the key ring; keeping the previous one.", level: .debug, logger: self.logger) {
+                        try await self.refresh()
                     }
                 }
-                group.addTask { for await _ in looks { await self.refresh() } }
-            }
         }
     }
 
@@ -62,22 +56,17 @@ public final class KeyRingFeed: Service {
         await waiters.wait(wait) { self.current.flatMap { $0.version == version ? nil : $0 } }
     }
 
-    private func refresh() async {
-        do {
-            let version = try await store.version()
-            let isRead = newest.withLock { $0.map { $0.ring.version == version && $0.hasItsIDTokenKeys } ?? false }
-            guard !isRead || hasExpired else { return }
-            let ring = try await store.read()
-            // Published before the ID tokens' keys are read, so that revocations take effect even if those cannot be
-            // read.
-            newest.withLock { $0 = Newest(ring: ring, idTokenKeys: $0?.idTokenKeys ?? []) }
-            waiters.wake()
-            let idTokenKeys = try await store.idTokenKeys()
-            newest.withLock { $0 = Newest(ring: ring, idTokenKeys: idTokenKeys, hasItsIDTokenKeys: true) }
-        } catch {
-            logger.debug(
-                "Could not read the key ring; keeping the previous one.", metadata: ["error.cause": "\(error)"])
-        }
+    /// Reads must not overlap: if the older of two finished last, a revoked key would be accepted until the next read.
+    private func refresh() async throws {
+        let version = try await store.version()
+        let isRead = newest.withLock { $0.map { $0.ring.version == version && $0.hasItsIDTokenKeys } ?? false }
+        guard !isRead || hasExpired else { return }
+        let ring = try await store.read()
+        // Published before the ID tokens' keys are read, so that revocations take effect even if those cannot be read.
+        newest.withLock { $0 = Newest(ring: ring, idTokenKeys: $0?.idTokenKeys ?? []) }
+        waiters.wake()
+        let idTokenKeys = try await store.idTokenKeys()
+        newest.withLock { $0 = Newest(ring: ring, idTokenKeys: idTokenKeys, hasItsIDTokenKeys: true) }
     }
 
     /// Whether a credential in memory has expired. Gateways check this themselves; here it only keeps the copy small.

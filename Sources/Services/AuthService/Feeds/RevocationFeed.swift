@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MartletAPI
 import MartletHTTP
+import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization
@@ -40,17 +41,12 @@ final class RevocationFeed: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                group.addTask {
-                    for await _ in self.postgres.listen("martlet_revocations") { await self.refresh() }
-                }
-                group.addTask {
-                    while !Task.isCancelled {
-                        await self.refresh()
-                        try? await Task.sleep(for: Self.interval)
+            await NotifiedLoop(every: Self.interval, retries: .milliseconds(100)...Self.interval)
+                .run(on: self.postgres.listen("martlet_revocations")) {
+                    await attempt("Could not read revocations; retrying.", level: .debug, logger: self.logger) {
+                        try await self.refresh()
                     }
                 }
-            }
         }
     }
 
@@ -69,32 +65,26 @@ final class RevocationFeed: Service {
         }
     }
 
-    /// Two concurrent runs may read the same entries, which is harmless.
-    private func refresh() async {
-        do {
-            let (known, isRead) = state.withLock { ($0.last, $0.isRead) }
-            let last = try await store.last()
-            guard last != known || !isRead else { return }
-            // The numbers restarted from an older state, or the counted rows were deleted.
-            let isReset = last < known
-            let fresh = try await store.read(after: isReset ? 0 : known)
-            let now = Int64(Date().timeIntervalSince1970)
-            state.withLock { state in
-                if isReset { state.entries = [] }
-                state.entries.removeAll { $0.until < now }
-                let newest = state.entries.last?.number ?? 0
-                state.entries += fresh.filter { $0.number > newest }
-                let tooMany = state.entries.prefix(max(0, state.entries.count - Self.maximumCount))
-                if let oldest = tooMany.map(\.until).max() { state.cutOff = max(state.cutOff ?? 0, oldest) }
-                state.entries.removeFirst(tooMany.count)
-                state.last = isReset ? last : max(state.last, last, fresh.last?.number ?? 0)
-                state.isRead = true
-            }
-            waiters.wake()
-        } catch {
-            logger.debug(
-                "Could not read revocations; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
+    private func refresh() async throws {
+        let (known, isRead) = state.withLock { ($0.last, $0.isRead) }
+        let last = try await store.last()
+        guard last != known || !isRead else { return }
+        // The numbers restarted from an older state, or the counted rows were deleted.
+        let isReset = last < known
+        let fresh = try await store.read(after: isReset ? 0 : known)
+        let now = Int64(Date().timeIntervalSince1970)
+        state.withLock { state in
+            if isReset { state.entries = [] }
+            state.entries.removeAll { $0.until < now }
+            let newest = state.entries.last?.number ?? 0
+            state.entries += fresh.filter { $0.number > newest }
+            let tooMany = state.entries.prefix(max(0, state.entries.count - Self.maximumCount))
+            if let oldest = tooMany.map(\.until).max() { state.cutOff = max(state.cutOff ?? 0, oldest) }
+            state.entries.removeFirst(tooMany.count)
+            state.last = isReset ? last : max(state.last, last, fresh.last?.number ?? 0)
+            state.isRead = true
         }
+        waiters.wake()
     }
 }
 

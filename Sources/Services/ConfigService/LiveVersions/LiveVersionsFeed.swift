@@ -1,6 +1,7 @@
 import Logging
 import MartletAPI
 import MartletHTTP
+import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization
@@ -40,23 +41,12 @@ final class LiveVersionsFeed: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // A single reader, so that an older state never replaces a newer one.
-            let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            await withDiscardingTaskGroup { group in
-                group.addTask {
-                    for await _ in self.postgres.listen(LiveDocuments.channel) { wake.yield() }
-                }
-                group.addTask {
-                    while !Task.isCancelled {
-                        wake.yield()
-                        try? await Task.sleep(for: Self.interval)
+            await NotifiedLoop(every: Self.interval, retries: .milliseconds(100)...Self.interval)
+                .run(on: self.postgres.listen(LiveDocuments.channel)) {
+                    await attempt("Could not read live versions; keeping the previous ones.", level: .debug, logger: self.logger) {
+                        try await self.refresh()
                     }
-                    wake.finish()
                 }
-                group.addTask {
-                    for await _ in wakes { await self.refresh() }
-                }
-            }
         }
     }
 
@@ -70,38 +60,34 @@ final class LiveVersionsFeed: Service {
         }
     }
 
-    private func refresh() async {
+    /// Must not overlap: an older state could replace a newer one.
+    private func refresh() async throws {
         let began = ContinuousClock.now
-        do {
-            let generations = try await store.generations()
-            let known = state.withLock { $0.generations }
-            let changed = generations.filter { known[$0.key] != $0.value }.map(\.key)
-            guard !changed.isEmpty || known.count != generations.count || !isRead else {
-                state.withLock { $0.lastPoll = began }
-                return
-            }
-            var fresh: [ConfigSpace: LiveVersions.Space] = [:]
-            for start in stride(from: 0, to: changed.count, by: Self.portion) {
-                fresh.merge(try await store.versions(of: changed[start..<min(start + Self.portion, changed.count)])) {
-                    $1
-                }
-            }
-            state.withLock { state in
-                for space in changed {
-                    var versions =
-                        fresh[space] ?? LiveVersions.Space(appID: space.appID, environment: space.environment)
-                    versions.generation = generations[space, default: 0]
-                    state.spaces[space] = versions
-                }
-                state.spaces = state.spaces.filter { generations[$0.key] != nil }
-                state.generations = generations
-                state.lastPoll = began
-                state.number = generations.values.reduce(0, &+)
-            }
-            waiters.wake()
-        } catch {
-            logger.debug(
-                "Could not read live versions; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
+        let generations = try await store.generations()
+        let known = state.withLock { $0.generations }
+        let changed = generations.filter { known[$0.key] != $0.value }.map(\.key)
+        guard !changed.isEmpty || known.count != generations.count || !isRead else {
+            state.withLock { $0.lastPoll = began }
+            return
         }
+        var fresh: [ConfigSpace: LiveVersions.Space] = [:]
+        for start in stride(from: 0, to: changed.count, by: Self.portion) {
+            fresh.merge(try await store.versions(of: changed[start..<min(start + Self.portion, changed.count)])) {
+                $1
+            }
+        }
+        state.withLock { state in
+            for space in changed {
+                var versions =
+                    fresh[space] ?? LiveVersions.Space(appID: space.appID, environment: space.environment)
+                versions.generation = generations[space, default: 0]
+                state.spaces[space] = versions
+            }
+            state.spaces = state.spaces.filter { generations[$0.key] != nil }
+            state.generations = generations
+            state.lastPoll = began
+            state.number = generations.values.reduce(0, &+)
+        }
+        waiters.wake()
     }
 }
