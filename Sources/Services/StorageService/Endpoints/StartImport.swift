@@ -17,17 +17,17 @@ struct StartImport: Endpoint {
                 "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
             .query(
-                "dryRun", .boolean.defaulting(to: false), "Whether to only validate the file and report the result."),
+                "dryRun", .flag, "Whether to only validate the file and report the result."),
             .query(
-                "skipBad", .boolean.defaulting(to: false),
+                "skipBad", .flag,
                 "Whether to store the valid records even if others are invalid."),
             .query(
                 "existing", .oneOf("refuse", "replace", "skip").defaulting(to: "refuse"),
                 "What to do with a record whose id exists in the collection. `refuse` treats it as invalid."),
-            .query("delimiter", .oneOf(",", ";", "tab"), "For CSV: the delimiter. Detected by default."),
+            .query("delimiter", .oneOf(",", ";", "tab", "\t"), "For CSV: the delimiter. Detected by default."),
             .query("types", .string, "For CSV: the types of columns, such as `age:number,zip:string`."),
             .query(
-                "emptyIsNull", .boolean.defaulting(to: false),
+                "emptyIsNull", .flag,
                 "For CSV: whether an empty cell is null instead of no value."),
             .query("idField", .string, "The top-level field that contains the id, if it is not `_id`."),
         ],

@@ -16,7 +16,7 @@ struct StreamExport: Endpoint {
                 "collection", .collectionName,
                 "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
-            .query("types", .boolean.defaulting(to: true), "For CSV: whether each header names its column's type."),
+            .query("types", .flag.defaulting(to: true), "For CSV: whether each header names its column's type."),
         ],
         answers: [
             .answer(200, "The file.", .type("application/json"), .type("application/x-ndjson"), .type("text/csv"))
