@@ -77,8 +77,8 @@ struct ReadDraft: Endpoint {
     }
 }
 
-/// Stores the draft even if it has errors, under the document's lock: of two concurrent changes with the same `If-Match`
-/// one is refused. The findings are computed after the draft has been stored.
+/// Stores the draft even if it has errors, under the document's lock: of two concurrent changes with the same
+/// `If-Match` one is refused. The findings are computed after the draft has been stored.
 struct EditDraft: Endpoint {
     static let route = Route(
         .put, "/config/{kind}/{name}", "replaceDraft", "Replaces the draft of a document, or creates the document.",
@@ -196,7 +196,7 @@ struct DeleteDocument: Endpoint {
                 such names joined by `~`.
                 """),
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
-            .header("If-None-Match", .string, "Without use here: a document that exists does not meet `*`."),
+            .header("If-None-Match", .string, "Not useful here: an existing document never meets `*`."),
         ],
         answers: [
             .answer(204, "The document is deleted.")

@@ -31,8 +31,8 @@ struct ExportDocuments: Endpoint {
     }
 }
 
-/// Stores the drafts in one transaction. `publish` then publishes each document that has `live`, in a transaction of its
-/// own, experiments and definitions last. A refused document ends the call; the publications before it stay.
+/// Stores the drafts in one transaction. `publish` then publishes each document that has `live`, in a transaction of
+/// its own, experiments and definitions last. A refused document ends the call; the publications before it stay.
 struct ImportDocuments: Endpoint {
     static let route = Route(
         .post, "/config/import", "importDocuments", "Imports documents: stores all their drafts, or none.",

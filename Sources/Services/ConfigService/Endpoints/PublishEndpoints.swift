@@ -83,7 +83,9 @@ struct RollBack: Endpoint {
         errors: [
             404: "There is no such document or version (`document-not-found`, `version-not-found`).",
             422:
-                "The server can no longer read the version: see `findings` (`document-refused`). Nothing was published.",
+                """
+            The server can no longer read the version: see `findings` (`document-refused`). Nothing was published.
+            """,
         ])
 
     let publisher: Publisher
@@ -137,8 +139,8 @@ struct Withdraw: Endpoint {
     }
 }
 
-/// Publishes here the other environment's live version, or the one that `version` names. The draft follows unless it has
-/// unpublished changes. The document is created if it does not exist and the caller may create it.
+/// Publishes here the other environment's live version, or the one that `version` names. The draft follows unless it
+/// has unpublished changes. The document is created if it does not exist and the caller may create it.
 struct Promote: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/promote", "promote", "Publishes a version from the app's other environment.",

@@ -2,8 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// Long polling for other services: `?after=<number>&wait=<seconds, 0…30>` returns `LiveVersions` newer than `after` as
-/// soon as there are any, or 204 when the wait ends.
+/// Long polling for other services: `?after=<number>&wait=<seconds, 0…30>` returns `LiveVersions` as soon as their
+/// number differs from `after`, or 204 when the wait ends.
 struct ReadLiveVersions: Endpoint {
     static let route = Route.betweenProcesses(.get, "/internal/config/live")
 

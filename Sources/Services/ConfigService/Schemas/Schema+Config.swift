@@ -70,7 +70,10 @@ extension Schema {
                         "problem": .oneOf("unavailable", "too-large", "unusable").nullable.described(
                             "Why some metrics could not be updated; they keep their previous values."),
                         "complete": .boolean.described(
-                            "False if some metrics are not current; the next request continues with those that are pending."
+                            """
+                            False if some metrics are not current; the next request continues with those that are \
+                            pending.
+                            """
                         ),
                         "seen": .map(of: .integer).nullable,
                         "multipleExposures": .integer.nullable,
@@ -82,7 +85,10 @@ extension Schema {
                                     "problem": .oneOf("unavailable", "too-large", "unusable").nullable,
                                 ])),
                     ]).nullable.described(
-                        "The state of the metrics that name an event; null if there are none, or no unit was exposed yet."
+                        """
+                        The state of the metrics that name an event; null if there are none, or no unit was exposed \
+                        yet.
+                        """
                     ),
                 "units": .map(of: .integer),
                 "multipleExposures": .integer,

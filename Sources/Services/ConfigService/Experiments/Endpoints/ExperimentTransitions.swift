@@ -123,14 +123,18 @@ struct DecideExperiment: Endpoint {
             .answer(
                 200,
                 """
-                The experiment's new version; `configuration` is the new version of the configuration, if one was tested.
+                The experiment's new version; `configuration` is the new version of the configuration, if one was \
+                tested.
                 """, .json(.configVersion))
         ],
         errors: [
             404: "There is no such experiment, or its configuration no longer exists (`document-not-found`).",
             409: "The experiment is neither running nor stopped (`conflict`).",
             422:
-                "The experiment or the configuration has errors: see `findings` (`document-refused`). Nothing was published.",
+                """
+            The experiment or the configuration has errors: see `findings` (`document-refused`). Nothing was \
+            published.
+            """,
         ])
 
     let publisher: Publisher
@@ -218,7 +222,8 @@ struct ExperimentTransition: Sendable {
         return try content.map { try JSONValue(parsing: $0.utf8) }
     }
 
-    /// Publishes the content of a pinned version as a configuration. The draft follows unless it has unpublished changes.
+    /// Publishes the content of a pinned version as a configuration. The draft follows unless it has unpublished
+    /// changes.
     private func publish(
         _ pinned: PinnedVersion, as key: DocumentKey, _ space: LiveSpace, _ transaction: PostgresTransaction
     ) async throws -> String {

@@ -5,8 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletLocalization
 
-/// `missing=de` is short for `language=de&state=new`: the keys that German users see in another language. `state` without
-/// `language` selects the keys that have the state in any language.
+/// `missing=de` is short for `language=de&state=new`: the keys that German users see in another language. `state`
+/// without `language` selects the keys that have the state in any language.
 struct ListKeys: Endpoint {
     static let route = Route(
         .get, "/config/{kind}/{name}/keys", "listTranslationKeys",
@@ -94,8 +94,8 @@ private struct KeyFilter {
     }
 }
 
-/// Changes one key under the document's lock and leaves the rest of the draft as it is. A key that a path cannot hold, such
-/// as `a/b`, is sent in the query.
+/// Changes one key under the document's lock and leaves the rest of the draft as it is. A key that a path cannot hold,
+/// such as `a/b`, is sent in the query.
 struct EditKey: Endpoint {
     static let route = Route(
         .put, "/config/{kind}/{name}/keys", "putTranslationKeyByQuery",

@@ -10,8 +10,8 @@ import MartletLocalization
 ///     {"version": "1.2.0", "language": "de", "strings": {"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …},
 ///      "sourceLanguage": "en", "published": true, "publish": true, "note": "…"}
 ///
-/// `published` turns the language on or off. `publish` publishes the draft in the same transaction; if that fails, nothing
-/// is written.
+/// `published` turns the language on or off. `publish` publishes the draft in the same transaction; if that fails,
+/// nothing is written.
 struct PostTranslation: Endpoint {
     static let route = Route(
         .post, "/translation", "postTranslation",

@@ -17,7 +17,10 @@ struct ReadCoverage: Endpoint {
         answers: [
             .answer(
                 200,
-                "`sourceLanguage`, `keys` in total, and in `data` each language with `published`, `missing` and `needsReview`.",
+                """
+                `sourceLanguage`, `keys` in total, and in `data` each language with `published`, `missing` and \
+                `needsReview`.
+                """,
                 .json(.object))
         ],
         errors: [

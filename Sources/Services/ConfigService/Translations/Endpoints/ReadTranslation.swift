@@ -5,8 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletLocalization
 
-/// Falls back to the nearest published parent of the language, and for an app version without translations to the newest
-/// version below it. The test environment also has the pseudo-locale `en-XA`.
+/// Falls back to the nearest published parent of the language, and for an app version without translations to the
+/// newest version below it. The test environment also has the pseudo-locale `en-XA`.
 struct ReadTranslation: Endpoint {
     static let route = Route(
         .get, "/translation/{language}/{version}", "readTranslation",
@@ -30,7 +30,10 @@ struct ReadTranslation: Endpoint {
         ],
         errors: [
             404:
-                "No translations are live for this app version, or the language is not published (`document-not-found`)."
+                """
+            No translations are live for this app version, or the language is not published \
+            (`document-not-found`).
+            """
         ])
     static let readTranslationVersion = Route(
         .get, "/translationVersion/{language}/{version}", "readTranslationVersion",

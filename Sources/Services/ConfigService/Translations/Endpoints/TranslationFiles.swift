@@ -7,8 +7,8 @@ import MartletLocalization
 import NIOCore
 import Synchronization
 
-/// Changes the draft under the document's lock, and creates the document if there is none. `mode=replace` also removes the
-/// texts that the file lacks, in the languages that the file contains. `If-Match` is optional.
+/// Changes the draft under the document's lock, and creates the document if there is none. `mode=replace` also removes
+/// the texts that the file lacks, in the languages that the file contains. `If-Match` is optional.
 struct ImportTranslations: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/import", "importTranslations",
@@ -33,7 +33,10 @@ struct ImportTranslations: Endpoint {
         answers: [
             .answer(
                 200,
-                "The number of keys `added`, `changed`, `unchanged` and `removed`, the draft's `revision` and `findings`.",
+                """
+                The number of keys `added`, `changed`, `unchanged` and `removed`, the draft's `revision` and \
+                `findings`.
+                """,
                 .json(.object))
         ],
         errors: [
@@ -111,8 +114,8 @@ struct ImportTranslations: Endpoint {
     }
 }
 
-/// Leaves out the texts that the format cannot hold. `Skipped-Texts` counts them; `report` lists at most 1,000 of them, with
-/// reasons, instead of the file.
+/// Leaves out the texts that the format cannot hold. `Skipped-Texts` counts them; `report` lists at most 1,000 of them,
+/// with reasons, instead of the file.
 struct ExportTranslations: Endpoint {
     static let route = Route(
         .get, "/config/{kind}/{name}/export", "exportTranslations",
@@ -180,7 +183,8 @@ struct ExportTranslations: Endpoint {
 }
 
 extension HTTPField.Name {
-    /// The number of texts that the file could not hold. Has no prefix `x-martlet-`, because gateways remove such headers.
+    /// The number of texts that the file could not hold. Has no prefix `x-martlet-`, because gateways remove such
+    /// headers.
     fileprivate static let skipped = HTTPField.Name("Skipped-Texts")!
 }
 
@@ -198,7 +202,8 @@ extension Request {
         }
     }
 
-    /// - Parameter sourceLanguage: The catalogue's source language; nil for a new catalogue, which gets it from the request.
+    /// - Parameter sourceLanguage: The catalogue's source language; nil for a new catalogue, which gets it from the
+    ///   request.
     /// - Throws: `invalid-parameter`.
     fileprivate func options(_ format: CatalogueFormat, sourceLanguage: LanguageTag?) throws -> CatalogueFormat.Options
     {
