@@ -82,8 +82,7 @@ struct RollBack: Endpoint {
         ],
         errors: [
             404: "There is no such document or version (`document-not-found`, `version-not-found`).",
-            422:
-                """
+            422: """
             The server can no longer read the version: see `findings` (`document-refused`). Nothing was published.
             """,
         ])

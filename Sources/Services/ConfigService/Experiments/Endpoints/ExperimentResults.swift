@@ -155,7 +155,7 @@ struct SetObservations: Endpoint {
                     "variations": .object.described(
                         "The sums of every variation, from the beginning of the experiment."),
                     "asOf": .time.described(
-                        "The time up to which was observed, within the last 400 days; by default now."),
+                        "The time up to which the sums were counted, within the last 400 days; by default now."),
                 ], required: ["variations"])),
         answers: [
             .answer(204, "The observations are stored.")

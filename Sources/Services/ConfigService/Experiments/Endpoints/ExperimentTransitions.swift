@@ -130,8 +130,7 @@ struct DecideExperiment: Endpoint {
         errors: [
             404: "There is no such experiment, or its configuration no longer exists (`document-not-found`).",
             409: "The experiment is neither running nor stopped (`conflict`).",
-            422:
-                """
+            422: """
             The experiment or the configuration has errors: see `findings` (`document-refused`). Nothing was \
             published.
             """,
@@ -174,7 +173,7 @@ struct ExperimentTransition: Sendable {
         var draft: JSONValue
         /// The configuration to publish, and the version whose content it gets.
         var winner: (DocumentKey, PinnedVersion)?
-        /// Findings already made, which are not made again.
+        /// The findings of the check of `content`; it is not checked again.
         var findings: [Finding] = []
     }
 

@@ -9,7 +9,7 @@ import MartletHTTP
 struct ImportFirebase: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/import-firebase", "importFirebaseTemplate",
-        "Replaces the draft of the flags by a template of Firebase Remote Config.",
+        "Replaces the draft of the flags with a template of Firebase Remote Config.",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("flags")),

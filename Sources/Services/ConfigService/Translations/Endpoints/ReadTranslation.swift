@@ -29,8 +29,7 @@ struct ReadTranslation: Endpoint {
             .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ],
         errors: [
-            404:
-                """
+            404: """
             No translations are live for this app version, or the language is not published \
             (`document-not-found`).
             """
