@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension ConfigService {
-    /// Remote configurations, and which versions are live for the other services.
+    /// Remote configurations, and the live versions for the other services.
     func addConfigurationRoutes(to routes: inout RouteTable) {
         routes.section = .config
         routes.on(PostConfiguration.route, PostConfiguration(remote: remote, upload: uploadConfiguration))

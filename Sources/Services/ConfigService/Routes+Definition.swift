@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension ConfigService {
-    /// App definitions, as clients get them.
+    /// App definitions for clients, and previews of their drafts.
     func addDefinitionRoutes(to routes: inout RouteTable) {
         let choice = DefinitionChoice(editions: DefinitionEditions(versions: versions))
         routes.section = .config

@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension ConfigService {
-    /// What experiments have beside the calls that all documents have. Other kinds of documents have none of it: 404.
+    /// The routes that only experiments have, in addition to those of all documents. Other kinds are 404.
     func addExperimentRoutes(to routes: inout RouteTable) {
         let reader = ResultsReader(
             documents: documents, live: live, exposures: experiments.exposures,

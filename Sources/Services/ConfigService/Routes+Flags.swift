@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension ConfigService {
-    /// Flags and parameters, evaluated.
+    /// The evaluation of flags, and their import from Firebase.
     func addFlagsRoutes(to routes: inout RouteTable) {
         routes.section = .flags
         routes.on(EvaluateFlags.route, EvaluateFlags(live: live, experiments: experiments, users: users))

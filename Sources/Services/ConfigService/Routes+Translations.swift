@@ -1,7 +1,7 @@
 import MartletHTTP
 
 extension ConfigService {
-    /// Translations for clients, and their keys and files for who manages them.
+    /// Translations for clients, and the management of their keys and files.
     func addTranslationRoutes(to routes: inout RouteTable) {
         routes.on(
             PostTranslation.route, PostTranslation(documents: documents, publisher: publisher, kind: TranslationKind()))
@@ -9,9 +9,9 @@ extension ConfigService {
         routes.on(ReadTranslation.route, ReadTranslation(live: live, isVersioned: false))
         routes.on(ReadTranslation.readTranslationVersion, ReadTranslation(live: live, isVersioned: true))
 
-        // Of the kind `translation`; other kinds have none of these.
+        // Only the kind `translation` has these routes; other kinds are 404.
         routes.on(ListKeys.route, ListKeys(documents: documents, versions: versions, kinds: kinds))
-        // A key that a path cannot hold stands in the query.
+        // The query holds keys that a path cannot hold.
         routes.on(EditKey.route, EditKey(documents: documents, kinds: kinds, act: .put))
         routes.on(EditKey.patchTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, act: .patch))
         routes.on(EditKey.deleteTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, act: .delete))

@@ -1,7 +1,7 @@
 public import MartletHTTP
 
 extension ConfigService {
-    /// Staff ask under `/admin/apps/{app}/config/…`, which the gateway makes `/config/…`.
+    /// Staff call `/admin/apps/{app}/config/…`; the gateway forwards this to `/config/…`.
     public func addRoutes(to routes: inout RouteTable) {
         routes.section = .config
         routes.on(FollowConfig.route, FollowConfig(streams: streams))

@@ -1,6 +1,6 @@
 import MartletCore
 
-/// Finds errors and doubtful places in a configuration.
+/// Finds the errors of a configuration, and values that deserve a warning.
 ///
 /// `{"version","theme","live","languagesList":[…],"mainSettings":{…},"colors":[{"name","red","green","blue","alpha"}],
 /// "controllers":[{"name","parent","classType","classProperties":{…},

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletLogic
 
-/// Finds errors and doubtful places in an app definition.
+/// Finds the errors of an app definition, and values that deserve a warning.
 struct DefinitionCheck {
     let app: AppDefinition
     let translations: LiveTranslations

@@ -37,7 +37,7 @@ final class DefinitionPreviews: Sendable {
         self.live = live
     }
 
-    /// - Throws: as `PreviewStore.add`.
+    /// - Throws: The errors of `PreviewStore.add`.
     func make(of key: DocumentKey, in space: ConfigSpace, until end: Date, by author: Author) async throws -> (
         id: UUID, token: String
     ) {

@@ -5,19 +5,18 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /config/{kind}?after=&limit=`: the documents of a kind by name, without their contents.
 struct ListDocuments: Endpoint {
     static let route = Route(
-        .get, "/config/{kind}", "listDocuments", "The documents of a kind, without their contents.",
+        .get, "/config/{kind}", "listDocuments", "Lists the documents of a kind by name, without their contents.",
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .query("after", .string, "The name behind which the page begins."),
+            .query("after", .string, "`next` from the previous page: the page starts after this name."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "A page of documents: `count`, `data`, and `next` if there are more.",
                 .json(
                     .object(
                         [
@@ -36,7 +35,8 @@ struct ListDocuments: Endpoint {
         let limit = try context.integer("limit")
         let after = request.uri.queryParameters["after"].map(String.init)
         guard after?.utf8.contains(0) != true else {
-            throw HTTPProblem(.invalidParameter, "It must be a name.", field: "after")
+            throw HTTPProblem(
+                .invalidParameter, "This must be a document's name, without NUL characters.", field: "after")
         }
         let list = try await documents.list(kind, in: try context.space, after: after, limit: limit + 1)
         let page = list.prefix(limit)
@@ -44,23 +44,23 @@ struct ListDocuments: Endpoint {
     }
 }
 
-/// `GET /config/{kind}/{name}`: the draft. Its revision is the `ETag`.
 struct ReadDraft: Endpoint {
     static let route = Route(
-        .get, "/config/{kind}/{name}", "readDraft", "The draft; its revision is the ETag.",
+        .get, "/config/{kind}/{name}", "readDraft", "Returns the draft of a document.",
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
         ],
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(200, "The draft. `ETag` holds its revision.", .json(.object))
         ],
-        errors: [404: "There is no such document or version (`document-not-found`, `version-not-found`)."])
+        errors: [404: "There is no such document (`document-not-found`)."])
 
     let documents: DocumentStore
     let kinds: Kinds
@@ -77,28 +77,27 @@ struct ReadDraft: Endpoint {
     }
 }
 
-/// `PUT /config/{kind}/{name}` with the whole draft, and `PATCH` with a merge patch of it (RFC 7396). With `If-Match`,
-/// or `If-None-Match: *` for a new document.
-///
-/// Answers the new revision and what is wrong or doubtful; a draft may have errors.
+/// Stores the draft even if it has errors, under the document's lock: of two concurrent changes with the same
+/// `If-Match` one is refused. The findings are computed after the draft has been stored.
 struct EditDraft: Endpoint {
     static let route = Route(
-        .put, "/config/{kind}/{name}", "replaceDraft", "Stores the whole draft.",
+        .put, "/config/{kind}/{name}", "replaceDraft", "Replaces the draft of a document, or creates the document.",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
-            .header("If-Match", .string, "The draft's ETag, or *."),
-            .header("If-None-Match", .string, "* for a new document."),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
+            .header("If-None-Match", .string, "`*`: the call succeeds only if there is no such document."),
         ],
         body: .json(.object),
         answers: [
             .answer(
-                200, "Stored; findings say what is wrong or doubtful.",
+                200, "The revision of the stored draft, and its errors and warnings.",
                 .json(
                     .object(
                         [
@@ -106,7 +105,7 @@ struct EditDraft: Endpoint {
                             "findings": .array(of: .finding),
                         ]))),
             .answer(
-                201, "There was none.",
+                201, "The document is new.",
                 .json(
                     .object(
                         [
@@ -115,26 +114,28 @@ struct EditDraft: Endpoint {
                         ]))),
         ],
         errors: [
-            412: "The draft is not the one that the request names (`precondition-failed`).",
-            428: "Neither If-Match nor If-None-Match came (`precondition-required`).",
+            412: "The draft does not meet `If-Match` or `If-None-Match` (`precondition-failed`).",
+            428: "The request has neither `If-Match` nor `If-None-Match` (`precondition-required`).",
         ])
     static let changeDraft = Route(
-        .patch, "/config/{kind}/{name}", "changeDraft", "Changes the draft by a merge patch (RFC 7396).",
+        .patch, "/config/{kind}/{name}", "changeDraft",
+        "Changes the draft of a document with a merge patch (RFC 7396).",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
-            .header("If-Match", .string, "The draft's ETag, or *."),
-            .header("If-None-Match", .string, "* for a new document."),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
+            .header("If-None-Match", .string, "`*`: the call succeeds only if there is no such document."),
         ],
         body: .json(.object),
         answers: [
             .answer(
-                200, "Stored.",
+                200, "The revision of the changed draft, and its errors and warnings.",
                 .json(
                     .object(
                         [
@@ -142,7 +143,7 @@ struct EditDraft: Endpoint {
                             "findings": .array(of: .finding),
                         ]))),
             .answer(
-                201, "There was none.",
+                201, "The document is new.",
                 .json(
                     .object(
                         [
@@ -151,8 +152,8 @@ struct EditDraft: Endpoint {
                         ]))),
         ],
         errors: [
-            412: "The draft is not the one that the request names (`precondition-failed`).",
-            428: "Neither If-Match nor If-None-Match came (`precondition-required`).",
+            412: "The draft does not meet `If-Match` or `If-None-Match` (`precondition-failed`).",
+            428: "The request has neither `If-Match` nor `If-None-Match` (`precondition-required`).",
         ])
 
     let documents: DocumentStore
@@ -180,28 +181,30 @@ struct EditDraft: Endpoint {
     }
 }
 
-/// `DELETE /config/{kind}/{name}` with `If-Match`: clients find it no more. Its versions stay. 204.
+/// Also cancels the scheduled publications of the document, all in one transaction.
 struct DeleteDocument: Endpoint {
     static let route = Route(
-        .delete, "/config/{kind}/{name}", "deleteDocument", "Takes document and live version away; the versions stay.",
+        .delete, "/config/{kind}/{name}", "deleteDocument",
+        "Deletes a document and withdraws its live version; its versions are kept.",
         callers: .documentManagers(.delete),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
-            .header("If-Match", .string, "The draft's ETag, or *."),
-            .header("If-None-Match", .string, "* for a new document."),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
+            .header("If-None-Match", .string, "Not useful here: an existing document never meets `*`."),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The document is deleted.")
         ],
         errors: [
-            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
-            412: "The draft is not the one that the request names (`precondition-failed`).",
-            428: "Neither If-Match nor If-None-Match came (`precondition-required`).",
+            404: "There is no such document (`document-not-found`).",
+            412: "The draft does not meet `If-Match` or `If-None-Match` (`precondition-failed`).",
+            428: "The request has neither `If-Match` nor `If-None-Match` (`precondition-required`).",
         ])
 
     let documents: DocumentStore
@@ -217,22 +220,22 @@ struct DeleteDocument: Endpoint {
     }
 }
 
-/// `POST /config/{kind}/{name}/check`: what is wrong or doubtful with the draft.
 struct CheckDraft: Endpoint {
     static let route = Route(
-        .post, "/config/{kind}/{name}/check", "checkDraft", "What is wrong or doubtful with the draft.",
+        .post, "/config/{kind}/{name}/check", "checkDraft", "Checks the draft of a document without changing anything.",
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "The errors and warnings of the draft.",
                 .json(
                     .object(
                         [
@@ -240,7 +243,7 @@ struct CheckDraft: Endpoint {
                             "findings": .array(of: .finding),
                         ])))
         ],
-        errors: [404: "There is no such document or version (`document-not-found`, `version-not-found`)."])
+        errors: [404: "There is no such document (`document-not-found`)."])
 
     let documents: DocumentStore
     let live: LiveDocuments
@@ -277,18 +280,18 @@ extension JSONValue {
         }
     }
 
-    /// The text that is stored.
+    /// The document as it is stored.
     ///
-    /// - Throws: `payload-too-large`, `limit-exceeded` when a patch made it too deep.
+    /// - Throws: `payload-too-large`, `limit-exceeded` if a patch has made it too deep.
     func draft(upTo limitInBytes: Int) throws -> String {
         let text = text
         guard text.utf8.count <= limitInBytes else {
-            throw HTTPProblem(.payloadTooLarge, "A document of this kind may have \(limitInBytes) bytes.")
+            throw HTTPProblem(.payloadTooLarge, "A document of this kind may have at most \(limitInBytes) bytes.")
         }
         do {
             _ = try JSONValue(parsing: text.utf8)
         } catch {
-            throw HTTPProblem(.limitExceeded, "The patch makes an invalid document. \(error)")
+            throw HTTPProblem(.limitExceeded, "The patched document would be invalid: \(error)")
         }
         return text
     }

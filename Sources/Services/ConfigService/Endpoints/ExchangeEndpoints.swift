@@ -3,17 +3,17 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /config/export?kind=`: drafts and what is live, as `import` takes them. Without `kind`: all that whoever asks
-/// may read.
+/// Without `kind`, exports all kinds that the caller may read.
 struct ExportDocuments: Endpoint {
     static let route = Route(
-        .get, "/config/export", "exportDocuments", "Drafts and what is live, as import takes them.",
+        .get, "/config/export", "exportDocuments",
+        "Exports drafts and live versions in the form that the import accepts.",
         callers: .documentManagers(.read),
         parameters: [
-            .query("kind", .string, "One kind only.")
+            .query("kind", .string, "Exports only documents of this kind.")
         ],
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(200, "`documents`: each with `kind`, `name`, `draft` and `live`.", .json(.object))
         ])
 
     let exchange: Exchange
@@ -22,7 +22,7 @@ struct ExportDocuments: Endpoint {
         var kinds = try context.kinds(may: .read)
         if let name = request.uri.queryParameters["kind"] {
             guard let kind = DocumentKind(rawValue: String(name)) else {
-                throw HTTPProblem(.invalidParameter, "There is no such kind of documents.", field: "kind")
+                throw HTTPProblem(.invalidParameter, "There is no such kind of document.", field: "kind")
             }
             _ = try context.author(may: .read, kind.area)
             kinds = [kind]
@@ -31,17 +31,15 @@ struct ExportDocuments: Endpoint {
     }
 }
 
-/// `POST /config/import?replace=&publish=` with `{"documents":[{"kind","name","draft","live"}]}`: stores all drafts, or
-/// nothing.
-///
-/// With `publish=true` what has `live` is published, one document after the other.
+/// Stores the drafts in one transaction. `publish` then publishes each document that has `live`, in a transaction of
+/// its own, experiments and definitions last. A refused document ends the call; the publications before it stay.
 struct ImportDocuments: Endpoint {
     static let route = Route(
-        .post, "/config/import", "importDocuments", "Stores all drafts, or nothing.",
+        .post, "/config/import", "importDocuments", "Imports documents: stores all their drafts, or none.",
         callers: .documentManagers(.create, .update),
         parameters: [
-            .query("replace", .boolean, "Documents that are there get the draft, too."),
-            .query("publish", .boolean, "What has live is published, one after the other."),
+            .query("replace", .boolean, "Replaces the drafts of documents that already exist."),
+            .query("publish", .boolean, "Publishes every document that has `live`, one after another."),
         ],
         body: .json(
             .object(
@@ -57,11 +55,15 @@ struct ImportDocuments: Endpoint {
                     ).maxItems(1_000)
                 ], required: ["documents"])),
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(
+                200, "`documents`: the number of stored drafts; `published`: the new live versions.", .json(.object))
         ],
         errors: [
-            409: "The name is taken, or a unique index forbids it (`conflict`).",
-            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+            409: "A document already exists, and `replace` is not set (`conflict`). Nothing was stored.",
+            422: """
+            A document to be published has errors: see `findings` (`document-refused`). All drafts are stored, and the \
+            documents before it are published.
+            """,
         ])
 
     let exchange: Exchange
@@ -77,7 +79,7 @@ struct ImportDocuments: Endpoint {
         }
         let items = try documents.enumerated().map { try item($1, "documents.\($0)") }
         guard Set(items.map(\.key)).count == items.count else {
-            throw HTTPProblem(.invalidBody, "A document is there twice.", field: "documents")
+            throw HTTPProblem(.invalidBody, "Each document may occur only once.", field: "documents")
         }
         for kind in Set(items.map(\.key.kind)) {
             for action in [StaffAction.create, .update] { _ = try context.author(may: action, kind.area) }
@@ -91,7 +93,7 @@ struct ImportDocuments: Endpoint {
     private func item(_ value: JSONValue, _ field: String) throws -> Exchange.Item {
         let fields = try BodyFields(value, ["kind", "name", "draft", "live"])
         guard let kind = DocumentKind(rawValue: try fields.requiredString("kind")), let published = kinds[kind] else {
-            throw HTTPProblem(.invalidBody, "There is no such kind of documents.", field: field + ".kind")
+            throw HTTPProblem(.invalidBody, "There is no such kind of document.", field: field + ".kind")
         }
         let key = try DocumentKey(checking: try fields.requiredString("name"), of: kind)
         if let problem = published.problem(withName: key.name) {
@@ -115,7 +117,7 @@ struct ImportDocuments: Endpoint {
 }
 
 extension ServiceContext {
-    /// Whoever may change at least something; what exactly is looked at when it is known.
+    /// The caller, who must be allowed to change at least one kind. The kinds in the body are checked once it is read.
     fileprivate func importer() throws -> Author {
         let kinds = try kinds(may: .update)
         return try author(may: .update, kinds.first?.area ?? .config)

@@ -3,28 +3,25 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /config/events`: what is published, as server-sent events: `open` with all that is live, then `changed` with
-/// what is other than before.
-///
-/// `{"generation":n,"documents":[{"kind","name","version","sha256"}]}`; `version` is null where nothing is live any
-/// more. The id of an event is its generation. Who comes back compares `open` with what they have.
+/// There is no replay: a client that reconnects compares `open` with what it has.
 struct FollowConfig: Endpoint {
     static let route = Route(
-        .get, "/config/events", "followConfig", "What is published, as server-sent events: open, then changed.",
+        .get, "/config/events", "followConfig", "Streams changes of the live documents as server-sent events.",
         callers: .client,
         answers: [
             .answer(
                 200,
                 """
-                Events whose data is {generation, documents: [{kind, name, version, sha256}]}; the id is the \
-                generation.
+                The event `open` with all live documents, then an event `changed` with each change. The data is \
+                `{generation, documents: [{kind, name, version, sha256}]}`; `version` is null for a document that is \
+                no longer live. The event's id is the generation.
                 """, .type("text/event-stream", .string))
         ])
 
     let streams: EventStreams
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        // Apps see all that is live of theirs; staff what they may read about.
+        // Apps follow all their documents, staff only the kinds they may read.
         let kinds = try context.principal.kind == .staff ? Set(context.kinds(may: .read)) : Set(DocumentKind.allCases)
         return try await streams.response(
             try context.space,

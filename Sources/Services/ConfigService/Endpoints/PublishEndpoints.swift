@@ -4,11 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /config/{kind}/{name}/publish` with perhaps `note`, and `at` for later: 200 with the version, or 202 with what
-/// is scheduled.
-///
-/// `If-Match` with the draft's revision makes sure that what is published is what was looked at. What is live already
-/// makes no new version.
+/// With `If-Match`, the draft is published only if it has not changed since the caller read it. A draft that is already
+/// live does not make a new version. A later publication uses the draft as it is now.
 struct PublishDraft: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/publish", "publishDraft", "Publishes the draft, now or later.",
@@ -18,9 +15,10 @@ struct PublishDraft: Endpoint {
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
-            .header("If-Match", .string, "The draft's ETag, or *."),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
         ],
         body: .json(
             .object(
@@ -29,13 +27,13 @@ struct PublishDraft: Endpoint {
                     "at": .time,
                 ]), isRequired: false),
         answers: [
-            .answer(200, "The version, which is live.", .json(.configVersion)),
-            .answer(202, "It is scheduled.", .json(.object)),
+            .answer(200, "The version that is now live, and its warnings.", .json(.configVersion)),
+            .answer(202, "The scheduled publication.", .json(.object)),
         ],
         errors: [
-            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
-            412: "The draft is not the one that the request names (`precondition-failed`).",
-            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+            404: "There is no such document (`document-not-found`).",
+            412: "The draft does not meet `If-Match` (`precondition-failed`).",
+            422: "The draft has errors: see `findings` (`document-refused`). Nothing was published or scheduled.",
         ])
 
     let publisher: Publisher
@@ -50,7 +48,7 @@ struct PublishDraft: Endpoint {
             return .json(try await publisher.publish(publication, if: condition))
         }
         guard date > Date(), date < Date(timeIntervalSinceNow: 366 * 86_400) else {
-            throw HTTPProblem(.invalidBody, "This must be a time within the next year.", field: "at")
+            throw HTTPProblem(.invalidBody, "This must be a time in the future, within 366 days.", field: "at")
         }
         var response = Response.json(try await publisher.schedule(publication, at: date, if: condition))
         response.status = .accepted
@@ -58,18 +56,19 @@ struct PublishDraft: Endpoint {
     }
 }
 
-/// `POST /config/{kind}/{name}/rollback` with `version` and perhaps `note`: an older version's content becomes the
-/// newest version.
+/// Leaves the draft unchanged.
 struct RollBack: Endpoint {
     static let route = Route(
-        .post, "/config/{kind}/{name}/rollback", "rollBack", "An older version becomes the newest one.",
+        .post, "/config/{kind}/{name}/rollback", "rollBack",
+        "Publishes the content of an older version as a new version.",
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
         ],
         body: .json(
@@ -79,11 +78,13 @@ struct RollBack: Endpoint {
                     "note": .string.maxLength(2_000),
                 ], required: ["version"])),
         answers: [
-            .answer(200, "The version, which is live.", .json(.configVersion))
+            .answer(200, "The version that is now live, and its warnings.", .json(.configVersion))
         ],
         errors: [
             404: "There is no such document or version (`document-not-found`, `version-not-found`).",
-            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+            422: """
+            The server can no longer read the version: see `findings` (`document-refused`). Nothing was published.
+            """,
         ])
 
     let publisher: Publisher
@@ -103,25 +104,27 @@ struct RollBack: Endpoint {
     }
 }
 
-/// `POST /config/{kind}/{name}/withdraw`: clients find it no more until it is published again. 204.
+/// The draft and the versions are kept.
 struct Withdraw: Endpoint {
     static let route = Route(
-        .post, "/config/{kind}/{name}/withdraw", "withdraw", "Holds the document back until it is published again.",
+        .post, "/config/{kind}/{name}/withdraw", "withdraw",
+        "Withdraws the live version, so that clients no longer find the document.",
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
         ],
         answers: [
-            .answer(204, "Done.")
+            .answer(204, "The document is no longer live.")
         ],
         errors: [
-            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
-            409: "The name is taken, or a unique index forbids it (`conflict`).",
+            404: "There is no such document (`document-not-found`).",
+            409: "The document is not live, or it is an experiment, which is stopped instead (`conflict`).",
         ])
 
     let publisher: Publisher
@@ -135,18 +138,19 @@ struct Withdraw: Endpoint {
     }
 }
 
-/// `POST /config/{kind}/{name}/promote` with `from`, the other environment, and perhaps its `version` and a `note`:
-/// published here, too.
+/// Publishes here the other environment's live version, or the one that `version` names. The draft follows unless it
+/// has unpublished changes. The document is created if it does not exist and the caller may create it.
 struct Promote: Endpoint {
     static let route = Route(
-        .post, "/config/{kind}/{name}/promote", "promote", "Publishes what the other environment has.",
+        .post, "/config/{kind}/{name}/promote", "promote", "Publishes a version from the app's other environment.",
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
         ],
         body: .json(
@@ -157,11 +161,14 @@ struct Promote: Endpoint {
                     "note": .string.maxLength(2_000),
                 ])),
         answers: [
-            .answer(200, "The version, which is live.", .json(.configVersion))
+            .answer(200, "The version that is now live, and its warnings.", .json(.configVersion))
         ],
         errors: [
-            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
-            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+            404: """
+            The other environment has no such version (`version-not-found`), or the document does not exist here and \
+            the caller may not create it (`document-not-found`).
+            """,
+            422: "The version has errors here: see `findings` (`document-refused`). Nothing was published.",
         ])
 
     let publisher: Publisher
@@ -174,12 +181,13 @@ struct Promote: Endpoint {
         guard let environment = AppEnvironment(rawValue: try fields.string("from") ?? "test"),
             environment != space.environment
         else {
-            throw HTTPProblem(.invalidBody, "This must be the other environment.", field: "from")
+            throw HTTPProblem(.invalidBody, "Expected the app's other environment: live or test.", field: "from")
         }
-        // The key may be a test key, which reaches nothing of live.
+        // The caller may hold a test key, which must not give access to live documents.
         if environment == .live, try context.principal.kind != .staff {
             throw HTTPProblem(
-                .forbidden, "Only staff bring something from live into test: a test key reaches live nowhere.")
+                .forbidden,
+                "Only staff may promote from live to test, because a test key gives no access to live documents.")
         }
         let mayCreate = (try? context.author(may: .create, key.kind.area)) != nil
         return .json(
@@ -189,17 +197,17 @@ struct Promote: Endpoint {
     }
 }
 
-/// `GET /config/schedules?before=&limit=`: what was scheduled, newest first.
+/// Lists only the kinds that the caller may read.
 struct ListSchedules: Endpoint {
     static let route = Route(
-        .get, "/config/schedules", "listSchedules", "What was scheduled, newest first.",
+        .get, "/config/schedules", "listSchedules", "Lists scheduled publications in every state, newest first.",
         callers: .documentManagers(.read),
         parameters: [
-            .query("before", .string, "The id in front of which the page ends."),
+            .query("before", .string, "`next` from the previous page: only publications scheduled before this one."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(200, "A page of publications: `count`, `data`, and `next` if there are more.", .json(.object))
         ])
 
     let schedules: ScheduleStore
@@ -214,18 +222,17 @@ struct ListSchedules: Endpoint {
     }
 }
 
-/// `DELETE /config/schedules/{id}`: not published any more. 200 with what it was.
 struct CancelSchedule: Endpoint {
     static let route = Route(
-        .delete, "/config/schedules/{id}", "cancelSchedule", "Not published any more.",
+        .delete, "/config/schedules/{id}", "cancelSchedule", "Cancels a scheduled publication.",
         callers: .documentManagers(.update),
         parameters: [
             .path("id", .uuid)
         ],
         answers: [
-            .answer(200, "What it was.", .json(.object))
+            .answer(200, "The cancelled publication.", .json(.object))
         ],
-        errors: [404: "Nothing waits by this id (`schedule-not-found`)."])
+        errors: [404: "No publication with this id is waiting (`schedule-not-found`)."])
 
     let schedules: ScheduleStore
 
@@ -239,9 +246,9 @@ struct CancelSchedule: Endpoint {
 }
 
 extension Publisher {
-    /// Publishes the draft, as it is now, later. It is checked now and then.
+    /// Schedules the publication of the draft as it is now. It is checked now and again when it is due.
     ///
-    /// - Throws: as `publish`; `limit-exceeded`.
+    /// - Throws: The errors of `publish`; `limit-exceeded`.
     fileprivate func schedule(_ request: Request, at date: Date, if condition: DraftCondition) async throws -> String {
         try await run(request) { document, space, transaction in
             try condition.check(document)
@@ -250,7 +257,7 @@ extension Publisher {
             }
             let findings = kind.check(try JSONValue(parsing: draft.utf8), named: request.key.name, in: space)
             guard !findings.contains(where: { $0.severity == .error }) else {
-                throw HTTPProblem(.documentRefused, "Nothing was scheduled: see findings.", findings: findings.limited)
+                throw HTTPProblem(.documentRefused, "Nothing was scheduled; see findings.", findings: findings.limited)
             }
             return try await ScheduleStore.add(
                 draft, of: document, in: request.space, at: date, note: request.note, by: request.author, transaction)
@@ -259,12 +266,12 @@ extension Publisher {
 }
 
 extension DocumentKey {
-    /// The state of an experiment is not to come back from an older version.
+    /// Refuses experiments: an older version would bring back an older state.
     ///
     /// - Throws: `conflict`.
     fileprivate func checkIsFreeToMove() throws {
         guard kind != .experiment else {
-            throw HTTPProblem(.conflict, "An experiment goes on by start, stop and decide.")
+            throw HTTPProblem(.conflict, "The state of an experiment changes only by start, stop and decide.")
         }
     }
 }
@@ -281,9 +288,9 @@ extension BodyFields {
 }
 
 extension ServiceContext {
-    /// The kinds with which whoever manages documents may do `action`.
+    /// The document kinds for which the caller may do `action`.
     ///
-    /// - Throws: `forbidden` when there is none.
+    /// - Throws: `forbidden` if there are none.
     func kinds(may action: StaffAction) throws -> [DocumentKind] {
         let kinds = DocumentKind.allCases.filter { (try? author(may: action, $0.area)) != nil }
         if kinds.isEmpty { _ = try author(may: action, .config) }

@@ -22,7 +22,7 @@ extension Response {
 
     private static let generation = HTTPField.Name(HeaderName.generation)!
 
-    /// The same for bytes that may already be compressed, under an entity tag.
+    /// As above, for bytes with an entity tag of their own and a compressed form if there is one.
     static func stored(
         _ content: ByteBuffer, gzip: ByteBuffer?, tag: EntityTag, of space: LiveSpace? = nil, to request: Request,
         headers: HTTPFields = [:]

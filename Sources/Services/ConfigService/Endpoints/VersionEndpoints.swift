@@ -3,23 +3,23 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /config/{kind}/{name}/versions?before=&limit=`: from the newest down, without contents.
 struct ListVersions: Endpoint {
     static let route = Route(
         .get, "/config/{kind}/{name}/versions", "listConfigVersions",
-        "Versions from the newest down, without their contents.", callers: .documentManagers(.read),
+        "Lists the versions of a document, newest first, without their contents.", callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
-            .query("before", .integer, "The version in front of which the page ends."),
+            .query("before", .integer, "`next` from the previous page: only versions below this number."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(200, "A page of versions: `count`, `data`, and `next` if there are more.", .json(.object))
         ])
 
     let versions: VersionStore
@@ -35,24 +35,25 @@ struct ListVersions: Endpoint {
     }
 }
 
-/// `GET /config/{kind}/{name}/versions/{version}`: the version, with its `content`.
 struct ReadVersion: Endpoint {
     static let route = Route(
-        .get, "/config/{kind}/{name}/versions/{version}", "readConfigVersion", "A version with its content.",
+        .get, "/config/{kind}/{name}/versions/{version}", "readConfigVersion",
+        "Returns a version of a document with its content.",
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
             .path("version", .integer),
         ],
         answers: [
-            .answer(200, "Done.", .json(.configVersion))
+            .answer(200, "The version with its `content`.", .json(.configVersion))
         ],
-        errors: [404: "There is no such document or version (`document-not-found`, `version-not-found`)."])
+        errors: [404: "The document has no such version (`version-not-found`)."])
 
     let versions: VersionStore
     let kinds: Kinds
@@ -66,25 +67,24 @@ struct ReadVersion: Endpoint {
     }
 }
 
-/// `GET /config/{kind}/{name}/diff?from=&to=`: what changes one version into another (JSON Patch, RFC 6902), each a
-/// version's number, `live` or `draft`. From what is live to the draft, if nothing is said.
 struct CompareVersions: Endpoint {
     static let route = Route(
         .get, "/config/{kind}/{name}/diff", "compareVersions",
-        "What changes one version into another (JSON Patch, RFC 6902).", callers: .documentManagers(.read),
+        "Compares two versions of a document.", callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
             .path(
                 "name", .string,
                 """
-                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
+                such names joined by `~`.
                 """),
-            .query("from", .string, "A version, live or draft; live if nothing is said."),
-            .query("to", .string, "The same; draft if nothing is said."),
+            .query("from", .string, "A version's number, `live` or `draft`; by default `live`."),
+            .query("to", .string, "A version's number, `live` or `draft`; by default `draft`."),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200, "`patch`: the operations that turn `from` into `to` (JSON Patch, RFC 6902).",
                 .json(
                     .object(
                         [

@@ -2,10 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /internal/config/live?after=<number>&wait=<seconds, 0…30>`: `LiveVersions` when they are others, else 204 after
-/// the wait.
-///
-/// For our own processes only.
+/// Long polling for other services: `?after=<number>&wait=<seconds, 0…30>` returns `LiveVersions` as soon as their
+/// number differs from `after`, or 204 when the wait ends.
 struct ReadLiveVersions: Endpoint {
     static let route = Route.betweenProcesses(.get, "/internal/config/live")
 
@@ -13,7 +11,7 @@ struct ReadLiveVersions: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let query = try FeedQuery(request, context, default: -1)
-        // A copy without its database knows nothing of what others publish: who follows asks another one.
+        // Without its database, this instance misses what others publish; the caller must ask another one.
         guard feed.isCurrent else { throw HTTPProblem(.unavailable) }
         guard let versions = await feed.versions(after: query.after, wait: query.wait) else {
             guard feed.isCurrent else { throw HTTPProblem(.unavailable) }

@@ -19,7 +19,7 @@ protocol PublishedKind: Sendable {
     /// A sentence about what is wrong with a name for this kind; nil if it is valid.
     func problem(withName name: String) -> String?
 
-    /// All errors and doubtful places in a document. Errors prevent publication; drafts may have them.
+    /// All errors and warnings of a document. Errors prevent publication; drafts may have them.
     ///
     /// - Parameter space: The other live documents.
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding]

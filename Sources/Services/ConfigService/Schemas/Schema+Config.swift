@@ -5,12 +5,13 @@ extension Schema {
         "LiveVersion",
         .object(
             [
-                "version": .string.nullable.described("The document's own `version`, or its number."),
+                "version": .string.nullable.described(
+                    "The document's own `version`, or else the number of the live version."),
                 "date": .time.nullable,
             ], required: ["version", "date"]
         ).described(
             """
-            The one that was published last in this environment of the app; null where nothing is live.
+            The version that was published last in this environment of the app; its members are null if nothing is live.
             """))
 
     static let remoteConfiguration: Schema = component(
@@ -18,19 +19,21 @@ extension Schema {
         .object(
             [
                 "config": .liveVersion,
-                "appVersion": .string.described("The one it was made for."),
+                "appVersion": .string.described(
+                    "The app version of the configuration; it can be lower than the requested one."),
                 "theme": .string.nullable,
                 "version": .string,
                 "number": .integer.minimum(1),
                 "live": .boolean,
                 "hash": .string.described(
-                    "SHA-256 of languagesList, mainSettings, colors and controllers, in hexadecimal digits."),
+                    "SHA-256 of `languagesList`, `mainSettings`, `colors` and `controllers`, in hexadecimal digits."),
                 "themes": .array(of: .string),
                 "languagesList": .array(of: .string),
                 "mainSettings": .object,
                 "colors": .array(of: .object),
                 "controllers": .array(of: .object),
-                "experiments": .map(of: .string).described("Experiment to variation."),
+                "experiments": .map(of: .string).described(
+                    "The variation that the client was given in each experiment."),
             ],
             required: [
                 "config", "appVersion", "theme", "version", "number", "live", "hash", "themes", "languagesList",
@@ -43,13 +46,13 @@ extension Schema {
             [
                 "kind": .string,
                 "name": .string,
-                "revision": .integer.described("Of the draft."),
+                "revision": .integer.described("The revision of the draft."),
                 "changed": .time,
-                "changedBy": .string.described("`key:<id>` or `staff:<id>`."),
-                "lastVersion": .integer.described("0: never published."),
+                "changedBy": .string.described("The author of the draft's last change: `key:<id>` or `staff:<id>`."),
+                "lastVersion": .integer.described("The number of the newest version; 0 if none was ever published."),
                 "liveVersion": .integer.nullable,
                 "liveSince": .time.nullable,
-                "isChanged": .boolean.described("Whether the draft is not what is live."),
+                "isChanged": .boolean.described("Whether the draft differs from the live version, or nothing is live."),
             ]))
 
     static let experimentResults: Schema = component(
@@ -65,8 +68,13 @@ extension Schema {
                     [
                         "source": .oneOf("analytics"),
                         "problem": .oneOf("unavailable", "too-large", "unusable").nullable.described(
-                            "Of some metric: it is as it was known last."),
-                        "complete": .boolean.described("False: ask again for what is pending."),
+                            "Why some metrics could not be updated; they keep their previous values."),
+                        "complete": .boolean.described(
+                            """
+                            False if some metrics are not current; the next request continues with those that are \
+                            pending.
+                            """
+                        ),
                         "seen": .map(of: .integer).nullable,
                         "multipleExposures": .integer.nullable,
                         "metrics": .map(
@@ -77,7 +85,11 @@ extension Schema {
                                     "problem": .oneOf("unavailable", "too-large", "unusable").nullable,
                                 ])),
                     ]).nullable.described(
-                        "Of metrics that name an event; null: there is none, or nobody was given anything."),
+                        """
+                        The state of the metrics that name an event; null if there are none, or no unit was exposed \
+                        yet.
+                        """
+                    ),
                 "units": .map(of: .integer),
                 "multipleExposures": .integer,
                 "sampleRatioP": .number.nullable,
@@ -96,7 +108,7 @@ extension Schema {
                     ]),
                 "metrics": .array(of: .object),
                 "series": .object,
-            ]).described("docs/how-to/test-variants.md explains each member."))
+            ]).described("The guide to testing variants, docs/how-to/test-variants.md, explains each member."))
 
     static let translationEntry: Schema = component(
         "TranslationEntry",
@@ -107,8 +119,8 @@ extension Schema {
                 "localizations": .object,
             ]).described(
                 """
-                A key as in an Xcode string catalogue: `comment`, `shouldTranslate`, `extractionState`, \
-                `localizations`; and `origin`, `markup`.
+                A key's entry as in an Xcode string catalogue: `comment`, `shouldTranslate`, `extractionState` and \
+                `localizations`; in addition `origin` and `markup`.
                 """))
 
     static let translationTable: Schema = component(
@@ -120,10 +132,11 @@ extension Schema {
                 "fallback": .array(of: .string),
                 "strings": .object.described(
                     """
-                    A string for each key, or its forms: `plural`, `device`, `width`; with `value` and `substitutions` \
-                    where numbers inside have forms.
+                    For each key a string, or an object of its forms: `plural`, `device` or `width`; or `value` and \
+                    `substitutions` if numbers inside the text have forms.
                     """),
-                "languages": .map(of: .string).described("The language of each text that is a fallback's."),
+                "languages": .map(of: .string).described(
+                    "For each key whose text comes from a fallback, the language of that text."),
             ]))
 
     static let configVersion: Schema = component(
@@ -133,14 +146,14 @@ extension Schema {
                 "kind": .string,
                 "name": .string,
                 "version": .integer,
-                "sha256": .string.described("Of the content."),
+                "sha256": .string.described("SHA-256 of the content, in hexadecimal digits."),
                 "note": .string,
                 "author": .string,
                 "origin": .oneOf("publish", "rollback", "promote", "schedule", "import"),
                 "sourceVersion": .integer.nullable,
                 "published": .time,
                 "isLive": .boolean,
-                "isNew": .boolean.described("False: this was live already."),
+                "isNew": .boolean.described("False if this content was already live, so that no new version was made."),
                 "content": .object,
                 "findings": .array(of: .finding),
             ]))
@@ -151,7 +164,7 @@ extension Schema {
             [
                 "severity": .oneOf("error", "warning"),
                 "code": .string,
-                "path": .string.described("JSON Pointer (RFC 6901)."),
+                "path": .string.described("The place in the document, as a JSON Pointer (RFC 6901)."),
                 "message": .string,
             ], required: ["severity", "code", "path", "message"]))
 }

@@ -6,7 +6,7 @@ extension Schema {
         .object(
             [
                 "key": .string,
-                "value": .any.described("With the digits that were typed: 1.0 stays 1.0."),
+                "value": .any.described("The value as written in the document: 1.0 stays 1.0."),
                 "reason": .oneOf("STATIC", "TARGETING_MATCH", "SPLIT", "DISABLED", "UNKNOWN"),
                 "variant": .string,
                 "metadata": .object(

@@ -4,26 +4,22 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /remote`: asks for a configuration with what a client knows of itself, or, as the thesis' dashboard did,
-/// stores one.
-///
-/// Asking takes `appVersion`, and perhaps `theme`, `language`, `platform`, `osVersion`, `country`, `build` and
-/// `attributes`, an object for conditions; it answers as `ReadConfiguration`, 304 for `If-None-Match` included. With a
-/// `configuration` it is `UploadConfiguration`.
+/// Answers like `ReadConfiguration`. A body with `configuration` is an upload, as from the thesis' dashboard; see
+/// `UploadConfiguration`.
 struct PostConfiguration: Endpoint {
     static let route = Route(
         .post, "/remote", "askForConfiguration",
         """
-        The configuration of an app version, by what the client knows of itself. With a configuration: \
-        stores and publishes it; master key.
+        Returns the configuration of an app version for a client that describes itself, or stores and publishes \
+        one with the master key.
         """, callers: .client,
         parameters: [
             .header(
                 "X-Device-Id", .string.maxLength(128),
                 """
-                What the app calls its device: for conditions and experiments. 1 to 128 visible ASCII characters.
+                The app's own id of the device, for conditions and experiments, in visible ASCII characters.
                 """),
-            .header("If-None-Match", .string, "The tag of the answer that is known."),
+            .header("If-None-Match", .string, "The `ETag` of an earlier answer."),
         ],
         body: .json(
             .object(
@@ -35,25 +31,31 @@ struct PostConfiguration: Endpoint {
                     "osVersion": .string.maxLength(200),
                     "country": .string.maxLength(200),
                     "build": .string.maxLength(200),
-                    "attributes": .object.keyword("maxProperties", 100).described("For conditions; 16 KiB at most."),
-                    "configuration": .object.described("To be stored and published; 1 MiB at most."),
-                    "live": .boolean.described("With a configuration; false: only the draft."),
-                    "note": .string.maxLength(2_000).described("With a configuration."),
+                    "attributes": .object.keyword("maxProperties", 100).described(
+                        "Further attributes that conditions can test; at most 16 KiB."),
+                    "configuration": .object.described("The configuration to store and publish; at most 1 MiB."),
+                    "live": .boolean.described(
+                        "Only with `configuration`. If false, only the draft is stored; by default true."),
+                    "note": .string.maxLength(2_000).described(
+                        "Only with `configuration`: the note of the new version."),
                 ], required: ["appVersion"]
             ).closed),
         answers: [
             .answer(
                 200,
                 """
-                The configuration. The header Experiments names variations of experiments that decided it.
+                The configuration. The header `Experiments` names the variations of the experiments that chose it.
                 """, .json(.remoteConfiguration)),
-            .answer(201, "The configuration is stored: {name, live, version, findings}.", .json(.object)),
-            .answer(304, "It is what the tag names."),
+            .answer(
+                201,
+                "A configuration was stored: `name`, `live`, `version` and `findings`; `version` is null for a draft.",
+                .json(.object)),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ],
         errors: [
-            403: "A configuration came without the master key (`forbidden`).",
-            422: "The configuration has errors: see `findings` (`document-refused`). Nothing was written.",
-            404: "There is none for this app version and theme (`document-not-found`).",
+            403: "The body has a `configuration`, but the caller has no master key (`forbidden`).",
+            422: "The configuration to publish has errors: see `findings` (`document-refused`). Nothing was written.",
+            404: "No configuration is live for this app version and theme (`document-not-found`).",
         ])
 
     let remote: RemoteConfiguration
@@ -69,7 +71,7 @@ struct PostConfiguration: Endpoint {
             upTo: ConfigurationKind().maximumSizeInBytes + (64 << 10))
         if fields["configuration"] != nil { return try await upload.store(fields, context) }
         for name in ["live", "note"] where fields[name] != nil {
-            throw HTTPProblem(.invalidBody, "This goes with a configuration.", field: name)
+            throw HTTPProblem(.invalidBody, "This field is allowed only with a configuration.", field: name)
         }
         var described: [String: String] = [:]
         for name in ConfigurationRequest.descriptions { described[name] = try fields.string(name) }
@@ -81,11 +83,10 @@ struct PostConfiguration: Endpoint {
     }
 }
 
-/// Stores a configuration and publishes it in one call:
-/// `{"appVersion","theme","configuration":{…},"live":true,"note":""}`; master key.
+/// Stores a configuration as the draft and publishes it in one transaction:
+/// `{"appVersion","theme","configuration":{…},"live":true,"note":""}`.
 ///
-/// `live` false only keeps it as the draft. 201 with `{"name","live","version":…}`; nothing is written when it has
-/// errors and is to be live.
+/// With `live` false, only stores the draft, even if it has errors. Otherwise nothing is written if it has errors.
 struct UploadConfiguration: Sendable {
     let documents: DocumentStore
     let publisher: Publisher
@@ -105,7 +106,7 @@ struct UploadConfiguration: Sendable {
         let note = try fields.note()
         let findings = kind.check(configuration, named: name, in: try await live.current(space)).limited
         guard !isLive || !findings.contains(where: { $0.severity == .error }) else {
-            throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: findings)
+            throw HTTPProblem(.documentRefused, "Nothing was published; see findings.", findings: findings)
         }
         let version: String
         if isLive {

@@ -2,22 +2,22 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /config/catalogue`: the kinds of things on screens with their properties (`PropertyCatalogue`), for who edits
-/// configurations.
+/// See `PropertyCatalogue`.
 struct ReadCatalogue: Endpoint {
     static let route = Route(
-        .get, "/config/catalogue", "readCatalogue", "Kinds of things on screens, and their properties.",
+        .get, "/config/catalogue", "readCatalogue",
+        "Returns the kinds of screen elements and their properties, for editors of configurations.",
         callers: .manager(.read, .config),
         answers: [
             .answer(
-                200, "Done.",
+                200, "The catalogue.",
                 .json(
                     .object(
                         [
                             "version": .integer,
                             "kinds": .object,
                         ], required: ["version", "kinds"]))),
-            .answer(304, "It is what the tag names."),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ])
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

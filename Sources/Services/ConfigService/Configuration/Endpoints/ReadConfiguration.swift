@@ -5,45 +5,44 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /remote/{version}[/{theme}]?language=&platform=&osVersion=&country=&build=&generation=`: the configuration of
-/// an app version.
-///
-/// `generation` is the id of an event (`FollowConfig`) that made the client ask: the answer is not older, even from
-/// another copy of the service. Without one of its own an app version has that of the newest version that is not above
-/// it. Without a theme: the configuration that has none, else the theme Light, else the first by name. See
+/// An app version without a configuration gets that of the newest version below it. Without a theme in the path, the
+/// configuration without a theme is chosen, or else the theme Light, or else the first theme by name. An instance that
+/// has not reached `generation`, the id of a `FollowConfig` event, waits for it for up to two seconds. See
 /// `RemoteConfiguration` for the answer.
 struct ReadConfiguration: Endpoint {
     static let route = Route(
-        .get, "/remote/{version}", "readConfiguration", "The configuration of an app version in its usual theme.",
+        .get, "/remote/{version}", "readConfiguration",
+        "Returns the configuration of an app version in its default theme.",
         callers: .client,
         parameters: [
-            .path("version", .string, "The app's version."),
-            .query("language", .string.length(1, 200), "For conditions."),
-            .query("platform", .string.length(1, 200), "For conditions."),
-            .query("osVersion", .string.length(1, 200), "For conditions."),
-            .query("country", .string.length(1, 200), "For conditions."),
-            .query("build", .string.length(1, 200), "For conditions."),
+            .path("version", .string, "The app version."),
+            .query("language", .string.length(1, 200), "Can be tested by conditions."),
+            .query("platform", .string.length(1, 200), "Can be tested by conditions."),
+            .query("osVersion", .string.length(1, 200), "Can be tested by conditions."),
+            .query("country", .string.length(1, 200), "Can be tested by conditions."),
+            .query("build", .string.length(1, 200), "Can be tested by conditions."),
             .query(
                 "generation", .integer.minimum(0),
-                "The id of an event that made the client ask: the answer is not older."),
+                "The id of the change event that caused the request; the answer waits up to two seconds to be as new."),
             .header(
                 "X-Device-Id", .string.maxLength(128),
                 """
-                What the app calls its device: for conditions and experiments. 1 to 128 visible ASCII characters.
+                The app's own id of the device, for conditions and experiments, in visible ASCII characters.
                 """),
-            .header("If-None-Match", .string, "The tag of the answer that is known."),
+            .header("If-None-Match", .string, "The `ETag` of an earlier answer."),
         ],
         answers: [
             .answer(
                 200,
                 """
-                The configuration. The header Experiments names variations of experiments that decided it.
+                The configuration. The header `Experiments` names the variations of the experiments that chose it.
                 """, .json(.remoteConfiguration)),
-            .answer(304, "It is what the tag names."),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ],
-        errors: [404: "There is none for this app version and theme (`document-not-found`)."])
+        errors: [404: "No configuration is live for this app version and theme (`document-not-found`)."])
     static let readThemedConfiguration = route.at(
-        "/remote/{version}/{theme}", "readThemedConfiguration", "The configuration of an app version in a theme.")
+        "/remote/{version}/{theme}", "readThemedConfiguration",
+        "Returns the configuration of an app version in a theme.")
 
     let remote: RemoteConfiguration
 

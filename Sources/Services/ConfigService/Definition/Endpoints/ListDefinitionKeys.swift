@@ -3,18 +3,16 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// `GET /definitions/keys`: what manifests of the app are or were signed with, the newest first, as a JWK set (RFC
-/// 7517, RFC 8037).
+/// Creates the first key if the app has none yet.
 struct ListDefinitionKeys: Endpoint {
     static let route = Route(
         .get, "/definitions/keys", "listDefinitionKeys",
         """
-        What manifests of the app are or were signed with, the newest first, as a JWK set (RFC 7517, RFC \
-        8037).
+        Lists the public keys that verify the app's manifests, newest first, as a JWK set (RFC 7517, RFC 8037).
         """, callers: .client,
         answers: [
             .answer(
-                200, "Done.",
+                200, "The current key, then earlier ones.",
                 .json(
                     .object(
                         [
@@ -37,7 +35,7 @@ struct ListDefinitionKeys: Endpoint {
         let space = try context.space
         var known = try await keys.publicKeys(of: space.appID)
         if known.isEmpty {
-            // So that it can be built into the app before anything is published.
+            // The key can be built into the app before anything is published.
             _ = try await keys.signer(of: space.appID)
             known = try await keys.publicKeys(of: space.appID)
         }

@@ -4,27 +4,32 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /config/definition/{name}/preview` with perhaps `hours`, 24 and at most 168:
-/// `{"id","preview","expires","manifest"}`, by which an app that has its key sees the draft.
+/// The token in the answer is shown only here; the database stores nothing from which it could be made.
 struct PreviewDefinition: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/preview", "previewDefinition",
         """
-        Makes what an app on a test device sends to see the draft, as it is by then. 50 of a draft are open \
-        at a time.
+        Opens a preview, with which an app on a test device shows the current draft. At most 50 previews of a draft \
+        can be open at a time.
         """, callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("definition"), "`definition`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("definition"), "Only definitions have this call."),
+            .path(
+                "name", .string,
+                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
         ],
         body: .json(
             .object(
                 [
-                    "hours": .integer.range(1, 168).described("How long; without: 24.")
+                    "hours": .integer.range(1, 168).described("How long the preview stays open; by default 24 hours.")
                 ]), isRequired: false),
         answers: [
             .answer(
-                200, "`preview` goes into the query of manifest and parts; `manifest` is a path with it.",
+                200,
+                """
+                `preview` is the token to send in the query of manifest and parts; `manifest` is the path of the \
+                manifest with it.
+                """,
                 .json(
                     .object(
                         [
@@ -61,18 +66,19 @@ struct PreviewDefinition: Endpoint {
     }
 }
 
-/// `GET /config/definition/{name}/preview`: the previews that are open, without what opens them, the newest first.
 struct ListPreviews: Endpoint {
     static let route = Route(
         .get, "/config/{kind}/{name}/preview", "listPreviews",
-        "The previews that are open, the newest first, without what opens them.", callers: .documentManagers(.read),
+        "Lists the open previews of a draft, newest first, without their tokens.", callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("definition"), "`definition`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("definition"), "Only definitions have this call."),
+            .path(
+                "name", .string,
+                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
         ],
         answers: [
             .answer(
-                200, "All of them.",
+                200, "All open previews.",
                 .json(
                     .object(
                         [
@@ -97,20 +103,22 @@ struct ListPreviews: Endpoint {
     }
 }
 
-/// `DELETE /config/definition/{name}/preview/{id}`: the link shows nothing any more. 204.
 struct RevokePreview: Endpoint {
     static let route = Route(
-        .delete, "/config/{kind}/{name}/preview/{id}", "revokePreview", "The preview shows nothing any more.",
+        .delete, "/config/{kind}/{name}/preview/{id}", "revokePreview",
+        "Revokes a preview; its token no longer opens the draft.",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("definition"), "`definition`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("definition"), "Only definitions have this call."),
+            .path(
+                "name", .string,
+                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
             .path("id", .uuid),
         ],
         answers: [
-            .answer(204, "Revoked.")
+            .answer(204, "The preview is revoked.")
         ],
-        errors: [404: "There is no such preview, or its time is over (`document-not-found`)."])
+        errors: [404: "There is no such preview, or it has expired (`document-not-found`)."])
 
     let previews: PreviewStore
     let kinds: Kinds
@@ -119,13 +127,15 @@ struct RevokePreview: Endpoint {
         let (key, _) = try context.managedDefinition(kinds, may: .update)
         guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
             try await previews.revoke(id, of: key, in: try context.space)
-        else { throw HTTPProblem(.documentNotFound, "There is no such preview, or its time is over.") }
+        else { throw HTTPProblem(.documentNotFound, "There is no such preview, or it has expired.") }
         return Response(status: .noContent)
     }
 }
 
 extension ServiceContext {
-    /// - Throws: as `managed`; `not-found` for other kinds.
+    /// The definition in the path and its author.
+    ///
+    /// - Throws: The errors of `managed`; `not-found` for other kinds.
     fileprivate func managedDefinition(_ kinds: Kinds, may action: StaffAction) throws -> (
         key: DocumentKey, author: Author
     ) {

@@ -6,34 +6,38 @@ import MartletFlags
 import MartletHTTP
 import MartletLogic
 
-/// `GET /definitions/{name}/manifest?client=&capabilities=&unit=&preview=`: what the app consists of, signed; of its
-/// draft, for who was given a preview.
-///
-/// `{"manifest":{…},"signature":"…"}`, and for a client that says what it can show `compatible`, `missing` and
-/// `fallbacks`. With an `ETag`.
+/// With `preview`, answers for the draft instead of the live version. Clients with equal capabilities share one answer
+/// for a whole day (UTC).
 struct ReadManifest: Endpoint {
     static let route = Route(
         .get, "/definitions/{name}/manifest", "readManifest",
         """
-        What an app that is described on the server consists of, signed (Ed25519 over canonical JSON, RFC \
-        8785).
+        Returns the signed manifest of an app definition: its parts and what they require of the client.
         """, callers: .client,
         parameters: [
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
-            .query("client", .string, "The host app's version."),
+            .path(
+                "name", .string,
+                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .query("client", .string, "The version of the host app."),
             .query(
                 "capabilities", .string,
                 """
-                Kinds and operations of the host app with their versions: `RoundImageView:1,ChartView:2`; at most \
-                200.
+                The kinds and operations that the host app supports, with their versions, such as \
+                `RoundImageView:1,ChartView:2`; at most 200.
                 """),
-            .query("unit", .string, "The device's own id, 1 to 128 bytes, by which flags know it again."),
-            .query("preview", .string, "From `POST …/config/definition/{name}/preview`: the draft."),
-            .header("If-None-Match", .string, "Entity tags."),
+            .query("unit", .string, "The device's own id, 1 to 128 bytes, which decides staged rollouts."),
+            .query(
+                "preview", .string,
+                "The token of a preview, from `POST …/config/definition/{name}/preview`; selects the draft."),
+            .header("If-None-Match", .string, "The `ETag` of an earlier answer."),
         ],
         answers: [
             .answer(
-                200, "Done.",
+                200,
+                """
+                The manifest and its signature. `compatible`, `missing` and `fallbacks` are present if the client sent \
+                `client` or `capabilities`.
+                """,
                 .json(
                     .object(
                         [
@@ -42,12 +46,21 @@ struct ReadManifest: Endpoint {
                                     "schema": .integer.keyword("enum", [1]),
                                     "name": .string,
                                     "environment": .oneOf("live", "test", "live-preview", "test-preview").described(
-                                        "Previews of drafts are of none that clients take for theirs."),
-                                    "version": .integer.described("Only ever grows."),
-                                    "content": .integer.described("Whose content it is."),
+                                        """
+                                        Ends in `-preview` for a draft, so that no client takes a draft for a \
+                                        published version.
+                                        """
+                                    ),
+                                    "version": .integer.described("The live version's number, which never decreases."),
+                                    "content": .integer.described(
+                                        "The version that the parts belong to; it can be older than `version`."),
                                     "published": .time,
                                     "expires": .time.described(
-                                        "Until when it may be taken: 7 days after the day (UTC) of the answer."),
+                                        """
+                                        When the manifest expires: 7 days after the end of the day (UTC) of the \
+                                        answer.
+                                        """
+                                    ),
                                     "minClient": .string,
                                     "requires": .map(of: .integer),
                                     "parts": .array(
@@ -63,7 +76,8 @@ struct ReadManifest: Endpoint {
                                     "schema", "name", "environment", "version", "content", "published", "expires",
                                     "requires", "parts", "keyId",
                                 ]),
-                            "signature": .string.described("base64url"),
+                            "signature": .string.described(
+                                "The Ed25519 signature of the manifest in canonical JSON (RFC 8785), as base64url."),
                             "compatible": .boolean,
                             "missing": .array(of: .string),
                             "fallbacks": .array(
@@ -74,13 +88,13 @@ struct ReadManifest: Endpoint {
                                         "path": .string,
                                     ])),
                         ], required: ["manifest", "signature"]))),
-            .answer(304, "Not modified."),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ],
         errors: [
             404: """
-            No definition of this name is live, or the preview's time is over, or it was revoked \
+            No definition with this name is live, or the preview has expired or was revoked \
             (`document-not-found`).
-            """, 422: "The draft that is previewed has errors: see `findings` (`document-refused`).",
+            """, 422: "The previewed draft has errors: see `findings` (`document-refused`).",
         ])
 
     let live: LiveDocuments
@@ -118,7 +132,7 @@ struct ReadManifest: Endpoint {
         return try .stored(answer, to: request, headers: [.cacheControl: "no-store"])
     }
 
-    /// What flags know of the client: the id of its own that the device sends, and the host app's version.
+    /// The attributes that flags can test: the device's own id and the host app's version.
     private static func unit(_ request: Request, _ capabilities: ClientCapabilities) throws -> JSONValue {
         var members: [JSONValue.Member] = []
         if let unit = request.uri.queryParameters["unit"] {
@@ -131,7 +145,7 @@ struct ReadManifest: Endpoint {
         return .object(members)
     }
 
-    /// What stands behind manifest and signature for a client that says what it can show.
+    /// The members after manifest and signature, for a client that sends its capabilities.
     private static func compatibility(_ edition: DefinitionEdition, _ capabilities: ClientCapabilities) -> String {
         guard capabilities.areSaid else { return "" }
         let missing = capabilities.missing(for: edition.definition)

@@ -3,25 +3,26 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /definitions/{name}/parts/{sha256}?preview=`: a part of the live version, of one that was live not long ago, or
-/// of the draft. It never changes.
 struct ReadPart: Endpoint {
     static let route = Route(
         .get, "/definitions/{name}/parts/{sha256}", "readPart",
-        "A part of the live version, or of one of the ten before it. It never changes.", callers: .client,
+        "Returns a part of the live version of a definition, or of one of the ten versions before it.",
+        callers: .client,
         parameters: [
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
-            .path("sha256", .string, "64 hexadecimal digits, from the manifest."),
-            .query("preview", .string, "As for the manifest: a part of the draft."),
-            .header("If-None-Match", .string, "Entity tags."),
+            .path(
+                "name", .string,
+                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .path("sha256", .string, "The part's SHA-256 from the manifest: 64 hexadecimal digits."),
+            .query("preview", .string, "The token of a preview; selects a part of the draft."),
+            .header("If-None-Match", .string, "The `ETag` of an earlier answer."),
         ],
         answers: [
-            .answer(200, "JSON, compressed for who takes gzip.", .json(.any)),
-            .answer(304, "Not modified."),
+            .answer(200, "The part, which never changes; compressed if the client accepts gzip.", .json(.any)),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ],
         errors: [
-            404: "There is no such part (`document-not-found`).",
-            422: "The draft that is previewed has errors (`document-refused`).",
+            404: "There is no such part, or the preview has expired or was revoked (`document-not-found`).",
+            422: "The previewed draft has errors: see `findings` (`document-refused`).",
         ])
 
     let live: LiveDocuments
@@ -32,7 +33,7 @@ struct ReadPart: Endpoint {
         let space = try await live.current(try context.space)
         let sha256 = context.component("sha256")
         guard sha256.utf8.count == 64, sha256.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
-            throw HTTPProblem(.invalidID, "A part's address is its SHA-256 in 64 hexadecimal digits.", field: "sha256")
+            throw HTTPProblem(.invalidID, "Expected a part's SHA-256: 64 hexadecimal digits.", field: "sha256")
         }
         let part =
             if let token = request.uri.queryParameters["preview"] {
@@ -42,7 +43,8 @@ struct ReadPart: Endpoint {
                 try await choice.part(sha256.lowercased(), of: try context.definition(in: space), in: space)
             }
         guard let part else {
-            throw HTTPProblem(.documentNotFound, "The definition has, and lately had, no such part.")
+            throw HTTPProblem(
+                .documentNotFound, "The definition and its recent versions have no such part.")
         }
         return try .stored(part.stored, to: request, headers: [.cacheControl: "private, max-age=31536000, immutable"])
     }

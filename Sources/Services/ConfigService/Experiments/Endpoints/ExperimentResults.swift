@@ -5,28 +5,29 @@ import MartletCore
 import MartletHTTP
 import MartletStatistics
 
-/// `GET /config/experiment/{name}/results`: what the data say. Units are counted from exposures; analytics is asked for
-/// metrics that name an event, and others are as they were sent last. What it does not say now is as it said last;
-/// `conversions` tells.
+/// Metrics that name an event are measured by analytics, the others have the values that were sent last. A metric that
+/// analytics cannot measure now keeps its previous values; `conversions` says so.
 struct ReadResults: Endpoint {
     static let route = Route(
         .get, "/config/{kind}/{name}/results", "readResults",
         """
-        What the data say of an experiment; units are counted from exposures, and analytics is asked for \
-        metrics that name an event.
+        Returns the results of an experiment. Units are counted from exposures; metrics that name an event are \
+        measured by analytics.
         """, callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
+            .path(
+                "name", .string,
+                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
         ],
         answers: [
             .answer(
-                200, "Guard rails, a hint, effects by metric and variation, and a series by day.",
+                200, "Guard rails, a hint, the effects by metric and variation, and a daily series.",
                 .json(.experimentResults))
         ],
         errors: [
             404: "There is no such experiment (`document-not-found`).",
-            422: "The draft has errors (`document-refused`).",
+            422: "The experiment was never published and its draft has errors (`document-refused`).",
         ])
 
     let reader: ResultsReader
@@ -54,7 +55,7 @@ struct ReadResults: Endpoint {
         return .json(JSONValue.object(head + report.members + [.init("series", .object(series))]).text)
     }
 
-    /// One point of a series: the effect by that day, relative where it can be.
+    /// One point of a series: the effect up to that day.
     private static func day(_ day: String, _ report: MetricReport) -> JSONValue {
         .object([
             .init("day", .string(day)),
@@ -75,29 +76,32 @@ struct ReadResults: Endpoint {
     }
 }
 
-/// `POST /config/experiment/{name}/results` with `metrics`, metric → variation → sums, and perhaps `units`, variation →
-/// number: what these data say. Nothing is stored.
 struct ComputeResults: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/results", "computeResults",
-        "What data that are sent say of an experiment. Nothing is stored.", callers: .documentManagers(.read),
+        "Computes the results of an experiment from the data in the body, without storing anything.",
+        callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
+            .path(
+                "name", .string,
+                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
         ],
         body: .json(
             .object(
                 [
-                    "metrics": .object.described("Metric → variation → sums."),
-                    "units": .object.described("Variation → number of units; without, those of the first metric."),
+                    "metrics": .object.described("For each metric, the sums of each variation."),
+                    "units": .object.described(
+                        "The number of units of each variation; by default those of the first metric."),
                     "multipleExposures": .integer.minimum(0),
                 ], required: ["metrics"])),
         answers: [
-            .answer(200, "As with GET, without the series.", .json(.experimentResults))
+            .answer(200, "The results, without `asOf`, `conversions` and `series`.", .json(.experimentResults))
         ],
         errors: [
-            404: "There is no such experiment (`document-not-found`).", 413: "More than 1 MiB (`payload-too-large`).",
-            422: "The draft has errors (`document-refused`).",
+            404: "There is no such experiment (`document-not-found`).",
+            413: "The body has more than 1 MiB (`payload-too-large`).",
+            422: "The experiment was never published and its draft has errors (`document-refused`).",
         ])
 
     let reader: ResultsReader
@@ -106,7 +110,9 @@ struct ComputeResults: Endpoint {
         let (name, _, experiment) = try await reader.experiment(context, may: .read)
         let fields = try await BodyFields(request, ["metrics", "units", "multipleExposures"], upTo: 1 << 20)
         guard case .object(let members)? = fields["metrics"], !members.isEmpty else {
-            throw HTTPProblem(.invalidBody, "This must be an object of sums by metric and variation.", field: "metrics")
+            throw HTTPProblem(
+                .invalidBody, "This must be an object with at least one metric, each an object from variation to sums.",
+                field: "metrics")
         }
         let metrics = try members.map { member in
             guard let metric = experiment.metrics.first(where: { $0.name == member.name }) else {
@@ -132,30 +138,33 @@ struct ComputeResults: Endpoint {
     }
 }
 
-/// `PUT /config/experiment/{name}/metrics/{metric}/observations` with `variations`, variation → sums from the beginning
-/// on, and perhaps `asOf`: what was observed by then. One a day (UTC) is kept. 204.
 struct SetObservations: Endpoint {
     static let route = Route(
         .put, "/config/{kind}/{name}/metrics/{metric}/observations", "setObservations",
-        "What was observed of a metric from the beginning up to a time. One a day (UTC) is kept.",
+        "Stores the observations of a metric up to a time, replacing those of the same day (UTC).",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
+            .path(
+                "name", .string,
+                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
         ],
         body: .json(
             .object(
                 [
-                    "variations": .object.described("Variation → sums, of every variation."),
-                    "asOf": .time.described("Within the last 400 days; without: now."),
+                    "variations": .object.described(
+                        "The sums of every variation, from the beginning of the experiment."),
+                    "asOf": .time.described(
+                        "The time up to which the sums were counted, within the last 400 days; by default now."),
                 ], required: ["variations"])),
         answers: [
-            .answer(204, "Stored.")
+            .answer(204, "The observations are stored.")
         ],
         errors: [
             404: "There is no such experiment or metric (`document-not-found`, `not-found`).",
-            409: "The metric names an event: its sums come from analytics (`conflict`).",
-            413: "More than 64 KiB (`payload-too-large`).", 422: "The draft has errors (`document-refused`).",
+            409: "The metric names an event, so analytics supplies its sums (`conflict`).",
+            413: "The body has more than 64 KiB (`payload-too-large`).",
+            422: "The experiment was never published and its draft has errors (`document-refused`).",
         ])
 
     let reader: ResultsReader
@@ -167,7 +176,7 @@ struct SetObservations: Endpoint {
             throw HTTPProblem(.notFound, "The experiment has no such metric.")
         }
         guard metric.event == nil else {
-            throw HTTPProblem(.conflict, "The metric names an event: its sums come from analytics.")
+            throw HTTPProblem(.conflict, "The metric names an event, so analytics supplies its sums.")
         }
         let fields = try await BodyFields(request, ["variations", "asOf"])
         _ = try metric.observations(fields["variations"], of: experiment.variations, field: "variations")

@@ -5,17 +5,18 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /config/experiment/{name}/start` with perhaps `note`: publishes the draft as running. From draft or stopped.
-///
-/// Refused with 422 when something is wrong with it, a pinned version does not exist, or another experiment has the
-/// same units.
+/// Publishes the draft with the state `running`, in one transaction. The start is set to now if the draft has none. The
+/// draft is refused if it has errors, a pinned version does not exist, or another experiment uses the same units.
 struct StartExperiment: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/start", "startExperiment",
-        "Publishes the draft as running. From draft or stopped.", callers: .documentManagers(.update),
+        "Starts an experiment that is a draft or stopped, by publishing its draft as running.",
+        callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
+            .path(
+                "name", .string,
+                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
         ],
         body: .json(
             .object(
@@ -23,12 +24,12 @@ struct StartExperiment: Endpoint {
                     "note": .string.maxLength(2_000)
                 ]), isRequired: false),
         answers: [
-            .answer(200, "The version, which is live.", .json(.configVersion))
+            .answer(200, "The version that is now live, and its warnings.", .json(.configVersion))
         ],
         errors: [
             404: "There is no such experiment (`document-not-found`).",
-            409: "The experiment is in another state, or its period is over (`conflict`).",
-            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+            409: "The experiment is running or decided, or its end has passed (`conflict`).",
+            422: "The draft has errors: see `findings` (`document-refused`). Nothing was published.",
         ])
 
     let publisher: Publisher
@@ -46,28 +47,30 @@ struct StartExperiment: Endpoint {
                 let content = draft.merging(.object(changes))
                 let (experiment, findings) = ExperimentKind.read(content)
                 if let end = experiment.end, end <= now {
-                    throw HTTPProblem(.conflict, "The period of the experiment is over: change its end.", field: "end")
+                    throw HTTPProblem(.conflict, "The end of the experiment has passed; change it first.", field: "end")
                 }
                 let all =
                     findings
                     + ExperimentKind.relations(of: experiment, named: transition.publication.key.name, in: space)
                 guard !all.contains(where: { $0.severity == .error }) else {
-                    throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: all.limited)
+                    throw HTTPProblem(.documentRefused, "Nothing was published; see findings.", findings: all.limited)
                 }
                 return .init(content: content, draft: content, findings: all)
             })
     }
 }
 
-/// `POST /config/experiment/{name}/stop` with perhaps `note`: nobody takes part any more; clients are served what is
-/// live. From running.
+/// Publishes the live version with the state `stopped`, and sets the state in the draft too.
 struct StopExperiment: Endpoint {
     static let route = Route(
-        .post, "/config/{kind}/{name}/stop", "stopExperiment", "Nobody takes part any more. From running.",
+        .post, "/config/{kind}/{name}/stop", "stopExperiment",
+        "Stops a running experiment, so that all clients get the live documents again.",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
+            .path(
+                "name", .string,
+                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
         ],
         body: .json(
             .object(
@@ -75,11 +78,11 @@ struct StopExperiment: Endpoint {
                     "note": .string.maxLength(2_000)
                 ]), isRequired: false),
         answers: [
-            .answer(200, "The version, which is live.", .json(.configVersion))
+            .answer(200, "The version that is now live, and its warnings.", .json(.configVersion))
         ],
         errors: [
             404: "There is no such experiment (`document-not-found`).",
-            409: "The experiment is in another state, or its period is over (`conflict`).",
+            409: "The experiment is not running (`conflict`).",
         ])
 
     let publisher: Publisher
@@ -97,18 +100,18 @@ struct StopExperiment: Endpoint {
     }
 }
 
-/// `POST /config/experiment/{name}/decide` with `variation` and perhaps `note`: the experiment ends, and the
-/// variation's configuration is published, in one transaction. From running or stopped.
 struct DecideExperiment: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/decide", "decideExperiment",
         """
-        Ends the experiment and publishes the configuration of the variation that won, in one transaction. \
-        From running or stopped.
+        Ends a running or stopped experiment and publishes the configuration of the chosen variation, in one \
+        transaction.
         """, callers: .manager(.update, .experiments),
         parameters: [
-            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
-            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
+            .path(
+                "name", .string,
+                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
         ],
         body: .json(
             .object(
@@ -120,13 +123,17 @@ struct DecideExperiment: Endpoint {
             .answer(
                 200,
                 """
-                The version of the experiment; `configuration` is the version that was published of what was tested.
+                The experiment's new version; `configuration` is the new version of the configuration, if one was \
+                tested.
                 """, .json(.configVersion))
         ],
         errors: [
-            404: "There is no such experiment (`document-not-found`).",
-            409: "The experiment is in another state, or its period is over (`conflict`).",
-            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+            404: "There is no such experiment, or its configuration no longer exists (`document-not-found`).",
+            409: "The experiment is neither running nor stopped (`conflict`).",
+            422: """
+            The experiment or the configuration has errors: see `findings` (`document-refused`). Nothing was \
+            published.
+            """,
         ])
 
     let publisher: Publisher
@@ -140,7 +147,7 @@ struct DecideExperiment: Endpoint {
             try await transition.run(from: [.running, .stopped]) { draft, live, _, _ in
                 let (experiment, _) = ExperimentKind.read(live)
                 guard let variation = experiment.variations.first(where: { $0.key == key }) else {
-                    throw HTTPProblem(.invalidBody, "There is no such variation.", field: "variation")
+                    throw HTTPProblem(.invalidBody, "The experiment has no such variation.", field: "variation")
                 }
                 let decision = JSONValue.object([
                     .init("variation", .string(key)), .init("at", .string(Date().formatted(.iso8601))),
@@ -154,19 +161,19 @@ struct DecideExperiment: Endpoint {
     }
 }
 
-/// A change of an experiment's state, in one transaction with what it publishes.
+/// A change of an experiment's state, in one transaction with the versions it publishes.
 struct ExperimentTransition: Sendable {
     let publication: Publisher.Request
     let fields: BodyFields
     private let publisher: Publisher
 
-    /// What an experiment becomes.
+    /// The result of the change.
     struct Change {
         var content: JSONValue
         var draft: JSONValue
-        /// Which version of which configuration is published.
+        /// The configuration to publish, and the version whose content it gets.
         var winner: (DocumentKey, PinnedVersion)?
-        /// What is doubtful.
+        /// The findings of the check of `content`; it is not checked again.
         var findings: [Finding] = []
     }
 
@@ -182,9 +189,9 @@ struct ExperimentTransition: Sendable {
         self.publisher = publisher
     }
 
-    /// - Parameter change: makes the new content and draft of those there are.
-    /// - Returns: JSON of the version, and of the configuration's version if one was published.
-    /// - Throws: `conflict` from another state; as `Publisher.publish`.
+    /// - Parameter change: Makes the new content and the new draft from the current ones.
+    /// - Returns: The version as JSON, with the configuration's version if one was published.
+    /// - Throws: `conflict` if the experiment is in none of `states`; the errors of `Publisher.publish`.
     func run(
         from states: Set<ExperimentDocument.State>,
         _ change: @Sendable (_ draft: JSONValue, _ live: JSONValue, DocumentStore.Document, LiveSpace) throws -> Change
@@ -214,8 +221,8 @@ struct ExperimentTransition: Sendable {
         return try content.map { try JSONValue(parsing: $0.utf8) }
     }
 
-    /// Makes a pinned version what is live of a configuration. The draft follows unless it has changes that were not
-    /// published.
+    /// Publishes the content of a pinned version as a configuration. The draft follows unless it has unpublished
+    /// changes.
     private func publish(
         _ pinned: PinnedVersion, as key: DocumentKey, _ space: LiveSpace, _ transaction: PostgresTransaction
     ) async throws -> String {
@@ -240,7 +247,7 @@ struct ExperimentTransition: Sendable {
             .json
     }
 
-    /// A configuration may repeat the theme of its name, and now it gets another name.
+    /// Removes the theme, which repeats a part of the name: the content is published under another name.
     private static func withoutTheme(_ content: String) throws -> String {
         let configuration = try JSONValue(parsing: content.utf8)
         return configuration["theme"] == nil ? content : configuration.merging(.object([.init("theme", .null)])).text

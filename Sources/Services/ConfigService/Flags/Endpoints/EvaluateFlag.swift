@@ -4,10 +4,10 @@ import MartletAPI
 import MartletFlags
 import MartletHTTP
 
-/// `POST /ofrep/v1/evaluate/flags/{key}` (OFREP): one flag for a context.
 struct EvaluateFlag: Endpoint {
     static let route = Route(
-        .post, "/ofrep/v1/evaluate/flags/{key}", "ofrepEvaluateFlag", "OFREP 0.3.0: one flag for a context.",
+        .post, "/ofrep/v1/evaluate/flags/{key}", "ofrepEvaluateFlag",
+        "Evaluates one flag for a context, by OFREP 0.3.0.",
         callers: .evaluators,
         checksOwnQuery: true,
         body: .json(
@@ -20,13 +20,13 @@ struct EvaluateFlag: Endpoint {
                     ).keyword("additionalProperties", true)
                 ], required: ["context"])),
         answers: [
-            .answer(200, "The flag.", .json(.evaluatedFlag))
+            .answer(200, "The evaluated flag.", .json(.evaluatedFlag))
         ],
         errors: [
             400: """
-            `key`, `errorCode` PARSE_ERROR, TARGETING_KEY_MISSING, INVALID_CONTEXT or GENERAL, and \
-            `errorDetails`.
-            """, 404: "`key`, `errorCode` FLAG_NOT_FOUND and `errorDetails`.",
+            The request is malformed. The body has `key`, `errorCode` (PARSE_ERROR, TARGETING_KEY_MISSING, \
+            INVALID_CONTEXT or GENERAL) and `errorDetails`.
+            """, 404: "There is no such flag. The body has `key`, `errorCode` FLAG_NOT_FOUND and `errorDetails`.",
         ])
 
     let live: LiveDocuments

@@ -7,22 +7,22 @@ import MartletFlags
 import MartletHTTP
 import NIOCore
 
-/// `POST /ofrep/v1/evaluate/flags` (OFREP): all flags for a context; 304 for who has them.
-///
-/// `flagConfigEtag` of the query is what a change event said: a copy that has not heard of it yet looks first.
+/// An instance that does not have the state named by `flagConfigEtag` yet reads the database before it evaluates.
 struct EvaluateFlags: Endpoint {
     static let route = Route(
-        .post, "/ofrep/v1/evaluate/flags", "ofrepEvaluateFlags", "OFREP 0.3.0: all flags for a context.",
+        .post, "/ofrep/v1/evaluate/flags", "ofrepEvaluateFlags", "Evaluates all flags for a context, by OFREP 0.3.0.",
         callers: .evaluators,
         parameters: [
             .header("If-None-Match"),
-            .query("flagConfigEtag", .string, "`etag` of the event that the request follows."),
-            .query("flagConfigLastModified", .string, "Not needed here."),
+            .query(
+                "flagConfigEtag", .string,
+                "The `etag` of the change event that caused the request; the flags are at least as new."),
+            .query("flagConfigLastModified", .string, "Accepted and ignored."),
         ],
         checksOwnQuery: true,
         details: """
-            Described by open-feature/protocol, service/openapi.yaml. Errors are the protocol's, not problem \
-            documents.
+            The protocol is specified in open-feature/protocol, service/openapi.yaml. Errors with status 400 have the \
+            protocol's form instead of problem documents.
             """,
         body: .json(
             .object(
@@ -35,7 +35,7 @@ struct EvaluateFlags: Endpoint {
                 ], required: ["context"])),
         answers: [
             .answer(
-                200, "Flags, and where changes are told.",
+                200, "The evaluated flags, and in `eventStreams` the stream that announces changes.",
                 .json(
                     .object(
                         [
@@ -43,11 +43,12 @@ struct EvaluateFlags: Endpoint {
                             "metadata": .object,
                             "eventStreams": .array(of: .object),
                         ], required: ["flags"]))),
-            .answer(304, "The answers are those that the client has."),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ],
         errors: [
             400: """
-            `errorCode` PARSE_ERROR, TARGETING_KEY_MISSING, INVALID_CONTEXT or GENERAL, with `errorDetails`.
+            The request is malformed. The body has `errorCode` (PARSE_ERROR, TARGETING_KEY_MISSING, INVALID_CONTEXT or \
+            GENERAL) and `errorDetails`.
             """
         ])
 
@@ -76,24 +77,21 @@ struct EvaluateFlags: Endpoint {
     }
 
     private func catchUp(to tag: Substring, _ space: ConfigSpace) async throws {
-        // Nothing that an event of ours ever said costs no query.
+        // Text that cannot be one of our tags must not cost a query.
         guard tag.utf8.count == 64, try await live.current(space).flagsTag != String(tag) else { return }
         await live.catchUp(space)
     }
 }
 
-/// `POST /flags/evaluate` with `{"context":{…}}`: all flags by key, for the app on a device and who is signed in there;
-/// 304 for who has them.
-///
-/// `{"version":n,"flags":{key:{"type","value","variant","reason"}},"experiments":{experiment:variation}}`; version is
-/// null where none were published. `user`, with the roles of that user, and `userId` are the signed-in user's, whatever
-/// the context says; without `targetingKey`, buckets go by the user.
+/// Answers `{"version":n,"flags":{key:{"type","value","variant","reason"}},"experiments":{experiment:variation}}`.
+/// `user`, with the user's roles, and `userId` come from the access token, whatever the context contains. Without
+/// `targetingKey`, the user's id decides the buckets.
 struct EvaluateForApp: Endpoint {
     static let route = Route(
         .post, "/flags/evaluate", "evaluateFlagsForApp",
-        "All flags, for the app on a device and who is signed in there.", callers: .client,
+        "Evaluates all flags for an app on a device and its signed-in user.", callers: .client,
         parameters: [
-            .header("If-None-Match", .string, "The ETag of an earlier answer.")
+            .header("If-None-Match", .string, "The `ETag` of an earlier answer.")
         ],
         body: .json(
             .object(
@@ -101,13 +99,21 @@ struct EvaluateForApp: Endpoint {
                     "context": .object(
                         [
                             "targetingKey": .string.described(
-                                "What shares of everybody go by: the installation's id. Default: the user's.")
+                                """
+                                The id that decides percentage rollouts, such as the installation's; by default the \
+                                user's id.
+                                """
+                            )
                         ]).keyword("additionalProperties", true).described(
-                            "What conditions look at. `user` and `userId` are the signed-in user's, whatever is sent.")
+                            """
+                            The attributes that conditions test. `user` and `userId` always come from the access \
+                            token.
+                            """
+                        )
                 ])),
         answers: [
             .answer(
-                200, "Each flag by its key. `version` is null where none were published.",
+                200, "The flags by key. `version` is null if no flags are live.",
                 .json(
                     .object(
                         [
@@ -122,7 +128,7 @@ struct EvaluateForApp: Endpoint {
                                     ], required: ["type", "value", "variant", "reason"])),
                         ], required: ["version", "flags"]))
             ).header("ETag"),
-            .answer(304, "The answers are those that the client has."),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ])
 
     let live: LiveDocuments
@@ -152,9 +158,9 @@ struct EvaluateForApp: Endpoint {
 }
 
 extension Response {
-    /// What `body` makes, or 304 for who has it, without making it.
+    /// The answer that `body` makes, or 304 without calling `body` if the client has it already.
     fileprivate static func evaluated(_ tag: EntityTag, to request: Request, _ body: () -> String) throws -> Response {
-        // Clients of the protocol may send a tag without its quotes: no tag of ours, then.
+        // Clients of the protocol may send a tag without quotes; such a tag matches nothing.
         let known = request.headers[.ifNoneMatch].flatMap { try? EntityTag.list($0) } ?? []
         let headers: HTTPFields = [.eTag: tag.header, .cacheControl: "private, no-cache"]
         if known.contains(tag) { return Response(status: .notModified, headers: headers) }

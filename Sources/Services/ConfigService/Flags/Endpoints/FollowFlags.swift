@@ -3,19 +3,21 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// `GET /ofrep/v1/events`: says when flags have to be fetched again, as server-sent events (OFREP's ADR 8).
-///
-/// `{"type":"refetchEvaluation","etag":…,"lastModified":…}`: what flags and experiments are live
-/// (`LiveSpace.flagsTag`), and seconds since 1970. Who comes back fetches first.
+/// Implements OFREP's ADR 8. `etag` identifies the live flags and experiments (`LiveSpace.flagsTag`). There is no
+/// replay: a client that reconnects fetches its flags first.
 struct FollowFlags: Endpoint {
     static let route = Route(
         .get, "/ofrep/v1/events", "ofrepEvents",
-        "OFREP 0.3.0: says when flags have to be fetched again, as server-sent events.",
+        "Streams a server-sent event whenever flags must be fetched again, by OFREP 0.3.0.",
         callers: .evaluators,
         checksOwnQuery: true,
         answers: [
             .answer(
-                200, "Events `message` whose data is {type: refetchEvaluation, etag, lastModified}.",
+                200,
+                """
+                Events `message` with the data `{type, etag, lastModified}`; `type` is `refetchEvaluation`, \
+                `lastModified` in seconds since 1970.
+                """,
                 .type("text/event-stream", .string))
         ])
 

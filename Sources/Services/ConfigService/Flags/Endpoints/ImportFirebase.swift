@@ -5,40 +5,37 @@ import MartletCore
 import MartletFlags
 import MartletHTTP
 
-/// `POST /config/flags/default/import-firebase` with an exported Firebase Remote Config template: it becomes the draft.
-/// With `If-Match`, or `If-None-Match: *` for the first one.
-///
-/// Answers as `PUT` does. 422 `document-refused` where something cannot be said here, with each of these by its place
-/// in the template; nothing is written then.
+/// Replaces the whole draft or, if a part of the template has no equivalent here, writes nothing.
 struct ImportFirebase: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/import-firebase", "importFirebaseTemplate",
-        "A template of Firebase Remote Config becomes the draft of the flags.",
+        "Replaces the draft of the flags with a template of Firebase Remote Config.",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("flags")),
             .path("name", .oneOf("default")),
-            .header("If-Match", .string, "The draft's ETag, or *. Or If-None-Match."),
-            .header("If-None-Match", .string, "* where there are no flags yet."),
+            .header(
+                "If-Match", .string, "The draft's `ETag`, or `*` for any. Required unless `If-None-Match` is sent."),
+            .header("If-None-Match", .string, "`*`: the call succeeds only if there is no draft yet."),
         ],
-        body: .json(.object, text: "The template as the console or the REST API exports it."),
+        body: .json(.object, text: "The template as exported by the Firebase console or its REST API."),
         answers: [
             .answer(
-                200, "The draft's revision, and what is doubtful.",
+                200, "The draft's revision, and the errors and warnings of the import.",
                 .json(
                     .object(
                         [
                             "revision": .integer,
                             "findings": .array(of: .object),
                         ], required: ["revision", "findings"]))),
-            .answer(201, "The same; the draft is new."),
+            .answer(201, "The draft is new; the body is that of 200."),
         ],
         errors: [
-            412: "The draft is not the one that the request names (`precondition-failed`).",
+            412: "The draft does not meet `If-Match` or `If-None-Match` (`precondition-failed`).",
             422: """
-            Something cannot be said here: see `findings`, whose paths are the template's (`document-refused`). \
-            Nothing was written.
-            """, 428: "If-Match or If-None-Match is missing (`precondition-required`).",
+            A part of the template has no equivalent here: see `findings`, whose paths are those of the template \
+            (`document-refused`). Nothing was written.
+            """, 428: "The request has neither `If-Match` nor `If-None-Match` (`precondition-required`).",
         ])
 
     let documents: DocumentStore
@@ -54,7 +51,7 @@ struct ImportFirebase: Endpoint {
         let imported = FirebaseTemplate.translate(try await request.document(upTo: kind.maximumSizeInBytes))
         guard !imported.issues.contains(where: \.isError) else {
             throw HTTPProblem(
-                .documentRefused, "Nothing was imported: see findings, whose paths are those of the template.",
+                .documentRefused, "Nothing was imported; see findings, whose paths are those of the template.",
                 findings: imported.issues.map(Finding.init).limited)
         }
         let draft = try imported.document.draft(upTo: kind.maximumSizeInBytes)

@@ -5,33 +5,33 @@ import MartletCore
 import MartletHTTP
 import MartletLocalization
 
-/// `GET /config/translation/{version}/keys?missing=&language=&state=&search=&after=&limit=&version=`: the keys in the
-/// order of their names, each with its entry and its state in every language.
-///
-/// `missing=de` is short for `language=de&state=new`: keys that readers of German would get in another language. A
-/// `state` without a language is one that any language has. `search` looks into keys, comments and texts.
+/// `missing=de` is short for `language=de&state=new`: the keys that German users see in another language. `state`
+/// without `language` selects the keys that have the state in any language.
 struct ListKeys: Endpoint {
     static let route = Route(
-        .get, "/config/{kind}/{name}/keys", "listTranslationKeys", "Keys by name, with their entries and states.",
+        .get, "/config/{kind}/{name}/keys", "listTranslationKeys",
+        "Lists keys by name, each with its entry and its state in every language.",
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
-            .query("missing", .string, "Keys that this language has no usable text for."),
-            .query("language", .string, "Whose state and texts are meant."),
-            .query("state", .string, "`new`, `translated` or `needs_review`."),
-            .query("search", .string, "In keys, comments and texts."),
-            .query("after", .string, "The key behind which the page begins."),
+            .path("name", .string, "The app version, which is the document's name."),
+            .query(
+                "missing", .string, "Only keys without a usable text in this language; excludes `language` and `state`."
+            ),
+            .query("language", .string, "The language that `state` and `search` look at; by default all."),
+            .query("state", .string, "Only keys with this state: `new`, `translated` or `needs_review`."),
+            .query(
+                "search", .string,
+                "Only keys with this text in the key, the comment or a translation, whatever the case."),
+            .query("after", .string, "`next` from the previous page: the page starts after this key."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
-            .query("version", .string, "`draft` (if nothing is said), `live` or a version."),
+            .query("version", .string, "`draft`, `live` or a version's number; by default `draft`."),
         ],
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(200, "A page of keys: `count`, `data`, and `next` if there are more.", .json(.object))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """
+            404: "There is no such document or version (`document-not-found`, `version-not-found`)."
         ])
 
     let documents: DocumentStore
@@ -73,7 +73,7 @@ private struct KeyFilter {
                 || request.uri.queryParameters["language"] == nil && request.uri.queryParameters["state"] == nil
         else {
             throw HTTPProblem(
-                .invalidParameter, "It stands for language and state: send it without them.", field: "missing")
+                .invalidParameter, "Send missing without language and state; it stands for both.", field: "missing")
         }
         language = try missing ?? request.language("language")
         state = missing == nil ? try request.choice("state", MartletLocalization.Unit.State.self) : .new
@@ -94,25 +94,23 @@ private struct KeyFilter {
     }
 }
 
-/// `PUT /config/translation/{version}/keys/{key}` with the key's entry as in the document, `PATCH` with a merge patch
-/// of it (RFC 7396), and `DELETE`; with `If-Match` and the draft's revision. A key that a path cannot hold stands in
-/// the query: `…/keys?key=a/b`.
-///
-/// Answers the new revision and what is wrong or doubtful with the key.
+/// Changes one key under the document's lock and leaves the rest of the draft as it is. A key that a path cannot hold,
+/// such as `a/b`, is sent in the query.
 struct EditKey: Endpoint {
     static let route = Route(
-        .put, "/config/{kind}/{name}/keys", "putTranslationKeyByQuery", "Replaces a key that a path cannot hold.",
+        .put, "/config/{kind}/{name}/keys", "putTranslationKeyByQuery",
+        "Stores the entry of a key that a path cannot hold.",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
+            .path("name", .string, "The app version, which is the document's name."),
             .query("key", isRequired: true),
-            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
         body: .json(.translationEntry),
         answers: [
             .answer(
-                200, "The new revision, and what is wrong or doubtful with the key.",
+                200, "The draft's new revision, and the errors and warnings of the key.",
                 .json(
                     .object(
                         [
@@ -121,24 +119,25 @@ struct EditKey: Endpoint {
                         ])))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+            404: "The kind in the path is not `translation` (`not-found`).",
+            412: "The draft has changed, or there is none (`precondition-failed`).",
+            428: "`If-Match` is missing (`precondition-required`).",
         ])
     static let patchTranslationKeyByQuery = route.by(
-        .patch, "patchTranslationKeyByQuery", "Patches (RFC 7396) a key that a path cannot hold.")
+        .patch, "patchTranslationKeyByQuery",
+        "Changes the entry of a key that a path cannot hold with a merge patch (RFC 7396).")
     static let deleteTranslationKeyByQuery = Route(
         .delete, "/config/{kind}/{name}/keys", "deleteTranslationKeyByQuery", "Deletes a key that a path cannot hold.",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
+            .path("name", .string, "The app version, which is the document's name."),
             .query("key", isRequired: true),
-            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
         answers: [
             .answer(
-                200, "The new revision, and what is wrong or doubtful with the key.",
+                200, "The draft's new revision; `findings` is empty.",
                 .json(
                     .object(
                         [
@@ -147,22 +146,22 @@ struct EditKey: Endpoint {
                         ])))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+            404: "The draft has no such key (`document-not-found`).",
+            412: "The draft has changed, or there is none (`precondition-failed`).",
+            428: "`If-Match` is missing (`precondition-required`).",
         ])
     static let putTranslationKey = Route(
-        .put, "/config/{kind}/{name}/keys/{key}", "putTranslationKey", "Replaces one key of the draft.",
+        .put, "/config/{kind}/{name}/keys/{key}", "putTranslationKey", "Stores the entry of a key of the draft.",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
-            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+            .path("name", .string, "The app version, which is the document's name."),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
         body: .json(.translationEntry),
         answers: [
             .answer(
-                200, "The new revision, and what is wrong or doubtful with the key.",
+                200, "The draft's new revision, and the errors and warnings of the key.",
                 .json(
                     .object(
                         [
@@ -171,22 +170,23 @@ struct EditKey: Endpoint {
                         ])))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+            404: "The kind in the path is not `translation` (`not-found`).",
+            412: "The draft has changed, or there is none (`precondition-failed`).",
+            428: "`If-Match` is missing (`precondition-required`).",
         ])
     static let patchTranslationKey = Route(
-        .patch, "/config/{kind}/{name}/keys/{key}", "patchTranslationKey", "Patches (RFC 7396) one key of the draft.",
+        .patch, "/config/{kind}/{name}/keys/{key}", "patchTranslationKey",
+        "Changes the entry of a key of the draft with a merge patch (RFC 7396).",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
-            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+            .path("name", .string, "The app version, which is the document's name."),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
         body: .json(.translationEntry),
         answers: [
             .answer(
-                200, "The new revision, and what is wrong or doubtful with the key.",
+                200, "The draft's new revision, and the errors and warnings of the key.",
                 .json(
                     .object(
                         [
@@ -195,21 +195,21 @@ struct EditKey: Endpoint {
                         ])))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+            404: "The kind in the path is not `translation` (`not-found`).",
+            412: "The draft has changed, or there is none (`precondition-failed`).",
+            428: "`If-Match` is missing (`precondition-required`).",
         ])
     static let deleteTranslationKey = Route(
-        .delete, "/config/{kind}/{name}/keys/{key}", "deleteTranslationKey", "Deletes one key of the draft.",
+        .delete, "/config/{kind}/{name}/keys/{key}", "deleteTranslationKey", "Deletes a key of the draft.",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
-            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+            .path("name", .string, "The app version, which is the document's name."),
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
         answers: [
             .answer(
-                200, "The new revision, and what is wrong or doubtful with the key.",
+                200, "The draft's new revision; `findings` is empty.",
                 .json(
                     .object(
                         [
@@ -218,9 +218,9 @@ struct EditKey: Endpoint {
                         ])))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+            404: "The draft has no such key (`document-not-found`).",
+            412: "The draft has changed, or there is none (`precondition-failed`).",
+            428: "`If-Match` is missing (`precondition-required`).",
         ])
 
     enum Act {
@@ -238,12 +238,13 @@ struct EditKey: Endpoint {
             let key = context.parameters.get("key")
                 ?? request.uri.queryParameters["key"].map(String.init), !key.isEmpty
         else {
-            throw HTTPProblem(.invalidParameter, "This is required.", field: "key")
+            throw HTTPProblem(.invalidParameter, "This parameter is required.", field: "key")
         }
         let condition = try DraftCondition(request)
         guard !condition.isForNew else {
             throw HTTPProblem(
-                .invalidParameter, "Keys are edited in a draft that is there: send If-Match.", field: "If-None-Match")
+                .invalidParameter, "Keys are changed in an existing draft; send If-Match instead.",
+                field: "If-None-Match")
         }
         let body = act == .delete ? .object([]) : try await request.document(upTo: 1 << 20)
         let space = try context.space
@@ -255,12 +256,12 @@ struct EditKey: Endpoint {
         return .edited(edited, findings)
     }
 
-    /// The rest of the draft stays as it is, even where it is no catalogue.
+    /// Leaves the rest of the draft as it is, even if other entries are invalid.
     private static func edited(_ draft: String, _ key: String, _ act: Act, _ body: JSONValue) throws -> String {
         let document = try JSONValue(parsing: draft.utf8)
         guard case .object(var members) = document, case .object(var strings)? = document["strings"] ?? .object([])
         else {
-            throw HTTPProblem(.documentRefused, "The draft is no catalogue: correct it first.")
+            throw HTTPProblem(.documentRefused, "The draft is not a valid catalogue; correct it first.")
         }
         let place = strings.firstIndex { $0.name == key }
         if act == .delete {
@@ -286,7 +287,7 @@ struct EditKey: Endpoint {
         return try JSONValue.object(members).draft(upTo: LocalizationLimits.documentSizeInBytes)
     }
 
-    /// Of one key, as if it were alone.
+    /// The findings of one key, checked as the only key of the catalogue.
     private static func findings(_ draft: String, _ key: String) -> [Finding] {
         guard let document = try? JSONValue(parsing: draft.utf8), let entry = document["strings"]?[key],
             case .object(let members) = document

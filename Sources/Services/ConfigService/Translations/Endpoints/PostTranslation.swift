@@ -5,17 +5,17 @@ import MartletCore
 import MartletHTTP
 import MartletLocalization
 
-/// `POST /translation` with the master key: texts of one language of an app version, and perhaps their publication, in
-/// one call.
+/// Merges texts into the draft, which is created if there is none:
 ///
 ///     {"version": "1.2.0", "language": "de", "strings": {"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …},
 ///      "sourceLanguage": "en", "published": true, "publish": true, "note": "…"}
 ///
-/// They are merged into the draft, which is made if need be; `published` turns the language on or off. With `publish`
-/// the draft is published in the same transaction, or nothing is written.
+/// `published` turns the language on or off. `publish` publishes the draft in the same transaction; if that fails,
+/// nothing is written.
 struct PostTranslation: Endpoint {
     static let route = Route(
-        .post, "/translation", "postTranslation", "Texts of one language, and perhaps their publication.",
+        .post, "/translation", "postTranslation",
+        "Stores texts of one language in the draft of an app version and, if requested, publishes the draft.",
         callers: .manager(.update, .languages),
         body: .json(
             .object(
@@ -30,7 +30,7 @@ struct PostTranslation: Endpoint {
                 ], required: ["version", "language", "strings"])),
         answers: [
             .answer(
-                200, "The draft's revision, and with `publish` the version.",
+                200, "The draft's revision and, with `publish`, the version that is now live.",
                 .json(
                     .object(
                         [
@@ -39,9 +39,8 @@ struct PostTranslation: Endpoint {
                         ])))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """, 422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+            404: "The credential belongs to no app (`app-not-found`).",
+            422: "The draft has errors: see `findings` (`document-refused`). Nothing was written.",
         ])
 
     let documents: DocumentStore

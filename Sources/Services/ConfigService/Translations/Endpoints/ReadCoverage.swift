@@ -4,26 +4,27 @@ import MartletCore
 import MartletHTTP
 import MartletLocalization
 
-/// `GET /config/translation/{version}/coverage?version=`: how far each language is.
-///
-///     {"sourceLanguage": "en", "keys": 120, "data": [{"language": "de", "published": true, "missing": 3,
-///     "needsReview": 1}]}
 struct ReadCoverage: Endpoint {
     static let route = Route(
-        .get, "/config/{kind}/{name}/coverage", "readCoverage", "How far each language is.",
+        .get, "/config/{kind}/{name}/coverage", "readCoverage",
+        "Counts the missing and unreviewed texts of each language.",
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
-            .query("version", .string, "`draft` (if nothing is said), `live` or a version."),
+            .path("name", .string, "The app version, which is the document's name."),
+            .query("version", .string, "`draft`, `live` or a version's number; by default `draft`."),
         ],
         answers: [
-            .answer(200, "Done.", .json(.object))
+            .answer(
+                200,
+                """
+                `sourceLanguage`, `keys` in total, and in `data` each language with `published`, `missing` and \
+                `needsReview`.
+                """,
+                .json(.object))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """
+            404: "There is no such document or version (`document-not-found`, `version-not-found`)."
         ])
 
     let documents: DocumentStore

@@ -5,24 +5,17 @@ import MartletCore
 import MartletHTTP
 import MartletLocalization
 
-/// `GET /translation/{language}/{version}`: the texts of an app version's live translations in a language, or in the
-/// next of its parents that is published (`Content-Language` says which). `ETag`, 304 and gzip are of this language
-/// alone; `Translation-Version` is the publication: `"1.2.0~7"`. An app version without translations of its own has
-/// those of the newest version that is not above it.
-///
-/// `GET /translationVersion/{language}/{version}~{number}`: the same of one published version, which must be the live
-/// one.
-///
-/// In the test environment `en-XA` is a pseudo-locale.
+/// Falls back to the nearest published parent of the language, and for an app version without translations to the
+/// newest version below it. The test environment also has the pseudo-locale `en-XA`.
 struct ReadTranslation: Endpoint {
     static let route = Route(
         .get, "/translation/{language}/{version}", "readTranslation",
         """
-        The live texts of an app version in a language; those of the newest version below it, where it has \
-        none.
+        Returns the live texts of an app version in a language; a version without translations gets those of the \
+        newest version below it.
         """, callers: .client,
         parameters: [
-            .path("language", .string, "A language tag: `de`, `pt-BR`."),
+            .path("language", .string, "A language tag, such as `de` or `pt-BR`."),
             .path("version", .string, "The app version."),
             .header("If-None-Match"),
         ],
@@ -30,34 +23,41 @@ struct ReadTranslation: Endpoint {
             .answer(
                 200,
                 """
-                The texts; `Content-Language` says which language it is, `Translation-Version` which publication.
+                The texts. `Content-Language` names the language, which can be a parent of the requested one; \
+                `Translation-Version` names the version, such as `"1.2.0~7"`.
                 """, .json(.translationTable)),
-            .answer(304, "The client has it: `If-None-Match` names its ETag."),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ],
         errors: [
             404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            No translations are live for this app version, or the language is not published \
+            (`document-not-found`).
             """
         ])
     static let readTranslationVersion = Route(
         .get, "/translationVersion/{language}/{version}", "readTranslationVersion",
-        "The same of one publication, as long as it is live.", callers: .client,
+        "Returns the texts of one version of the translations in a language, as long as that version is live.",
+        callers: .client,
         parameters: [
-            .path("language", .string, "A language tag: `de`, `pt-BR`."),
-            .path("version", .string, "App version and publication: `1.2.0~7`."),
+            .path("language", .string, "A language tag, such as `de` or `pt-BR`."),
+            .path(
+                "version", .string,
+                "The app version and the number of the version of its translations, such as `1.2.0~7`."),
             .header("If-None-Match"),
         ],
         answers: [
             .answer(
                 200,
                 """
-                The texts; `Content-Language` says which language it is, `Translation-Version` which publication.
+                The texts. `Content-Language` names the language, which can be a parent of the requested one; \
+                `Translation-Version` names the version, such as `"1.2.0~7"`.
                 """, .json(.translationTable)),
-            .answer(304, "The client has it: `If-None-Match` names its ETag."),
+            .answer(304, "The client's copy is current: `If-None-Match` names its `ETag`."),
         ],
         errors: [
             404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            No translations are live for this app version, or the language is not published (`document-not-found`); or \
+            another version is live (`version-not-found`).
             """
         ])
 
@@ -66,7 +66,7 @@ struct ReadTranslation: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard let language = context.parameters.get("language").flatMap({ LanguageTag($0) }) else {
-            throw HTTPProblem(.documentNotFound, "The path needs a language tag such as de or pt-BR.")
+            throw HTTPProblem(.documentNotFound, "The path must contain a language tag such as de or pt-BR.")
         }
         let space = try context.space
         let (name, number) = try place(context.parameters.get("version") ?? "")
@@ -76,7 +76,7 @@ struct ReadTranslation: Endpoint {
             throw HTTPProblem(.documentNotFound, "No translations are live for this app version.")
         }
         guard number == nil || number == document.version else {
-            throw HTTPProblem(.versionNotFound, "Version \(document.version) is live; this one is not.")
+            throw HTTPProblem(.versionNotFound, "This version is not live; version \(document.version) is.")
         }
         guard let table = tables.table(for: language, withPseudoLocale: space.environment == .test) else {
             throw HTTPProblem(.documentNotFound, "This language is not published for this app version.")
@@ -88,14 +88,14 @@ struct ReadTranslation: Endpoint {
         return try .stored(table.stored, to: request, headers: headers)
     }
 
-    /// The document's name, and the number of its version.
+    /// The document's name and, on the versioned route, the number of its version.
     private func place(_ text: String) throws -> (name: String, number: Int?) {
         guard isVersioned else { return (text, nil) }
         let parts = text.split(separator: "~", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int(parts[1]), number > 0 else {
             throw HTTPProblem(
                 .versionNotFound,
-                "A version of translations is called like 1.2.0~7: the app version, and the number of the publication.")
+                "Expected the app version and the number of the version of its translations, such as 1.2.0~7.")
         }
         return (String(parts[0]), number)
     }

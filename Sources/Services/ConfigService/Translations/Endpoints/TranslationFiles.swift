@@ -7,38 +7,41 @@ import MartletLocalization
 import NIOCore
 import Synchronization
 
-/// `POST /config/translation/{version}/import?format=&language=&sourceLanguage=&mode=&placeholders=&dryRun=` with a
-/// file as the body: its texts come into the draft, which is made if there is none.
-///
-/// `mode=replace` removes what the file lacks from the languages that it has; `merge`, which is the default, does not.
-/// `If-Match` is taken where it is sent. 200 with the counts of keys added, changed, unchanged and removed, and what is
-/// wrong or doubtful then. With `dryRun=true` nothing is written.
+/// Changes the draft under the document's lock, and creates the document if there is none. `mode=replace` also removes
+/// the texts that the file lacks, in the languages that the file contains. `If-Match` is optional.
 struct ImportTranslations: Endpoint {
     static let route = Route(
-        .post, "/config/{kind}/{name}/import", "importTranslations", "Brings a file into the draft.",
+        .post, "/config/{kind}/{name}/import", "importTranslations",
+        "Imports the texts of a file into the draft, which is created if there is none.",
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
+            .path("name", .string, "The app version, which is the document's name."),
             .query(
                 "format", .oneOf("xcstrings", "strings", "stringsdict", "xliff", "android", "json", "csv"),
                 isRequired: true),
-            .query("language", .string, "Needed for all but xcstrings, xliff and csv."),
-            .query("sourceLanguage", .string, "Of a draft that is new."),
+            .query("language", .string, "The language of the file; required except for xcstrings, xliff and csv."),
+            .query("sourceLanguage", .string, "The source language of a new draft; by default `language`."),
             .query("mode", .oneOf("merge", "replace").defaulting(to: "merge")),
-            .query("placeholders", .oneOf("apple", "android", "braces").defaulting(to: "apple"), "Of JSON."),
-            .query("dryRun", .boolean, "Writes nothing."),
+            .query(
+                "placeholders", .oneOf("apple", "android", "braces").defaulting(to: "apple"),
+                "The style of placeholders in the format json."),
+            .query("dryRun", .boolean, "Reports the changes without writing anything."),
             .header("If-Match"),
         ],
         body: .contents(.type("*/*", .bytes)),
         answers: [
             .answer(
-                200, "Keys `added`, `changed`, `unchanged`, `removed`, the `revision` and `findings`.", .json(.object))
+                200,
+                """
+                The number of keys `added`, `changed`, `unchanged` and `removed`, the draft's `revision` and \
+                `findings`.
+                """,
+                .json(.object))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """, 412: "The draft has another revision.",
+            404: "The kind in the path is not `translation` (`not-found`).",
+            412: "The draft does not meet `If-Match` (`precondition-failed`).",
         ])
 
     private enum Mode: String, CaseIterable {
@@ -111,34 +114,36 @@ struct ImportTranslations: Endpoint {
     }
 }
 
-/// `GET /config/translation/{version}/export?format=&language=&version=&placeholders=&encoding=&report=`: the texts of
-/// the draft, of what is live, or of a version by its number, as a file. `language=en-XA` exports the pseudo-locale.
-///
-/// What the format cannot hold is left out; `Skipped-Texts` counts it, and `report=true` answers with the keys and
-/// reasons instead of the file.
+/// Leaves out the texts that the format cannot hold. `Skipped-Texts` counts them; `report` lists at most 1,000 of them,
+/// with reasons, instead of the file.
 struct ExportTranslations: Endpoint {
     static let route = Route(
-        .get, "/config/{kind}/{name}/export", "exportTranslations", "The draft, or a version, as a file.",
+        .get, "/config/{kind}/{name}/export", "exportTranslations",
+        "Exports the texts of the draft or of a version as a file.",
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version."),
+            .path("name", .string, "The app version, which is the document's name."),
             .query(
                 "format", .oneOf("xcstrings", "strings", "stringsdict", "xliff", "android", "json", "csv"),
                 isRequired: true),
-            .query("language", .string, "Needed for all but xcstrings and csv; `en-XA` is the pseudo-locale."),
-            .query("version", .string, "`draft` (if nothing is said), `live` or a version."),
-            .query("placeholders", .oneOf("apple", "android", "braces").defaulting(to: "apple"), "Of JSON."),
-            .query("encoding", .oneOf("utf-8", "utf-16").defaulting(to: "utf-8"), "Of .strings."),
-            .query("report", .boolean, "Answers with what the file cannot hold."),
+            .query(
+                "language", .string,
+                "The language to export; required except for xcstrings and csv. `en-XA` is the pseudo-locale."),
+            .query("version", .string, "`draft`, `live` or a version's number; by default `draft`."),
+            .query(
+                "placeholders", .oneOf("apple", "android", "braces").defaulting(to: "apple"),
+                "The style of placeholders in the format json."),
+            .query(
+                "encoding", .oneOf("utf-8", "utf-16").defaulting(to: "utf-8"), "The encoding in the format strings."),
+            .query(
+                "report", .boolean, "Returns the keys that the file cannot hold, with reasons, instead of the file."),
         ],
         answers: [
-            .answer(200, "The file; `Skipped-Texts` counts what it cannot hold.", .type("*/*", .bytes))
+            .answer(200, "The file. `Skipped-Texts` counts the texts that it cannot hold.", .type("*/*", .bytes))
         ],
         errors: [
-            404: """
-            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
-            """
+            404: "There is no such document or version (`document-not-found`, `version-not-found`)."
         ])
 
     let documents: DocumentStore
@@ -178,7 +183,8 @@ struct ExportTranslations: Endpoint {
 }
 
 extension HTTPField.Name {
-    /// How many texts a file could not hold. Without `x-martlet-` in front, so that gateways let it pass.
+    /// The number of texts that the file could not hold. Has no prefix `x-martlet-`, because gateways remove such
+    /// headers.
     fileprivate static let skipped = HTTPField.Name("Skipped-Texts")!
 }
 
@@ -189,14 +195,15 @@ extension Request {
             guard let format = try choice("format", CatalogueFormat.self) else {
                 throw HTTPProblem(
                     .invalidParameter,
-                    "This is required: \(CatalogueFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    "This parameter is required; it must be one of \(CatalogueFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: "format")
             }
             return format
         }
     }
 
-    /// - Parameter sourceLanguage: the catalogue's; nil: it is new, so that the request says it, or the file.
+    /// - Parameter sourceLanguage: The catalogue's source language; nil for a new catalogue, which gets it from the
+    ///   request.
     /// - Throws: `invalid-parameter`.
     fileprivate func options(_ format: CatalogueFormat, sourceLanguage: LanguageTag?) throws -> CatalogueFormat.Options
     {
@@ -205,7 +212,8 @@ extension Request {
             let source = try sourceLanguage ?? self.language("sourceLanguage") ?? language
                 ?? (format == .xcstrings ? LanguageTag("en") : nil)
         else {
-            throw HTTPProblem(.invalidParameter, "The draft is new: name its source language.", field: "sourceLanguage")
+            throw HTTPProblem(
+                .invalidParameter, "The draft is new, so its source language is required.", field: "sourceLanguage")
         }
         var options = CatalogueFormat.Options(language: language, sourceLanguage: source)
         options.placeholders = try choice("placeholders", PlaceholderStyle.self) ?? .apple
