@@ -2,6 +2,7 @@ import CoreMetrics
 import Foundation
 import Logging
 import MartletHTTP
+import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization
@@ -102,9 +103,16 @@ final class LiveDocuments: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            let (gaps, gap) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.followNotifications() }
-                group.addTask { await self.pollPeriodically() }
+                group.addTask { await self.followNotifications(gap) }
+                await NotifiedLoop(every: Self.interval, startsAtOnce: false).run(on: gaps) {
+                    await attempt(
+                        "Could not look for published versions; retrying.", level: .debug, logger: self.logger
+                    ) {
+                        try await self.look()
+                    }
+                }
             }
         }
         for entry in state.withLock({ Array($0.entries.values) }) {
@@ -205,40 +213,27 @@ final class LiveDocuments: Service {
         }
     }
 
-    private func followNotifications() async {
+    /// - Parameter gap: Calls for a look at all spaces, after notifications that may have been missed.
+    private func followNotifications(_ gap: AsyncStream<Void>.Continuation) async {
         for await notification in postgres.listen(Self.channel) {
             if let space = ConfigSpace(notification.payload), !notification.mayHaveMissed {
                 refresh(space)
             } else {
-                await pollGenerations()
+                gap.yield()
             }
         }
     }
 
-    private func pollPeriodically() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: Self.interval)
-            await pollGenerations()
-        }
-    }
-
-    private func pollGenerations() async {
+    private func look() async throws {
         let (known, followers) = state.withLock { state in
             (state.entries.mapValues(\.current.generation), state.entries.values.reduce(0) { $0 + $1.followers.count })
         }
         spacesGauge.record(known.count)
         followersGauge.record(followers)
         guard !known.isEmpty else { return }
-        do {
-            let generations = try await store.generations(of: Array(known.keys))
-            // Any difference counts, not only a larger number: after a restore, generations start again from an older
-            // one.
-            for (space, generation) in known where generations[space, default: 0] != generation { refresh(space) }
-        } catch {
-            logger.debug(
-                "Could not read the generations of spaces; retrying at the next poll.",
-                metadata: ["error.cause": "\(error)"])
-        }
+        let generations = try await store.generations(of: Array(known.keys))
+        // Another, not only a greater one: after a restore they begin again from an older one.
+        for (space, generation) in known where generations[space, default: 0] != generation { refresh(space) }
     }
 }
 
