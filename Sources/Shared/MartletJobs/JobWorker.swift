@@ -117,29 +117,22 @@ extension JobWorker {
 
     private func lookFromTimeToTime(_ wake: AsyncStream<Void>.Continuation) async {
         var rounds = 0
-        while !Task.isCancelled {
+        await NotifiedLoop(every: configuration.pollInterval, jitter: 0.9...1.1).run {
             wake.yield()
-            await attempt("Could not rescue jobs of lost workers; retrying at the next poll.") {
+            await attempt(
+                "Could not rescue jobs of lost workers; retrying at the next poll.", level: .debug, logger: logger
+            ) {
                 let rescued = try await queue.rescue()
                 if rescued > 0 { logger.notice("Rescued jobs of lost workers.", metadata: ["job.count": "\(rescued)"]) }
             }
             // About once a minute with the default interval.
             if rounds % 30 == 0 {
-                await attempt("Could not prune finished jobs; retrying later.") {
+                await attempt("Could not prune finished jobs; retrying later.", level: .debug, logger: logger) {
                     _ = try await queue.prune(retention: configuration.retention)
                 }
             }
             rounds += 1
-            try? await Task.sleep(for: configuration.pollInterval * Double.random(in: 0.9...1.1))
-        }
-    }
-
-    /// Logs failures at debug only, because the work is repeated soon.
-    private func attempt(_ sentence: Logger.Message, _ body: () async throws -> Void) async {
-        do {
-            try await body()
-        } catch {
-            logger.debug(sentence, metadata: ["error.cause": "\(error)"])
+            return true
         }
     }
 }
