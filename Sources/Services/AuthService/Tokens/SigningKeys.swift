@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Logging
 import MartletCore
+import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization
@@ -18,6 +19,7 @@ final class SigningKeys: Service {
     }
 
     private static let interval: Duration = .seconds(60)
+    private static let retry: Duration = .milliseconds(200)
 
     private let accessTokens: SigningKeyStore
     private let idTokens: SigningKeyStore
@@ -48,17 +50,10 @@ final class SigningKeys: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                var pause = Self.interval
-                do {
+            await NotifiedLoop(every: Self.interval, retries: Self.retry...Self.retry).run {
+                await attempt("Could not read the signing keys; retrying.", level: .debug, logger: self.logger) {
                     try await self.refresh(at: Date())
-                } catch {
-                    self.logger.debug(
-                        "Could not read the signing keys; keeping the previous ones.",
-                        metadata: ["error.cause": "\(error)"])
-                    pause = .milliseconds(200)
                 }
-                try? await Task.sleep(for: pause)
             }
         }
     }

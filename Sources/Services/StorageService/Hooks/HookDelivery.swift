@@ -1,5 +1,6 @@
 import Logging
 import MartletHTTP
+import MartletJobs
 import MartletPostgres
 import NIOCore
 import ServiceLifecycle
@@ -60,8 +61,8 @@ final class HookDelivery: Service {
 
     private func serve(_ keys: @escaping @Sendable () async throws -> [Key]) async {
         await withDiscardingTaskGroup { group in
-            while !Task.isCancelled {
-                do {
+            await NotifiedLoop(every: Self.lookInterval, jitter: 0.8...1.2).run {
+                await attempt("Could not look for new hooks; retrying in five seconds.", logger: logger) {
                     for key in try await keys() {
                         let isNew = served.withLock { $0.count < Self.maximumHooks && $0.insert(key).inserted }
                         guard isNew else { continue }
@@ -70,12 +71,7 @@ final class HookDelivery: Service {
                             _ = self.served.withLock { $0.remove(key) }
                         }
                     }
-                } catch {
-                    logger.warning(
-                        "Could not load the hooks that need deliveries; retrying.",
-                        metadata: ["error.cause": "\(error)"])
                 }
-                try? await Task.sleep(for: Self.lookInterval * Double.random(in: 0.8...1.2))
             }
             group.cancelAll()
         }

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletJobs
 import MartletSentry
 import ServiceLifecycle
 import Synchronization
@@ -37,10 +38,9 @@ struct DropTelling: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                try? await Task.sleep(for: .seconds(2))
+            await NotifiedLoop(every: .seconds(2), startsAtOnce: false).run {
                 // A full spool is already reported to clients; the counts are kept.
-                try? await intake.tellDropped()
+                (try? await intake.tellDropped()) != nil
             }
         }
         try? await intake.tellDropped()

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
@@ -17,18 +18,11 @@ struct EventDays: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                var pause = Self.interval
-                do {
+            await NotifiedLoop(every: Self.interval, retries: Self.retry...Self.retry).run {
+                await attempt("Could not create or drop days of events; retrying in ten seconds.", logger: logger) {
                     try await makeAhead()
                     try await sweep()
-                } catch {
-                    logger.warning(
-                        "Could not create or drop partitions of events; retrying.",
-                        metadata: ["error.cause": "\(error)"])
-                    pause = Self.retry
                 }
-                try? await Task.sleep(for: pause)
             }
         }
     }

@@ -1,6 +1,7 @@
 import CoreMetrics
 import Logging
 import MartletHTTP
+import MartletJobs
 import ServiceLifecycle
 
 /// Builds blocks from events that have been stored. Every instance tries; one works at a time.
@@ -24,10 +25,9 @@ final class BlockMaking: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var unmade: [Int: ContinuousClock.Instant] = [:]
-            while true {
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.9...1.1))
-                guard !Task.isCancelled else { return }
+            await NotifiedLoop(every: Self.interval, jitter: 0.9...1.1, startsAtOnce: false).run {
                 await self.round(leaving: &unmade)
+                return true
             }
         }
     }

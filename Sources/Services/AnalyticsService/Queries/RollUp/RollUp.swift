@@ -1,5 +1,6 @@
 import Logging
 import MartletHTTP
+import MartletJobs
 import ServiceLifecycle
 
 /// Rolls up stored events about every ten seconds. Every instance tries; one works at a time.
@@ -24,19 +25,23 @@ final class RollUp: Service {
         await cancelWhenGracefulShutdown {
             // Prunes a minute after the start, so that missed events are rolled up first.
             var pruned = ContinuousClock.now - Self.intervalOfPruning + .seconds(60)
-            while !Task.isCancelled {
-                await self.attempt("Could not roll up events; retrying.") { _ = try await self.catchUp() }
-                await self.attempt("Could not rebuild days in another time zone; retrying.") {
+            await NotifiedLoop(every: Self.interval, jitter: 0.9...1.1).run {
+                await attempt("Could not roll up events; retrying in ten seconds.", logger: self.logger) {
+                    _ = try await self.catchUp()
+                }
+                await attempt(
+                    "Could not roll up days again in another time zone; retrying in ten seconds.", logger: self.logger
+                ) {
                     while try await self.store.followTimeZone() { _ = try await self.catchUp() }
                 }
                 if ContinuousClock.now - pruned >= Self.intervalOfPruning {
-                    await self.attempt("Could not remove old roll-ups; retrying in an hour.") {
+                    await attempt("Could not delete old roll-ups; retrying in an hour.", logger: self.logger) {
                         try await self.store.prune()
                         try await self.requests.prune()
                     }
                     pruned = .now
                 }
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.9...1.1))
+                return true
             }
         }
     }
@@ -49,14 +54,5 @@ final class RollUp: Service {
             if step.isLast { break }
         }
         return count
-    }
-
-    private func attempt(_ sentence: Logger.Message, _ body: () async throws -> Void) async {
-        do {
-            try await body()
-        } catch {
-            guard !Task.isCancelled else { return }
-            logger.warning(sentence, metadata: ["error.cause": "\(error)"])
-        }
     }
 }

@@ -27,22 +27,25 @@ struct SymbolSweep: Service {
         await cancelWhenGracefulShutdown {
             // Instances that start together should not all search at the same time.
             var round = Int.random(in: 0..<Self.orphanRounds)
-            while !Task.isCancelled {
-                try? await Task.sleep(for: settings.sweepInterval)
-                if Task.isCancelled { break }
+            await NotifiedLoop(every: settings.sweepInterval, startsAtOnce: false).run {
                 await pool?.endIdle()
-                await attempt("Could not look for reports that wait for symbols; retrying at the next sweep.") {
+                await attempt(
+                    "Could not look for reports that wait for symbols; retrying at the next sweep.", logger: logger
+                ) {
                     try await SymbolicateAgain.enqueueForgotten(files.postgres, queue)
                 }
-                await attempt("Could not remove abandoned chunks of debug files; retrying at the next sweep.") {
+                await attempt(
+                    "Could not remove abandoned chunks of debug files; retrying at the next sweep.", logger: logger
+                ) {
                     try await tidy()
                 }
                 round += 1
                 if round % Self.orphanRounds == 0 {
-                    await attempt("Could not remove orphaned debug files; retrying later.") {
+                    await attempt("Could not remove orphaned debug files; retrying later.", logger: logger) {
                         try await removeOrphans(before: Date().addingTimeInterval(-Self.orphanAge))
                     }
                 }
+                return true
             }
         }
         await pool?.endIdle(before: .now)
@@ -73,15 +76,6 @@ struct SymbolSweep: Service {
             _ = try await sweep.run(before: date) { ids in
                 for id in ids { if let blob = BlobName(space: space, id: id) { try await backend.remove(blob) } }
             }
-        }
-    }
-
-    private func attempt(_ failure: Logger.Message, _ body: () async throws -> Void) async {
-        do {
-            try await body()
-        } catch {
-            guard !Task.isCancelled else { return }
-            logger.warning(failure, metadata: ["error.cause": "\(error)"])
         }
     }
 }

@@ -16,13 +16,9 @@ struct MailWaking: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.9...1.1))
-                if Task.isCancelled { return }
-                do {
+            await NotifiedLoop(every: Self.interval, jitter: 0.9...1.1, startsAtOnce: false).run {
+                await attempt("Could not look for due mail; retrying.", level: .debug, logger: logger) {
                     try await wake()
-                } catch {
-                    logger.debug("Could not look for due mail; retrying.", metadata: ["error.cause": "\(error)"])
                 }
             }
         }
