@@ -2,6 +2,7 @@ import MartletHTTP
 
 extension AuthService {
     func addMailRoutes(to routes: inout RouteTable) {
+        routes.section = .users
         // Mailed codes and links
         routes.on(
             RequestEmailVerification.route, RequestEmailVerification(users: users, attempts: attempts, mailing: mailing)
@@ -9,7 +10,6 @@ extension AuthService {
         routes.on(
             ConfirmEmailVerification.route,
             ConfirmEmailVerification(users: users, attempts: attempts, proofs: mailing.proofs))
-        routes.section = .users
         routes.on(ConfirmEmailChange.route, ConfirmEmailChange(users: users, attempts: attempts, mailing: mailing))
         routes.on(RequestPasswordReset.route, RequestPasswordReset(attempts: attempts, mailing: mailing))
         let reset = ConfirmPasswordReset(users: users, attempts: attempts, hasher: hasher, mailing: mailing)

@@ -6,13 +6,13 @@ extension AuthService {
         routes.on(ReadRevocations.route, ReadRevocations(feed: revocations))
         routes.on(RecordCredentialUse.route, RecordCredentialUse(credentials: credentials))
 
+        routes.section = .users
         // Signing in
         routes.on(
             SignUp.route, SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns, mailing: mailing))
         routes.on(
             SignInAnonymously.route,
             SignInAnonymously(users: users, attempts: attempts, signIns: signIns, settings: mailing.settings))
-        routes.section = .users
         routes.on(LogIn.route, LogIn(byPassword: byPassword, signIns: signIns))
         routes.on(RefreshSession.route, refreshSession)
         routes.on(LogOut.route, LogOut(sessions: sessions))

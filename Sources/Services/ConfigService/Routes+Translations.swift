@@ -3,9 +3,9 @@ import MartletHTTP
 extension ConfigService {
     /// Translations for clients, and the management of their keys and files.
     func addTranslationRoutes(to routes: inout RouteTable) {
+        routes.section = .config
         routes.on(
             PostTranslation.route, PostTranslation(documents: documents, publisher: publisher, kind: TranslationKind()))
-        routes.section = .config
         routes.on(ReadTranslation.route, ReadTranslation(live: live, isVersioned: false))
         routes.on(ReadTranslation.readTranslationVersion, ReadTranslation(live: live, isVersioned: true))
 

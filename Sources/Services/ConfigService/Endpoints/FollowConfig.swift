@@ -7,7 +7,7 @@ import MartletHTTP
 struct FollowConfig: Endpoint {
     static let route = Route(
         .get, "/config/events", "followConfig", "Streams changes of the live documents as server-sent events.",
-        callers: .client,
+        callers: .appsAndStaff,
         answers: [
             .answer(
                 200,

@@ -45,7 +45,8 @@ struct ReadJob: Endpoint {
         ],
         answers: [
             .answer(200, "The job.", .json(.job))
-        ])
+        ],
+        errors: [404: "There is no such job (`job-not-found`)."])
 
     let transfers: TransferStores
 
@@ -64,7 +65,8 @@ struct CancelJob: Endpoint {
         ],
         answers: [
             .answer(202, "The job in its current state.", .json(.job))
-        ])
+        ],
+        errors: [404: "There is no such job (`job-not-found`)."])
 
     let transfers: TransferStores
 
@@ -87,7 +89,8 @@ struct FetchJobResult: Endpoint {
         ],
         answers: [
             .answer(200, "The file.", .type("application/json"), .type("application/x-ndjson"), .type("text/csv"))
-        ])
+        ],
+        errors: [404: "There is no such job (`job-not-found`).", 409: "The job has no result to fetch (`conflict`)."])
 
     let transfers: TransferStores
 

@@ -36,7 +36,8 @@ struct ReadChanges: Endpoint {
                             "cursor": .string,
                             "more": .boolean,
                         ], required: ["changed", "deleted", "cursor", "more"])))
-        ])
+        ],
+        errors: [410: "The cursor is older than the retained changes, or from another history (`cursor-expired`)."])
 
     let feed: SyncFeed
     let rights: RightsStore

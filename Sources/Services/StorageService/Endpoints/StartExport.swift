@@ -17,7 +17,8 @@ struct StartExport: Endpoint {
         ],
         answers: [
             .answer(202, "The job.", .json(.job))
-        ])
+        ],
+        errors: [404: "There is no such collection (`collection-not-found`)."])
 
     /// The number of finished exports whose files an environment keeps, including this one. Older files are deleted.
     static let maximumKept = 10

@@ -20,7 +20,8 @@ struct StreamExport: Endpoint {
         ],
         answers: [
             .answer(200, "The file.", .type("application/json"), .type("application/x-ndjson"), .type("text/csv"))
-        ])
+        ],
+        errors: [404: "There is no such collection (`collection-not-found`)."])
 
     static let timeLimit: Duration = .seconds(1_800)
 

@@ -33,6 +33,9 @@ public enum Callers: Sendable, Hashable {
     /// The holder of an evaluation key, or the app's server.
     public static let evaluators = Callers.kinds([.evaluation, .master])
 
+    /// The app on a device, its server, and staff, whose rights the endpoint checks.
+    public static let appsAndStaff = Callers.kinds([.client, .master, .staff])
+
     /// The holder of an ingest key.
     public static let ingestKeys = Callers.kinds([.ingest])
 

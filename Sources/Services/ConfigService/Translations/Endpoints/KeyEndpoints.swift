@@ -100,7 +100,7 @@ struct EditKey: Endpoint {
     static let route = Route(
         .put, "/config/{kind}/{name}/keys", "putTranslationKeyByQuery",
         "Stores the entry of a key that a path cannot hold.",
-        callers: .documentManagers(.create, .update),
+        callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
             .path("name", .string, "The app version, which is the document's name."),
@@ -128,7 +128,7 @@ struct EditKey: Endpoint {
         "Changes the entry of a key that a path cannot hold with a merge patch (RFC 7396).")
     static let deleteTranslationKeyByQuery = Route(
         .delete, "/config/{kind}/{name}/keys", "deleteTranslationKeyByQuery", "Deletes a key that a path cannot hold.",
-        callers: .documentManagers(.create, .update),
+        callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
             .path("name", .string, "The app version, which is the document's name."),
@@ -152,7 +152,7 @@ struct EditKey: Endpoint {
         ])
     static let putTranslationKey = Route(
         .put, "/config/{kind}/{name}/keys/{key}", "putTranslationKey", "Stores the entry of a key of the draft.",
-        callers: .documentManagers(.create, .update),
+        callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
             .path("name", .string, "The app version, which is the document's name."),
@@ -177,7 +177,7 @@ struct EditKey: Endpoint {
     static let patchTranslationKey = Route(
         .patch, "/config/{kind}/{name}/keys/{key}", "patchTranslationKey",
         "Changes the entry of a key of the draft with a merge patch (RFC 7396).",
-        callers: .documentManagers(.create, .update),
+        callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
             .path("name", .string, "The app version, which is the document's name."),
@@ -201,7 +201,7 @@ struct EditKey: Endpoint {
         ])
     static let deleteTranslationKey = Route(
         .delete, "/config/{kind}/{name}/keys/{key}", "deleteTranslationKey", "Deletes a key of the draft.",
-        callers: .documentManagers(.create, .update),
+        callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
             .path("name", .string, "The app version, which is the document's name."),

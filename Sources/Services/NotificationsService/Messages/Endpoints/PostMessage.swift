@@ -14,7 +14,7 @@ import MartletPostgres
 struct PostMessage: Endpoint {
     static let route = Route(
         .post, "/notifications/messages", "sendMessage", "Orders a push message.",
-        callers: .kinds([.client, .master, .staff]),
+        callers: .appsAndStaff,
         parameters: [
             .header("Idempotency-Key", .string.maxLength(200))
         ],

@@ -14,7 +14,8 @@ struct ChangeFile: Endpoint {
                 ])),
         answers: [
             .answer(200, "The file's record.")
-        ])
+        ],
+        errors: [404: "There is no such file (`file-not-found`)."])
 
     let files: FileStore
     let rights: RightsStore

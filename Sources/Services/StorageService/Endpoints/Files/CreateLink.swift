@@ -21,7 +21,8 @@ struct CreateLink: Endpoint {
             .answer(
                 201, "The link's `path`, relative to `/api/{appKey}/`, and when it `expires`: after an hour by default."
             )
-        ])
+        ],
+        errors: [404: "There is no such file (`file-not-found`)."])
 
     static let maximumSeconds = 7 * 86_400
 

@@ -11,7 +11,8 @@ struct DeleteFile: Endpoint {
         ],
         answers: [
             .answer(204, "The file is deleted.")
-        ])
+        ],
+        errors: [404: "There is no such file (`file-not-found`)."])
 
     let files: FileStore
     let rights: RightsStore

@@ -20,7 +20,9 @@ struct ContinueTransfer: Endpoint {
         answers: [
             .answer(204, "The bytes are stored. `Upload-Offset` has the new offset.")
         ],
-        errors: [409: "The upload is at another offset (`conflict`)."])
+        errors: [
+            404: "There is no such upload (`upload-not-found`).", 409: "The upload is at another offset (`conflict`).",
+        ])
 
     let uploads: TusUploads
     let rights: RightsStore

@@ -14,7 +14,8 @@ struct DeleteTransfer: Endpoint {
         checksOwnQuery: true,
         answers: [
             .answer(204, "The upload is deleted.")
-        ])
+        ],
+        errors: [404: "There is no such upload (`upload-not-found`)."])
 
     let uploads: TusUploads
     let rights: RightsStore

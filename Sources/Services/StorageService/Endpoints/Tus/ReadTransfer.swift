@@ -15,7 +15,8 @@ struct ReadTransfer: Endpoint {
         checksOwnQuery: true,
         answers: [
             .answer(200, "The headers `Upload-Offset` and `Upload-Length`.")
-        ])
+        ],
+        errors: [404: "There is no such upload (`upload-not-found`)."])
 
     let uploads: TusUploads
     let rights: RightsStore
