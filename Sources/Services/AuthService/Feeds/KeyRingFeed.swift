@@ -41,7 +41,9 @@ public final class KeyRingFeed: Service {
         await cancelWhenGracefulShutdown {
             await NotifiedLoop(every: Self.interval, retries: .milliseconds(100)...Self.interval)
                 .run(on: self.postgres.listen("martlet_key_ring")) {
-                    await attempt("Could not read the key ring; keeping the previous one.", level: .debug, logger: self.logger) {
+                    await attempt(
+                        "Could not read the key ring; keeping the previous one.", level: .debug, logger: self.logger
+                    ) {
                         try await self.refresh()
                     }
                 }

@@ -43,7 +43,9 @@ final class LiveVersionsFeed: Service {
         await cancelWhenGracefulShutdown {
             await NotifiedLoop(every: Self.interval, retries: .milliseconds(100)...Self.interval)
                 .run(on: self.postgres.listen(LiveDocuments.channel)) {
-                    await attempt("Could not read live versions; keeping the previous ones.", level: .debug, logger: self.logger) {
+                    await attempt(
+                        "Could not read live versions; keeping the previous ones.", level: .debug, logger: self.logger
+                    ) {
                         try await self.refresh()
                     }
                 }
