@@ -39,9 +39,23 @@ build_release() {
     local program
     # martlet first: it has every service in it, so that they are compiled beside each other and not one after the other.
     for program in martlet "${programs[@]}"; do
-        swift build --package-path "$root" -c release -j "$(nproc)" --static-swift-stdlib --product "$program" "${build_options[@]}" >&2
+        swift build --package-path "$root" -c release -j "$(nproc)" --product "$program" "${build_options[@]}" >&2
     done
-    release=$(swift build --package-path "$root" -c release --static-swift-stdlib --show-bin-path)
+    release=$(swift build --package-path "$root" -c release --show-bin-path)
+}
+
+# package FOLDER: copies the programs that build_release built to FOLDER/bin, without symbols, and the Swift libraries they load to FOLDER/lib.
+# The programs look for libraries there instead of in the toolchain's folder.
+package() {
+    local program library
+    mkdir -p "$1/bin" "$1/lib"
+    for program in "${programs[@]}"; do
+        strip --strip-unneeded -o "$1/bin/$program" "$release/$program"
+        patchelf --set-rpath '$ORIGIN/../lib' "$1/bin/$program"
+    done
+    for library in $(ldd "${programs[@]/#/$release/}" | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do
+        strip --strip-unneeded -o "$1/lib/${library##*/}" "$library"
+    done
 }
 
 # Whether a supervisor runs over the state folder: it holds a lock on this file for as long as it lives.
