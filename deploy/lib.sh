@@ -10,6 +10,14 @@ state=${MARTLET_STATE:-$root/.martlet}
 # MARTLET_BUILD are further arguments, such as "-debug-info-format dwarf".
 read -ra build_options <<< "-debug-info-format none --disable-index-store ${MARTLET_BUILD:-}"
 
+# For release builds, so that programs are small. Each function has a section of its own, and the linker leaves out what nothing calls.
+# Packed relocations save 2 MB in `martlet`; the loader understands them since glibc 2.36 (Debian 12).
+release_options=(
+    -c release "${build_options[@]}"
+    -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xcc -fdata-sections
+    -Xswiftc -use-ld=lld -Xlinker --pack-dyn-relocs=relr
+)
+
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 die() { printf 'martlet: %s\n' "$*" >&2; exit 1; }
 
@@ -39,7 +47,7 @@ build_release() {
     local program
     # martlet first: it has every service in it, so that they are compiled beside each other and not one after the other.
     for program in martlet "${programs[@]}"; do
-        swift build --package-path "$root" -c release -j "$(nproc)" --product "$program" "${build_options[@]}" >&2
+        swift build --package-path "$root" -j "$(nproc)" --product "$program" "${release_options[@]}" >&2
     done
     release=$(swift build --package-path "$root" -c release --show-bin-path)
 }
