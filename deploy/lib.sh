@@ -15,7 +15,7 @@ read -ra build_options <<< "-debug-info-format none --disable-index-store ${MART
 release_options=(
     -c release "${build_options[@]}"
     -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xcc -fdata-sections
-    -Xswiftc -use-ld=lld -Xlinker --pack-dyn-relocs=relr
+    -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs
 )
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
