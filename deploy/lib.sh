@@ -10,6 +10,14 @@ state=${MARTLET_STATE:-$root/.martlet}
 # MARTLET_BUILD are further arguments, such as "-debug-info-format dwarf".
 read -ra build_options <<< "-debug-info-format none --disable-index-store ${MARTLET_BUILD:-}"
 
+# For release builds, so that programs are small. Each function has a section of its own, and the linker leaves out what nothing calls.
+# Packed relocations save 2 MB in `martlet`; the loader understands them since glibc 2.36 (Debian 12).
+release_options=(
+    -c release "${build_options[@]}"
+    -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xcc -fdata-sections
+    -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs
+)
+
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 die() { printf 'martlet: %s\n' "$*" >&2; exit 1; }
 
@@ -47,9 +55,23 @@ build_release() {
     local program
     # martlet first: it has every service in it, so that they are compiled beside each other and not one after the other.
     for program in martlet "${programs[@]}"; do
-        swift build --package-path "$root" -c release -j "$(nproc)" --static-swift-stdlib --product "$program" "${build_options[@]}" >&2
+        swift build --package-path "$root" -j "$(nproc)" --product "$program" "${release_options[@]}" >&2
     done
-    release=$(swift build --package-path "$root" -c release --static-swift-stdlib --show-bin-path)
+    release=$(swift build --package-path "$root" -c release --show-bin-path)
+}
+
+# package FOLDER: copies the programs that build_release built to FOLDER/bin, without symbols, and the Swift libraries they load to FOLDER/lib.
+# The programs look for libraries there instead of in the toolchain's folder.
+package() {
+    local program library
+    mkdir -p "$1/bin" "$1/lib"
+    for program in "${programs[@]}"; do
+        strip --strip-unneeded -o "$1/bin/$program" "$release/$program"
+        patchelf --set-rpath '$ORIGIN/../lib' "$1/bin/$program"
+    done
+    for library in $(ldd "${programs[@]/#/$release/}" | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do
+        strip --strip-unneeded -o "$1/lib/${library##*/}" "$library"
+    done
 }
 
 # Whether a supervisor runs over the state folder: it holds a lock on this file for as long as it lives.

@@ -5,7 +5,7 @@
 settings() {
     need_packages nghttp2-server openssl iproute2
     count=${BENCH_MESSAGES:-100000}
-    [[ -n ${BENCH_PROGRAMS:-} ]] || swift build --package-path "$root" -c release --static-swift-stdlib --product pushbench "${build_options[@]}" >&2
+    [[ -n ${BENCH_PROGRAMS:-} ]] || swift build --package-path "$root" --product pushbench "${release_options[@]}" >&2
     sink_port=$(free_port)
     mkdir -p "$state/root/3/device" "$state/simulator"
     # Of the client alone, and of each of the service's devices.
