@@ -34,8 +34,8 @@ struct DeliveryStore: Sendable {
         ).map(DeliveryRecord.init)
     }
 
-    /// Makes a delivery due at once. A dead one gets all its attempts again; a completed one does not change. Nil if the
-    /// hook has no delivery with this id.
+    /// Makes a delivery due at once. A dead one gets all its attempts again; a completed one does not change. Nil if
+    /// the hook has no delivery with this id.
     func retry(_ id: UUID, of hook: HookName, in space: AppSpace) async throws -> DeliveryRecord? {
         try await run(
             """
