@@ -40,6 +40,27 @@ struct ReferencePages {
         }
         return Self.head(section.name.prefix(1).uppercased() + section.name.dropFirst()) + section.text + "\n\n"
             + contents.joined() + "\n" + calls.map { call($1) }.joined(separator: "\n")
+            + types(of: calls.map(\.1.route))
+    }
+
+    /// The named schemas that the calls refer to.
+    private func types(of routes: [Route]) -> String {
+        var types = NamedSchemas()
+        for route in routes {
+            let documentation = route.documentation()
+            for parameter in route.parameters { types.add(parameter.schema) }
+            for content in documentation.body?.contents ?? [] { content.schema.map { types.add($0) } }
+            for answer in documentation.answers {
+                for content in answer.contents { content.schema.map { types.add($0) } }
+            }
+        }
+        guard !types.schemas.isEmpty else { return "" }
+        return "\n## Types\n"
+            + types.schemas.sorted { $0.key < $1.key }.map { name, schema in
+                let words = [SchemaText.type(of: schema) + ".", SchemaText.constraints(of: schema)]
+                return "\n### \(name)\n\n" + words.filter { $0 != "." && !$0.isEmpty }.joined(separator: " ") + "\n"
+                    + SchemaText.members(of: schema)
+            }.joined()
     }
 
     private static func text(of address: PublicAddress) -> String { address.path.replacing("**", with: "{path}") }
@@ -67,7 +88,7 @@ struct ReferencePages {
                 "`\(content.type)`" + (content.schema.map { ", " + SchemaText.type(of: $0) } ?? "")
             }.joined(separator: ", or ")
             text += (body.text.map { ". " + $0 } ?? "") + "\n"
-            if let schema = body.contents.first?.schema { text += SchemaText.members(of: schema) }
+            if let schema = body.contents.first?.schema { text += SchemaText.members(of: schema, inBody: true) }
         }
         text += "\n| status | |\n|---|---|\n"
         for answer in documentation.answers {
@@ -105,10 +126,31 @@ struct ReferencePages {
     }
 }
 
+/// Named schemas and those that they contain.
+private struct NamedSchemas {
+    private(set) var schemas: [String: Schema] = [:]
+
+    mutating func add(_ schema: Schema) {
+        if let component = schema.component, schemas[component.name] == nil {
+            let content = component.schema()
+            schemas[component.name] = content
+            add(content)
+        }
+        for (_, value) in schema.keywords {
+            switch value {
+            case .literal: break
+            case .schema(let inner): add(inner)
+            case .schemas(let inner): for schema in inner { add(schema) }
+            case .properties(let properties): for property in properties { add(property.schema) }
+            }
+        }
+    }
+}
+
 /// Describes schemas in words.
 enum SchemaText {
     static func type(of schema: Schema) -> String {
-        if let component = schema.component { return component.name }
+        if let component = schema.component { return "[\(component.name)](#\(component.name.lowercased()))" }
         var type = "any"
         for (name, value) in schema.keywords {
             switch (name, value) {
@@ -152,7 +194,7 @@ enum SchemaText {
     }
 
     /// A table of an object's members; empty for other values and for objects without known members.
-    static func members(of schema: Schema) -> String {
+    static func members(of schema: Schema, inBody: Bool = false) -> String {
         let schema = schema.component?.schema() ?? schema
         var required: Set<String> = []
         var properties: [(name: String, schema: Schema)] = []
@@ -166,9 +208,9 @@ enum SchemaText {
         guard !properties.isEmpty else { return "" }
         return "\n| member | type | |\n|---|---|---|\n"
             + properties.map { property in
-                let need = required.contains(property.name) ? "" : "Optional. "
+                let need = inBody && !required.contains(property.name) ? ["Optional."] : []
                 return "| `\(property.name)` | \(ReferencePages.cell(type(of: property.schema))) | "
-                    + "\(ReferencePages.cell(need + constraints(of: property.schema))) |\n"
+                    + "\(ReferencePages.cell((need + [constraints(of: property.schema)]).joined(separator: " "))) |\n"
             }.joined()
     }
 
