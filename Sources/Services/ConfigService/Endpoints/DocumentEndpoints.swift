@@ -10,7 +10,7 @@ struct ListDocuments: Endpoint {
         .get, "/config/{kind}", "listDocuments", "Lists the documents of a kind by name, without their contents.",
         callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .documentKind,
             .query("after", .string, "`next` from the previous page: the page starts after this name."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
@@ -49,13 +49,8 @@ struct ReadDraft: Endpoint {
         .get, "/config/{kind}/{name}", "readDraft", "Returns the draft of a document.",
         callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
         ],
         answers: [
             .answer(200, "The draft. `ETag` holds its revision.", .json(.object))
@@ -84,13 +79,8 @@ struct EditDraft: Endpoint {
         .put, "/config/{kind}/{name}", "replaceDraft", "Replaces the draft of a document, or creates the document.",
         callers: .documentManagers(.create, .update),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
             .header("If-None-Match", .string, "`*`: the call succeeds only if there is no such document."),
         ],
@@ -122,13 +112,8 @@ struct EditDraft: Endpoint {
         "Changes the draft of a document with a merge patch (RFC 7396).",
         callers: .documentManagers(.create, .update),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
             .header("If-None-Match", .string, "`*`: the call succeeds only if there is no such document."),
         ],
@@ -188,13 +173,8 @@ struct DeleteDocument: Endpoint {
         "Deletes a document and withdraws its live version; its versions are kept.",
         callers: .documentManagers(.delete),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
             .header("If-None-Match", .string, "Not useful here: an existing document never meets `*`."),
         ],
@@ -225,13 +205,8 @@ struct CheckDraft: Endpoint {
         .post, "/config/{kind}/{name}/check", "checkDraft", "Checks the draft of a document without changing anything.",
         callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
         ],
         answers: [
             .answer(

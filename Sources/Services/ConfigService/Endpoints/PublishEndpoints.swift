@@ -11,13 +11,8 @@ struct PublishDraft: Endpoint {
         .post, "/config/{kind}/{name}/publish", "publishDraft", "Publishes the draft, now or later.",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
         ],
         body: .json(
@@ -63,13 +58,8 @@ struct RollBack: Endpoint {
         "Publishes the content of an older version as a new version.",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
         ],
         body: .json(
             .object(
@@ -111,13 +101,8 @@ struct Withdraw: Endpoint {
         "Withdraws the live version, so that clients no longer find the document.",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
         ],
         answers: [
             .answer(204, "The document is no longer live.")
@@ -145,13 +130,8 @@ struct Promote: Endpoint {
         .post, "/config/{kind}/{name}/promote", "promote", "Publishes a version from the app's other environment.",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
         ],
         body: .json(
             .object(

@@ -8,13 +8,8 @@ struct ListVersions: Endpoint {
         .get, "/config/{kind}/{name}/versions", "listConfigVersions",
         "Lists the versions of a document, newest first, without their contents.", callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
             .query("before", .integer, "`next` from the previous page: only versions below this number."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
@@ -41,13 +36,8 @@ struct ReadVersion: Endpoint {
         "Returns a version of a document with its content.",
         callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
             .path("version", .integer),
         ],
         answers: [
@@ -72,13 +62,8 @@ struct CompareVersions: Endpoint {
         .get, "/config/{kind}/{name}/diff", "compareVersions",
         "Compares two versions of a document.", callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
-            .path(
-                "name", .string,
-                """
-                The document's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit; or two \
-                such names joined by `~`.
-                """),
+            .documentKind,
+            .documentName,
             .query("from", .string, "A version's number, `live` or `draft`; by default `live`."),
             .query("to", .string, "A version's number, `live` or `draft`; by default `draft`."),
         ],

@@ -8,9 +8,7 @@ struct AggregateObjects: Endpoint {
         .post, "/storage/aggregate/{collection}", "aggregateObjects",
         "Returns counts, sums, averages, minima and maxima of the matching objects, by group.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         body: .json(.object),
         answers: [

@@ -8,9 +8,7 @@ struct ChangeObject: Endpoint {
         .patch, "/storage/{collection}/{id}", "changeObject",
         "Sets the top-level fields in the body and keeps the others.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .path("id", .objectID),
             .query("upsert", .flag, "Whether to create the object if it does not exist."),
         ],

@@ -9,9 +9,7 @@ struct CreateIndex: Endpoint {
         .post, "/collections/{collection}/indexes", "createIndex",
         "Creates an index for comparisons and sorting, prefixes, text search or locations.", callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         details: """
             Filters for equality need no index. If the collection has more than 16 MiB of objects, a job builds the \

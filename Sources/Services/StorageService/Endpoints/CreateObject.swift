@@ -7,9 +7,7 @@ struct CreateObject: Endpoint {
     static let route = Route(
         .post, "/storage/{collection}", "createObject", "Stores an object.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         details: """
             Creates the collection if it does not exist. If an object with this `_id` exists, it is replaced, and \

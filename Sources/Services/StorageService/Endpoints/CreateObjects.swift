@@ -7,9 +7,7 @@ struct CreateObjects: Endpoint {
     static let route = Route(
         .post, "/storage/all/{collection}", "createObjects", "Stores several objects, all or none.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         details: "Each object is stored as by `createObject`. The answer has the objects in the order of the request.",
         body: .json(

@@ -7,9 +7,7 @@ struct DeleteObject: Endpoint {
     static let route = Route(
         .delete, "/storage/{collection}/{id}", "deleteObject", "Deletes an object permanently.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .path("id", .objectID),
         ],
         answers: [

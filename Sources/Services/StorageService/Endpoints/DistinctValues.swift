@@ -8,9 +8,7 @@ struct DistinctValues: Endpoint {
         .post, "/storage/distinct/{collection}", "distinctValues", "Lists the distinct values of a field.",
         callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         body: .json(.object),
         answers: [

@@ -8,9 +8,7 @@ struct DropCollection: Endpoint {
         "Deletes a collection with all its objects and indexes.",
         callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         answers: [
             .answer(204, "The collection is deleted.")

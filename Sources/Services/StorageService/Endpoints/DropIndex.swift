@@ -6,9 +6,7 @@ struct DropIndex: Endpoint {
         .delete, "/collections/{collection}/indexes/{index}", "dropIndex", "Deletes an index, or cancels its build.",
         callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .path("index", .string.length(1, 128), "The index's name."),
         ],
         answers: [

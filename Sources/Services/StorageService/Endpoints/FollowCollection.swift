@@ -10,9 +10,7 @@ struct FollowCollection: Endpoint {
         .get, "/live/{collection}", "followCollection", "Streams the changes in a collection as server-sent events.",
         callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .filter,
             .keys,
             .query("since", .string, "The cursor after which the stream begins."),

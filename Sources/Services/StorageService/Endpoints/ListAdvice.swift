@@ -8,9 +8,7 @@ struct ListAdvice: Endpoint {
         .get, "/collections/{collection}/advice", "listAdvice",
         "Lists slow queries of a collection, each with an index that would help.", callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         answers: [
             .answer(200, "`count`, and the slow queries in `data`, ordered by their total time.", .json(.object))

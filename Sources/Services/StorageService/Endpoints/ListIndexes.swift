@@ -7,9 +7,7 @@ struct ListIndexes: Endpoint {
         .get, "/collections/{collection}/indexes", "listIndexes",
         "Lists the collection's indexes that were created by `createIndex`.", callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         answers: [
             .answer(

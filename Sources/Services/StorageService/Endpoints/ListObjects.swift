@@ -5,9 +5,7 @@ struct ListObjects: Endpoint {
     static let route = Route(
         .get, "/storage/{collection}", "listObjects", "Lists objects of a collection.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .filter,
             .order,
             .limit,
@@ -27,9 +25,7 @@ struct ListObjects: Endpoint {
         .get, "/storage/{collection}/{skip}/{limit}", "listObjectsPage",
         "Lists objects of a collection, with `skip` and `limit` in the path.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .path("skip", .integer.range(0, 1_000_000)),
             .path("limit", .integer.range(0, 1_000)),
             .filter,

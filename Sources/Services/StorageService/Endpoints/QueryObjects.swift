@@ -8,9 +8,7 @@ struct QueryObjects: Endpoint {
         .post, "/storage/query/{collection}", "queryObjects", "Lists the objects that match a filter in the body.",
         callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .filter,
             .order,
             .limit,
@@ -30,9 +28,7 @@ struct QueryObjects: Endpoint {
         .post, "/storage/query/{collection}/{skip}/{limit}", "queryObjectsPage",
         "Lists the objects that match a filter in the body, with `skip` and `limit` in the path.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .path("skip", .integer.range(0, 1_000_000)),
             .path("limit", .integer.range(0, 1_000)),
             .filter,

@@ -10,9 +10,7 @@ struct ReadChanges: Endpoint {
         .get, "/changes/{collection}", "readChanges",
         "Returns what changed in a collection since a cursor, or all objects if there is no cursor.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .query("since", .string, "The `cursor` of the previous answer."),
             .filter,
             .keys,

@@ -7,9 +7,7 @@ struct ReadCollection: Endpoint {
         "Returns a collection's size, number of objects, fields and indexes.",
         callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         answers: [
             .answer(

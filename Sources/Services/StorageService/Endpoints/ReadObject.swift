@@ -8,9 +8,7 @@ struct ReadObject: Endpoint {
     static let route = Route(
         .get, "/storage/{collection}/{id}", "readObject", "Returns an object.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .path("id", .objectID),
             .keys,
             .excludeKeys,

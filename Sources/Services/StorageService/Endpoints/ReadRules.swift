@@ -7,9 +7,7 @@ struct ReadRules: Endpoint {
         .get, "/collections/{collection}/rules", "readRules", "Returns the access rules of a collection.",
         callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         answers: [
             .answer(200, "The rules.", .json(.rules))

@@ -8,9 +8,7 @@ struct RemoveObject: Endpoint {
     static let route = Route(
         .post, "/storage/remove/{collection}/{id}", "removeObject", "Marks an object as removed.", callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .path("id", .objectID),
         ],
         details: """

@@ -7,9 +7,7 @@ struct RenameCollection: Endpoint {
         .post, "/collections/{collection}/rename", "renameCollection", "Renames a collection.",
         callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         body: .json(.newName),
         answers: [

@@ -9,9 +9,7 @@ struct ReplaceObject: Endpoint {
         .put, "/storage/{collection}/{id}", "replaceObject", "Replaces an object.",
         callers: .client,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .path("id", .objectID),
         ],
         details:

@@ -12,9 +12,7 @@ struct SetRules: Endpoint {
         .put, "/collections/{collection}/rules", "setRules",
         "Replaces the access rules of a collection, and creates the collection if it is missing.", callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")
+            .collection
         ],
         body: .json(.rules),
         answers: [

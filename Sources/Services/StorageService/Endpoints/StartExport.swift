@@ -9,9 +9,7 @@ struct StartExport: Endpoint {
         .post, "/exports/{collection}", "startExport", "Starts a job that exports a collection to a file.",
         callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
             .query("types", .flag.defaulting(to: true), "For CSV: whether each header names its column's type."),
         ],

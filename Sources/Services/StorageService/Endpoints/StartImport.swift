@@ -12,9 +12,7 @@ struct StartImport: Endpoint {
         .post, "/imports/{collection}", "startImport", "Starts a job that imports the objects in a file.",
         callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
             .query(
                 "dryRun", .flag, "Whether to only validate the file and report the result."),

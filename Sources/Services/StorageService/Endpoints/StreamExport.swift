@@ -12,9 +12,7 @@ struct StreamExport: Endpoint {
         .get, "/exports/{collection}", "streamExport", "Exports a consistent snapshot of a collection as a file.",
         callers: .server,
         parameters: [
-            .path(
-                "collection", .collectionName,
-                "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved."),
+            .collection,
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
             .query("types", .flag.defaulting(to: true), "For CSV: whether each header names its column's type."),
         ],

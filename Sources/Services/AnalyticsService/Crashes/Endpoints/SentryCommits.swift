@@ -8,7 +8,7 @@ struct ListSentryRepositories: Endpoint {
         .get, "/crash/api/0/organizations/{organization}/repos", "listSentryRepositories",
         "Returns no repositories, so that `sentry-cli` sends the commits of its local tree.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted.")
+            .sentryOrganization
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -28,8 +28,8 @@ struct ListSentryCommits: Endpoint {
         .get, "/crash/api/0/organizations/{organization}/releases/{version}/commits", "listSentryCommits",
         "Lists the commits of a release, newest first, as set by `sentry-cli releases set-commits`.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("version", .string, "The name of the release, as in reports."),
+            .sentryOrganization,
+            .release,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -70,8 +70,8 @@ struct ReadPreviousSentryRelease: Endpoint {
         "readPreviousSentryRelease",
         "Returns the newest earlier release that has commits, with the last of them.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("version", .string, "The name of the release, as in reports."),
+            .sentryOrganization,
+            .release,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,

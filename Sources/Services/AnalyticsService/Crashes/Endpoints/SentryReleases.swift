@@ -14,7 +14,7 @@ struct CreateSentryRelease: Endpoint {
         .post, "/crash/api/0/organizations/{organization}/releases", "createSentryRelease",
         "Creates a release before its first report arrives (`sentry-cli releases new`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted.")
+            .sentryOrganization
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -58,8 +58,8 @@ struct FinishSentryRelease: Endpoint {
         "Sets the date or the commits of a release (`sentry-cli releases finalize` and `set-commits`).",
         callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("version", .string, "The name of the release, as in reports."),
+            .sentryOrganization,
+            .release,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -92,8 +92,8 @@ struct ReadSentryRelease: Endpoint {
         .get, "/crash/api/0/organizations/{organization}/releases/{version}", "readSentryRelease",
         "Returns a release (`sentry-cli releases info`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("version", .string, "The name of the release, as in reports."),
+            .sentryOrganization,
+            .release,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,

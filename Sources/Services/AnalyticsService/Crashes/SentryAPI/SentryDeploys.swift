@@ -13,8 +13,8 @@ struct CreateSentryDeploy: Endpoint {
         .post, "/crash/api/0/organizations/{organization}/releases/{version}/deploys", "createSentryDeploy",
         "Records where and when a release was deployed (`sentry-cli deploys new`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("version", .string, "The name of the release, as in reports."),
+            .sentryOrganization,
+            .release,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -59,8 +59,8 @@ struct ListSentryDeploys: Endpoint {
         .get, "/crash/api/0/organizations/{organization}/releases/{version}/deploys", "listSentryDeploys",
         "Lists the deploys of a release, newest first (`sentry-cli deploys list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("version", .string, "The name of the release, as in reports."),
+            .sentryOrganization,
+            .release,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,

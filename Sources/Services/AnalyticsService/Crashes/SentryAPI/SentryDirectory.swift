@@ -61,7 +61,7 @@ struct ListSentryProjects: Endpoint {
         .get, "/crash/api/0/organizations/{organization}/projects", "listSentryProjects",
         "Lists the app of the key as the only project (`sentry-cli projects list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted.")
+            .sentryOrganization
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,

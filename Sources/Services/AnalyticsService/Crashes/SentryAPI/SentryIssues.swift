@@ -10,8 +10,8 @@ struct ListSentryIssues: Endpoint {
         .get, "/crash/api/0/projects/{organization}/{project}/issues", "listSentryIssues",
         "Lists issues, last seen first, in pages of 100 (`sentry-cli issues list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("project", .string, "The app's number or id."),
+            .sentryOrganization,
+            .sentryProject,
             .query(
                 "query", .string.maxLength(500),
                 """
@@ -58,8 +58,8 @@ struct ChangeSentryIssues: Endpoint {
         "Changes the status of up to 1,000 issues (`sentry-cli issues resolve`, `mute` and `unresolve`).",
         callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("project", .string, "The app's number or id."),
+            .sentryOrganization,
+            .sentryProject,
             .query(
                 "id", .array(of: .integer).maxItems(1_000),
                 "The numbers of the issues; if one does not exist, none is changed."),

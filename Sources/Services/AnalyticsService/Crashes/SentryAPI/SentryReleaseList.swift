@@ -10,7 +10,7 @@ struct ListSentryReleases: Endpoint {
         .get, "/crash/api/0/organizations/{organization}/releases", "listSentryReleases",
         "Lists the 100 newest releases of the app.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted.")
+            .sentryOrganization
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -22,8 +22,8 @@ struct ListSentryReleases: Endpoint {
         .get, "/crash/api/0/projects/{organization}/{project}/releases", "listSentryReleasesOfProject",
         "Lists the 100 newest releases of a project (`sentry-cli releases list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("project", .string, "The app's number or id."),
+            .sentryOrganization,
+            .sentryProject,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -48,8 +48,8 @@ struct DeleteSentryRelease: Endpoint {
         .delete, "/crash/api/0/organizations/{organization}/releases/{version}", "deleteSentryRelease",
         "Deletes a release with its commits and deploys (`sentry-cli releases delete`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("version", .string, "The name of the release, as in reports."),
+            .sentryOrganization,
+            .release,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,

@@ -9,8 +9,8 @@ struct ListSentryReports: Endpoint {
         .get, "/crash/api/0/projects/{organization}/{project}/events", "listSentryReports",
         "Lists the 100 newest reports of the 100 issues last seen (`sentry-cli events list`).", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("project", .string, "The app's number or id."),
+            .sentryOrganization,
+            .sentryProject,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,

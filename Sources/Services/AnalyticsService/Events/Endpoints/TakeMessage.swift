@@ -13,7 +13,7 @@ struct TakeMessage: Endpoint {
         "Accepts one message from Segment's clients; the last part of the path is its type.",
         callers: .ingestKeys,
         checksOwnQuery: true,
-        body: .json(.eventMessage),
+        body: .contents(.json(.eventMessage), .type("text/plain", .eventMessage)),
         answers: [
             .answer(
                 200,
@@ -31,108 +31,24 @@ struct TakeMessage: Endpoint {
     static let segmentPage = route.at("/segment/v1/page", "segmentPage")
     static let segmentGroup = route.at("/segment/v1/group", "segmentGroup")
     static let segmentAlias = route.at("/segment/v1/alias", "segmentAlias")
-    static let segmentBrowserIdentify = Route(
-        .post, "/segment/v1/i", "segmentBrowserIdentify", "Accepts an `identify` message from analytics.js.",
-        callers: .ingestKeys,
-        checksOwnQuery: true,
-        body: .contents(.type("text/plain", .eventMessage)),
-        answers: [
-            .answer(
-                200,
-                """
-                The message was accepted. It is stored durably unless the person opted out or the app does not \
-                collect events.
-                """,
-                .json(.takenEvents))
-        ],
-        errors: [
-            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
-        ])
-    static let segmentBrowserTrack = Route(
-        .post, "/segment/v1/t", "segmentBrowserTrack", "Accepts a `track` message from analytics.js.",
-        callers: .ingestKeys,
-        checksOwnQuery: true,
-        body: .contents(.type("text/plain", .eventMessage)),
-        answers: [
-            .answer(
-                200,
-                """
-                The message was accepted. It is stored durably unless the person opted out or the app does not \
-                collect events.
-                """,
-                .json(.takenEvents))
-        ],
-        errors: [
-            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
-        ])
-    static let segmentBrowserScreen = Route(
-        .post, "/segment/v1/s", "segmentBrowserScreen", "Accepts a `screen` message from analytics.js.",
-        callers: .ingestKeys,
-        checksOwnQuery: true,
-        body: .contents(.type("text/plain", .eventMessage)),
-        answers: [
-            .answer(
-                200,
-                """
-                The message was accepted. It is stored durably unless the person opted out or the app does not \
-                collect events.
-                """,
-                .json(.takenEvents))
-        ],
-        errors: [
-            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
-        ])
-    static let segmentBrowserPage = Route(
-        .post, "/segment/v1/p", "segmentBrowserPage", "Accepts a `page` message from analytics.js.",
-        callers: .ingestKeys,
-        checksOwnQuery: true,
-        body: .contents(.type("text/plain", .eventMessage)),
-        answers: [
-            .answer(
-                200,
-                """
-                The message was accepted. It is stored durably unless the person opted out or the app does not \
-                collect events.
-                """,
-                .json(.takenEvents))
-        ],
-        errors: [
-            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
-        ])
-    static let segmentBrowserGroup = Route(
-        .post, "/segment/v1/g", "segmentBrowserGroup", "Accepts a `group` message from analytics.js.",
-        callers: .ingestKeys,
-        checksOwnQuery: true,
-        body: .contents(.type("text/plain", .eventMessage)),
-        answers: [
-            .answer(
-                200,
-                """
-                The message was accepted. It is stored durably unless the person opted out or the app does not \
-                collect events.
-                """,
-                .json(.takenEvents))
-        ],
-        errors: [
-            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
-        ])
-    static let segmentBrowserAlias = Route(
-        .post, "/segment/v1/a", "segmentBrowserAlias", "Accepts an `alias` message from analytics.js.",
-        callers: .ingestKeys,
-        checksOwnQuery: true,
-        body: .contents(.type("text/plain", .eventMessage)),
-        answers: [
-            .answer(
-                200,
-                """
-                The message was accepted. It is stored durably unless the person opted out or the app does not \
-                collect events.
-                """,
-                .json(.takenEvents))
-        ],
-        errors: [
-            415: "The body has a `Content-Encoding` other than gzip, deflate, br or zstd (`unsupported-media-type`)."
-        ])
+    static let segmentBrowserIdentify = route.at(
+        "/segment/v1/i", "segmentBrowserIdentify",
+        "Accepts an `identify` message from analytics.js.")
+    static let segmentBrowserTrack = segmentBrowserIdentify.at(
+        "/segment/v1/t", "segmentBrowserTrack",
+        "Accepts a `track` message from analytics.js.")
+    static let segmentBrowserScreen = segmentBrowserIdentify.at(
+        "/segment/v1/s", "segmentBrowserScreen",
+        "Accepts a `screen` message from analytics.js.")
+    static let segmentBrowserPage = segmentBrowserIdentify.at(
+        "/segment/v1/p", "segmentBrowserPage",
+        "Accepts a `page` message from analytics.js.")
+    static let segmentBrowserGroup = segmentBrowserIdentify.at(
+        "/segment/v1/g", "segmentBrowserGroup",
+        "Accepts a `group` message from analytics.js.")
+    static let segmentBrowserAlias = segmentBrowserIdentify.at(
+        "/segment/v1/a", "segmentBrowserAlias",
+        "Accepts an `alias` message from analytics.js.")
 
     let kind: EventKind
     let intake: EventIntake

@@ -9,10 +9,10 @@ struct AskFunnel: Endpoint {
         .post, "/analytics/funnel", "askFunnel", "Counts the persons who reached each step of a sequence of events.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; by default 29 days before the last."),
-            .query("to", .day, "The last day; by default today."),
-            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
-            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+            .firstDay,
+            .lastDay,
+            .timeZone,
+            .tableFormat,
         ],
         body: .json(
             .object(

@@ -12,9 +12,9 @@ struct CountEvents: Endpoint {
         "Counts events, and optionally the persons who had them, by interval and value.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; by default 29 days before the last."),
-            .query("to", .day, "The last day; by default today."),
-            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
+            .firstDay,
+            .lastDay,
+            .timeZone,
             .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
             .query("event", .string, "Counts only events with this name."),
             .query(
@@ -31,7 +31,7 @@ struct CountEvents: Endpoint {
             .query("configuration", .string, "Counts only events with this version of the configuration."),
             .query("variants", .string, "Counts only events with these variants, such as `checkout=dark, size=b`."),
             .query("where", .string, "Counts only events with this property and value, such as `plan=pro`."),
-            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+            .tableFormat,
         ],
         answers: [
             .answer(
@@ -63,9 +63,9 @@ struct CountEvents: Endpoint {
         "Counts the events and persons of the most viewed screens and pages.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; by default 29 days before the last."),
-            .query("to", .day, "The last day; by default today."),
-            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
+            .firstDay,
+            .lastDay,
+            .timeZone,
             .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "none")),
             .query("event", .string, "Counts only events with this name."),
             .query("limit", .integer.range(1, 100).defaulting(to: 10)),
@@ -76,7 +76,7 @@ struct CountEvents: Endpoint {
             .query("configuration", .string, "Counts only events with this version of the configuration."),
             .query("variants", .string, "Counts only events with these variants, such as `checkout=dark, size=b`."),
             .query("where", .string, "Counts only events with this property and value, such as `plan=pro`."),
-            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+            .tableFormat,
         ],
         answers: [
             .answer(

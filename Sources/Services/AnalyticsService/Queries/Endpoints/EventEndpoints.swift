@@ -12,7 +12,7 @@ struct ReadLive: Endpoint {
         .get, "/analytics/live", "readLive", "Counts the events and persons of the last 30 minutes.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("format", .oneOf("json", "csv").defaulting(to: "json"))
+            .tableFormat
         ],
         answers: [
             .answer(
@@ -72,7 +72,7 @@ struct ListEvents: Endpoint {
             .query("person", .string.pattern(#"^[0-9a-f]{16}$"#)),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
             .query("after", .string, "`next` from the previous page."),
-            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+            .tableFormat,
         ],
         answers: [
             .answer(

@@ -10,11 +10,11 @@ struct CountPeople: Endpoint {
         "Counts the persons who were active in each interval, and those active for the first time.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; by default 29 days before the last."),
-            .query("to", .day, "The last day; by default today."),
-            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
+            .firstDay,
+            .lastDay,
+            .timeZone,
             .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
-            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+            .tableFormat,
         ],
         answers: [
             .answer(
@@ -68,11 +68,11 @@ struct CountSessions: Endpoint {
         "Counts the sessions that began in each interval, with their average length.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; by default 29 days before the last."),
-            .query("to", .day, "The last day; by default today."),
-            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
+            .firstDay,
+            .lastDay,
+            .timeZone,
             .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
-            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+            .tableFormat,
         ],
         answers: [
             .answer(
@@ -120,11 +120,11 @@ struct ReadRetention: Endpoint {
         "Counts how many of an interval's new persons came back in later intervals.",
         callers: .manager(.read, .analytics),
         parameters: [
-            .query("from", .day, "The first day; by default 29 days before the last."),
-            .query("to", .day, "The last day; by default today."),
-            .query("timeZone", .string, "A name of the IANA database; by default the app's time zone."),
+            .firstDay,
+            .lastDay,
+            .timeZone,
             .query("interval", .oneOf("day", "week", "month").defaulting(to: "day")),
-            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+            .tableFormat,
         ],
         answers: [
             .answer(

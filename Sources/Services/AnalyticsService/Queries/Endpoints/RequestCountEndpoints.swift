@@ -50,7 +50,7 @@ struct ListRequestCounts: Endpoint {
                 "The start; by default an hour, a day or 30 days before `to`, for minutes, hours or days."),
             .query("to", .time),
             .query("interval", .oneOf("minute", "hour", "day").defaulting(to: "hour")),
-            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+            .tableFormat,
         ],
         details: "Needs the right to read `status`.",
         answers: [

@@ -28,7 +28,7 @@ struct DescribeChunkUpload: Endpoint {
         .get, "/crash/api/0/organizations/{organization}/chunk-upload", "describeChunkUpload",
         "Returns the parameters of uploads: chunk size, limits, hash algorithm and compression.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted.")
+            .sentryOrganization
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -59,7 +59,7 @@ struct UploadChunks: Endpoint {
         .post, "/crash/api/0/organizations/{organization}/chunk-upload", "uploadChunks",
         "Stores chunks of files: up to 64 of up to 8 MiB each, 32 MiB in total.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted.")
+            .sentryOrganization
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
@@ -87,8 +87,8 @@ struct AssembleDebugFiles: Endpoint {
         .post, "/crash/api/0/projects/{organization}/{project}/files/difs/assemble", "assembleDebugFiles",
         "Assembles debug files from their chunks in the background, and reports their state.", callers: .server,
         parameters: [
-            .path("organization", .string, "Any name is accepted."),
-            .path("project", .string, "The app's number or id."),
+            .sentryOrganization,
+            .sentryProject,
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,

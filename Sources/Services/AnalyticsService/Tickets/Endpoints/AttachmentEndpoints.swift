@@ -12,7 +12,7 @@ struct AddAttachment: Endpoint {
         .post, "/tickets/{ticket}/attachments", "addAttachment", "Attaches a file of at most 20 MiB to a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .query("name", .string.maxLength(200), isRequired: true),
         ],
         body: .contents(.type("*/*", .bytes)),
@@ -65,7 +65,7 @@ struct ReadAttachment: Endpoint {
         .get, "/tickets/{ticket}/attachments/{attachment}", "readAttachment", "Returns the content of an attachment.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .path("attachment", .integer),
         ],
         answers: [
@@ -109,7 +109,7 @@ struct DeleteAttachment: Endpoint {
         .delete, "/tickets/{ticket}/attachments/{attachment}", "deleteAttachment", "Deletes an attachment of a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .path("attachment", .integer),
         ],
         answers: [

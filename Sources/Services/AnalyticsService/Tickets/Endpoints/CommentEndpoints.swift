@@ -11,7 +11,7 @@ struct ListOfTicket: Endpoint {
         "Lists the changes of a ticket with their authors, oldest first.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .query("after", .integer, "`next` from the previous page."),
             .query("limit", .integer.range(1, 500).defaulting(to: 100), "The maximum number of entries."),
         ],
@@ -31,7 +31,7 @@ struct ListOfTicket: Endpoint {
         .get, "/tickets/{ticket}/comments", "listComments", "Lists the comments on a ticket, oldest first.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .query("after", .integer, "`next` from the previous page."),
             .query("limit", .integer.range(1, 500).defaulting(to: 100), "The maximum number of comments."),
         ],
@@ -75,7 +75,7 @@ struct AddComment: Endpoint {
         .post, "/tickets/{ticket}/comments", "addComment", "Adds a comment to a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
+            .ticket
         ],
         body: .json(
             .object(
@@ -104,7 +104,7 @@ struct EditComment: Endpoint {
         .patch, "/tickets/{ticket}/comments/{comment}", "editComment", "Changes a comment; only its author may do so.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .path("comment", .integer),
         ],
         body: .json(
@@ -137,7 +137,7 @@ struct DeleteComment: Endpoint {
         "Deletes a comment; only its author or a caller who may delete tickets may do so.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .path("comment", .integer),
         ],
         answers: [

@@ -9,7 +9,7 @@ struct AddLink: Endpoint {
         "Links two tickets, for example as blocking or duplicating each other.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
+            .ticket
         ],
         body: .json(
             .object(
@@ -46,7 +46,7 @@ struct DeleteLink: Endpoint {
         .delete, "/tickets/{ticket}/links/{kind}/{other}", "deleteLink", "Removes a link between two tickets.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .path("kind", .oneOf("blocks", "blockedBy", "duplicates", "duplicatedBy", "relates")),
         ],
         answers: [
@@ -72,7 +72,7 @@ struct AttachIssues: Endpoint {
         .post, "/tickets/{ticket}/issues", "attachIssues", "Attaches crash issues to a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
+            .ticket
         ],
         body: .json(
             .object(
@@ -103,7 +103,7 @@ struct DetachIssue: Endpoint {
         .delete, "/tickets/{ticket}/issues/{issue}", "detachIssue", "Detaches a crash issue from a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .path("issue", .integer),
         ],
         answers: [

@@ -97,7 +97,7 @@ struct ReadTicket: Endpoint {
         .get, "/tickets/{ticket}", "readTicket", "Returns a ticket with its attachments, issues and links.",
         callers: .manager(.read, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
+            .ticket
         ],
         answers: [
             .answer(200, "The ticket; its revision is the `ETag`.", .json(.ticket))
@@ -118,7 +118,7 @@ struct ChangeTicket: Endpoint {
         .patch, "/tickets/{ticket}", "changeTicket", "Changes fields of a ticket.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .header("If-Match", isRequired: true),
         ],
         body: .json(
@@ -218,7 +218,7 @@ struct MoveTicket: Endpoint {
         .post, "/tickets/{ticket}/move", "moveTicket", "Moves a ticket to a place in a column of the board.",
         callers: .manager(.update, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .header("If-Match"),
         ],
         body: .json(
@@ -266,7 +266,7 @@ struct DeleteTicket: Endpoint {
         .delete, "/tickets/{ticket}", "deleteTicket", "Moves a ticket to the bin, where it is kept for 30 days.",
         callers: .manager(.delete, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`."),
+            .ticket,
             .header("If-Match"),
         ],
         answers: [
@@ -292,7 +292,7 @@ struct RestoreTicket: Endpoint {
         .post, "/tickets/{ticket}/restore", "restoreTicket", "Restores a ticket from the bin.",
         callers: .manager(.delete, .tickets),
         parameters: [
-            .path("ticket", .string, "The number of the ticket, or its key such as `APP-12`.")
+            .ticket
         ],
         answers: [
             .answer(200, "The ticket, which is no longer in the bin.", .json(.ticket))

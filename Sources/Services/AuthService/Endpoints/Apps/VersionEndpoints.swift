@@ -92,7 +92,7 @@ struct ReadVersion: Endpoint {
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .path("version", .string, "The version's number, such as 2.10."),
+            .appVersion,
         ],
         answers: [
             .answer(200, "The version.", .json(.version))
@@ -117,7 +117,7 @@ struct ChangeVersion: Endpoint {
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .path("version", .string, "The version's number, such as 2.10."),
+            .appVersion,
         ],
         details: """
             Each field that is sent replaces the stored value. A version that is released without a \
@@ -160,7 +160,7 @@ struct DeleteVersion: Endpoint {
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .path("version", .string, "The version's number, such as 2.10."),
+            .appVersion,
         ],
         answers: [
             .answer(204, "The version is deleted.")
@@ -188,7 +188,7 @@ struct AddPicture: Endpoint {
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .path("version", .string, "The version's number, such as 2.10."),
+            .appVersion,
         ],
         details: """
             The picture is a PNG, JPEG or WebP picture of at most 4 MiB. The type is detected from the bytes; \
@@ -221,7 +221,7 @@ struct OrderPictures: Endpoint {
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .path("version", .string, "The version's number, such as 2.10."),
+            .appVersion,
         ],
         body: .json(
             .object(
@@ -261,7 +261,7 @@ struct ReadPicture: Endpoint {
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .path("version", .string, "The version's number, such as 2.10."),
+            .appVersion,
             .path("id", .uuid),
         ],
         answers: [
@@ -290,7 +290,7 @@ struct DeletePicture: Endpoint {
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
-            .path("version", .string, "The version's number, such as 2.10."),
+            .appVersion,
             .path("id", .uuid),
         ],
         answers: [

@@ -14,9 +14,7 @@ struct PreviewDefinition: Endpoint {
         """, callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("definition"), "Only definitions have this call."),
-            .path(
-                "name", .string,
-                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .definitionName,
         ],
         body: .json(
             .object(
@@ -72,9 +70,7 @@ struct ListPreviews: Endpoint {
         "Lists the open previews of a draft, newest first, without their tokens.", callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("definition"), "Only definitions have this call."),
-            .path(
-                "name", .string,
-                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .definitionName,
         ],
         answers: [
             .answer(
@@ -110,9 +106,7 @@ struct RevokePreview: Endpoint {
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("definition"), "Only definitions have this call."),
-            .path(
-                "name", .string,
-                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .definitionName,
             .path("id", .uuid),
         ],
         answers: [

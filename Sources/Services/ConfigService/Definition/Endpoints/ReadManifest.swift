@@ -15,9 +15,7 @@ struct ReadManifest: Endpoint {
         Returns the signed manifest of an app definition: its parts and what they require of the client.
         """, callers: .client,
         parameters: [
-            .path(
-                "name", .string,
-                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .definitionName,
             .query("client", .string, "The version of the host app."),
             .query(
                 "capabilities", .string,

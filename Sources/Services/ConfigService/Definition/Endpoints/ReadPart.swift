@@ -9,9 +9,7 @@ struct ReadPart: Endpoint {
         "Returns a part of the live version of a definition, or of one of the ten versions before it.",
         callers: .client,
         parameters: [
-            .path(
-                "name", .string,
-                "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .definitionName,
             .path("sha256", .string, "The part's SHA-256 from the manifest: 64 hexadecimal digits."),
             .query("preview", .string, "The token of a preview; selects a part of the draft."),
             .header("If-None-Match", .string, "The `ETag` of an earlier answer."),

@@ -15,10 +15,8 @@ struct ReadResults: Endpoint {
         measured by analytics.
         """, callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
-            .path(
-                "name", .string,
-                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .experimentKind,
+            .experimentName,
         ],
         answers: [
             .answer(
@@ -82,10 +80,8 @@ struct ComputeResults: Endpoint {
         "Computes the results of an experiment from the data in the body, without storing anything.",
         callers: .documentManagers(.read),
         parameters: [
-            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
-            .path(
-                "name", .string,
-                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .experimentKind,
+            .experimentName,
         ],
         body: .json(
             .object(
@@ -144,10 +140,8 @@ struct SetObservations: Endpoint {
         "Stores the observations of a metric up to a time, replacing those of the same day (UTC).",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
-            .path(
-                "name", .string,
-                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .experimentKind,
+            .experimentName,
         ],
         body: .json(
             .object(

@@ -13,10 +13,8 @@ struct StartExperiment: Endpoint {
         "Starts an experiment that is a draft or stopped, by publishing its draft as running.",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
-            .path(
-                "name", .string,
-                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .experimentKind,
+            .experimentName,
         ],
         body: .json(
             .object(
@@ -67,10 +65,8 @@ struct StopExperiment: Endpoint {
         "Stops a running experiment, so that all clients get the live documents again.",
         callers: .documentManagers(.update),
         parameters: [
-            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
-            .path(
-                "name", .string,
-                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .experimentKind,
+            .experimentName,
         ],
         body: .json(
             .object(
@@ -108,10 +104,8 @@ struct DecideExperiment: Endpoint {
         transaction.
         """, callers: .manager(.update, .experiments),
         parameters: [
-            .path("kind", .oneOf("experiment"), "Only experiments have this call."),
-            .path(
-                "name", .string,
-                "The experiment's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit."),
+            .experimentKind,
+            .experimentName,
         ],
         body: .json(
             .object(

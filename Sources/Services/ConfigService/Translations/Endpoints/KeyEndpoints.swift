@@ -14,7 +14,7 @@ struct ListKeys: Endpoint {
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
+            .translationsName,
             .query(
                 "missing", .string, "Only keys without a usable text in this language; excludes `language` and `state`."
             ),
@@ -103,7 +103,7 @@ struct EditKey: Endpoint {
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
+            .translationsName,
             .query("key", isRequired: true),
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
@@ -131,7 +131,7 @@ struct EditKey: Endpoint {
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
+            .translationsName,
             .query("key", isRequired: true),
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
@@ -155,7 +155,7 @@ struct EditKey: Endpoint {
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
+            .translationsName,
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
         body: .json(.translationEntry),
@@ -174,37 +174,15 @@ struct EditKey: Endpoint {
             412: "The draft has changed, or there is none (`precondition-failed`).",
             428: "`If-Match` is missing (`precondition-required`).",
         ])
-    static let patchTranslationKey = Route(
-        .patch, "/config/{kind}/{name}/keys/{key}", "patchTranslationKey",
-        "Changes the entry of a key of the draft with a merge patch (RFC 7396).",
-        callers: .documentManagers(.update),
-        parameters: [
-            .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
-            .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
-        ],
-        body: .json(.translationEntry),
-        answers: [
-            .answer(
-                200, "The draft's new revision, and the errors and warnings of the key.",
-                .json(
-                    .object(
-                        [
-                            "revision": .integer,
-                            "findings": .array(of: .finding),
-                        ])))
-        ],
-        errors: [
-            404: "The kind in the path is not `translation` (`not-found`).",
-            412: "The draft has changed, or there is none (`precondition-failed`).",
-            428: "`If-Match` is missing (`precondition-required`).",
-        ])
+    static let patchTranslationKey = putTranslationKey.by(
+        .patch, "patchTranslationKey",
+        "Changes the entry of a key of the draft with a merge patch (RFC 7396).")
     static let deleteTranslationKey = Route(
         .delete, "/config/{kind}/{name}/keys/{key}", "deleteTranslationKey", "Deletes a key of the draft.",
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
+            .translationsName,
             .header("If-Match", .string, "The draft's `ETag`, or `*` for any.", isRequired: true),
         ],
         answers: [

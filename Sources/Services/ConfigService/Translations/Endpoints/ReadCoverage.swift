@@ -11,7 +11,7 @@ struct ReadCoverage: Endpoint {
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
+            .translationsName,
             .query("version", .string, "`draft`, `live` or a version's number; by default `draft`."),
         ],
         answers: [

@@ -16,7 +16,7 @@ struct ImportTranslations: Endpoint {
         callers: .documentManagers(.create, .update),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
+            .translationsName,
             .query(
                 "format", .oneOf("xcstrings", "strings", "stringsdict", "xliff", "android", "json", "csv"),
                 isRequired: true),
@@ -123,7 +123,7 @@ struct ExportTranslations: Endpoint {
         callers: .documentManagers(.read),
         parameters: [
             .path("kind", .oneOf("translation")),
-            .path("name", .string, "The app version, which is the document's name."),
+            .translationsName,
             .query(
                 "format", .oneOf("xcstrings", "strings", "stringsdict", "xliff", "android", "json", "csv"),
                 isRequired: true),

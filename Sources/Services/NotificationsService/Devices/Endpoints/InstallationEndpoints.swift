@@ -19,10 +19,7 @@ struct PutInstallation: Endpoint {
         """, callers: .client,
         parameters: [
             .path("id", .uuid),
-            .header(
-                "Installation-Secret", .string.length(43, 43),
-                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
-                isRequired: true),
+            .installationSecret,
         ],
         body: .json(.installationFields),
         answers: [
@@ -58,10 +55,7 @@ struct ReadInstallation: Endpoint {
         .get, "/installations/{id}", "readInstallation", "Reads the app's own installation.", callers: .client,
         parameters: [
             .path("id", .uuid),
-            .header(
-                "Installation-Secret", .string.length(43, 43),
-                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
-                isRequired: true),
+            .installationSecret,
         ],
         answers: [
             .answer(200, "The installation.", .json(.installation))
@@ -87,10 +81,7 @@ struct PatchInstallation: Endpoint {
         "Changes the fields in the body. Null removes a value; attributes are merged (RFC 7396).", callers: .client,
         parameters: [
             .path("id", .uuid),
-            .header(
-                "Installation-Secret", .string.length(43, 43),
-                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
-                isRequired: true),
+            .installationSecret,
         ],
         body: .json(.installationFields),
         answers: [
@@ -120,10 +111,7 @@ struct DeleteInstallation: Endpoint {
         "Deletes the app's own installation, which then receives nothing more.", callers: .client,
         parameters: [
             .path("id", .uuid),
-            .header(
-                "Installation-Secret", .string.length(43, 43),
-                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
-                isRequired: true),
+            .installationSecret,
         ],
         answers: [
             .answer(204, "The installation is deleted.")
@@ -147,10 +135,7 @@ struct ChangeChannel: Endpoint {
         "Adds the installation to a channel.", callers: .client,
         parameters: [
             .path("id", .uuid),
-            .header(
-                "Installation-Secret", .string.length(43, 43),
-                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
-                isRequired: true),
+            .installationSecret,
             .path("channel", .string.pattern(#"^[A-Za-z0-9._:-]{1,64}$"#)),
         ],
         answers: [
@@ -162,10 +147,7 @@ struct ChangeChannel: Endpoint {
         callers: .client,
         parameters: [
             .path("id", .uuid),
-            .header(
-                "Installation-Secret", .string.length(43, 43),
-                "The installation's secret: 32 random bytes in base64url, chosen by the app.",
-                isRequired: true),
+            .installationSecret,
             .path("channel", .string.pattern(#"^[A-Za-z0-9._:-]{1,64}$"#)),
         ],
         answers: [

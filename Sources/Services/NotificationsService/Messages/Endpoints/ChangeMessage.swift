@@ -45,19 +45,9 @@ struct ChangeMessage: Endpoint {
             404: "The app has no such message (`message-not-found`).",
             409: "The message is already finished (`conflict`).",
         ])
-    static let resumeMessage = Route(
-        .post, "/notifications/messages/{id}/resume", "resumeMessage", "Resumes a paused message.",
-        callers: .manager(.update, .notifications),
-        parameters: [
-            .path("id", .uuid, "The id of the message.")
-        ],
-        answers: [
-            .answer(200, "The message with its new state.", .json(.pushMessage))
-        ],
-        errors: [
-            404: "The app has no such message (`message-not-found`).",
-            409: "The message is already finished (`conflict`).",
-        ])
+    static let resumeMessage = pauseMessage.at(
+        "/notifications/messages/{id}/resume", "resumeMessage",
+        "Resumes a paused message.")
 
     enum Act: Sendable {
         case pause, resume, cancel

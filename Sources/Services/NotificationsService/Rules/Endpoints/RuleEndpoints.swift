@@ -27,7 +27,7 @@ struct ReadRule: Endpoint {
         .get, "/notifications/rules/{name}", "readNotificationRule", "Reads a rule. Its version is also in `ETag`.",
         callers: .manager(.read, .notifications),
         parameters: [
-            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
+            .ruleName
         ],
         answers: [
             .answer(200, "The rule.", .json(.notificationRule))
@@ -55,7 +55,7 @@ struct SetRule: Endpoint {
         "Creates or replaces a rule. A new rule acts only on events from now on.",
         callers: .managers([.create, .update], [.notifications]),
         parameters: [
-            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
+            .ruleName,
             .header("If-Match", .string, "The version that the rule must have, such as `\"3\"`."),
             .header("If-None-Match", .oneOf("*"), "`*`: the call succeeds only if there is no rule with this name."),
         ],
@@ -99,7 +99,7 @@ struct DeleteRule: Endpoint {
         "Deletes a rule. Messages it has sent remain.",
         callers: .manager(.delete, .notifications),
         parameters: [
-            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
+            .ruleName,
             .header("If-Match", .string, "The version that the rule must have, such as `\"3\"`."),
         ],
         answers: [
@@ -125,7 +125,7 @@ struct RotateRuleSecret: Endpoint {
         "Replaces the secret of the rule's webhook. For one day, requests are also signed with the previous secret.",
         callers: .manager(.update, .notifications),
         parameters: [
-            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
+            .ruleName
         ],
         answers: [
             .answer(200, "The new `secret`. It is not shown again.", .json(.object))
@@ -147,7 +147,7 @@ struct ListRuleRuns: Endpoint {
         "Lists the latest runs of a rule and their outcomes, newest first.",
         callers: .manager(.read, .notifications),
         parameters: [
-            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
+            .ruleName,
             .query("before", .integer, "The `next` value of the previous page."),
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],

@@ -15,7 +15,7 @@ struct TestRule: Endpoint {
         "Reports what a rule would send and to whom, or why it would send nothing. Sends nothing.",
         callers: .manager(.update, .notifications),
         parameters: [
-            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
+            .ruleName
         ],
         body: .json(
             .object(

@@ -12,7 +12,7 @@ struct CallFunction: Endpoint {
     static let route = Route(
         .post, "/functions/{name}", "callFunction", "Calls a function hook and returns its result.", callers: .client,
         parameters: [
-            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
+            .hookName
         ],
         body: .json(
             .any, text: "Any JSON value of at most 1 MiB. An empty body is the same as null.", isRequired: false),

@@ -7,7 +7,7 @@ struct DeleteHook: Endpoint {
         .delete, "/hooks/{name}", "deleteHook", "Deletes a hook and its outstanding deliveries.",
         callers: .server,
         parameters: [
-            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
+            .hookName
         ],
         answers: [
             .answer(204, "The hook is deleted.")

@@ -7,7 +7,7 @@ struct ListDeliveries: Endpoint {
         "Lists the past and pending deliveries to an `afterSave` or `afterDelete` hook, newest first.",
         callers: .server,
         parameters: [
-            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`."),
+            .hookName,
             .query("state", .oneOf("waiting", "done", "dead")),
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],

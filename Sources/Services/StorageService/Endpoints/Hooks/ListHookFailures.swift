@@ -6,7 +6,7 @@ struct ListHookFailures: Endpoint {
         .get, "/hooks/{name}/failures", "listHookFailures",
         "Lists the most recent failed calls of a hook or function, newest first.", callers: .server,
         parameters: [
-            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`."),
+            .hookName,
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),
         ],
         answers: [

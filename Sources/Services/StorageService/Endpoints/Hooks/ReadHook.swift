@@ -5,7 +5,7 @@ struct ReadHook: Endpoint {
     static let route = Route(
         .get, "/hooks/{name}", "readHook", "Returns a hook, without its secret.", callers: .server,
         parameters: [
-            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
+            .hookName
         ],
         answers: [
             .answer(200, "The hook.", .json(.hook))

@@ -8,7 +8,7 @@ struct RetryDelivery: Endpoint {
         .post, "/hooks/{name}/deliveries/{id}/retry", "retryDelivery",
         "Retries a delivery soon. A dead one starts again at its first attempt.", callers: .server,
         parameters: [
-            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`."),
+            .hookName,
             .path("id", .uuid),
         ],
         answers: [

@@ -9,7 +9,7 @@ struct RotateHookSecret: Endpoint {
         .post, "/hooks/{name}/secret", "rotateHookSecret",
         "Creates a new secret for a hook. For a day, requests are signed with both secrets.", callers: .server,
         parameters: [
-            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
+            .hookName
         ],
         answers: [
             .answer(200, "The hook with its new secret, which is not shown again.", .json(.newHookSecret))

@@ -9,7 +9,7 @@ struct SetHook: Endpoint {
     static let route = Route(
         .put, "/hooks/{name}", "setHook", "Creates or replaces a hook.", callers: .server,
         parameters: [
-            .path("name", .string, "The hook's name: a letter, then up to 62 letters, digits, `_` or `-`.")
+            .hookName
         ],
         details: "The answer to the creation of a hook has its secret, which is not shown again.",
         body: .json(.hook),

@@ -11,7 +11,7 @@ struct ReadIssue: Endpoint {
         .get, "/crashes/issues/{issue}", "readIssue", "Returns an issue with its newest report and suspect commits.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         answers: [
             .answer(200, "The issue.", .json(.crashIssue))
@@ -38,7 +38,7 @@ struct ChangeIssue: Endpoint {
         .patch, "/crashes/issues/{issue}", "changeIssue", "Changes the state or the assignee of an issue.",
         callers: .manager(.update, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         body: .json(
             .object(
@@ -108,7 +108,7 @@ struct DeleteIssue: Endpoint {
         .delete, "/crashes/issues/{issue}", "deleteIssue", "Deletes an issue with its reports.",
         callers: .manager(.delete, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         answers: [
             .answer(204, "The issue is deleted.")
@@ -129,7 +129,7 @@ struct ListIssueHistory: Endpoint {
         .get, "/crashes/issues/{issue}/history", "listIssueHistory",
         "Lists the changes of an issue with their authors, newest first.", callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue."),
+            .issue,
             .query("before", .integer.minimum(1)),
             .query("limit", .integer.range(1, 200).defaulting(to: 50)),
         ],
@@ -158,7 +158,7 @@ struct MergeIssues: Endpoint {
         .post, "/crashes/issues/{issue}/merge", "mergeIssues", "Merges other issues into an issue.",
         callers: .manager(.update, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         body: .json(
             .object(
@@ -191,7 +191,7 @@ struct PartIssue: Endpoint {
         "Splits the reports with some of the issue's hashes off into a new issue.",
         callers: .manager(.update, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         body: .json(
             .object(
@@ -234,7 +234,7 @@ struct ListIssueHashes: Endpoint {
         "Lists the hashes whose reports are grouped into an issue.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         answers: [
             .answer(200, "The hashes, each with the number of its stored reports.", .json(.object))

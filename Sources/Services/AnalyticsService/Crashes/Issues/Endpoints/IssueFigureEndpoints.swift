@@ -9,7 +9,7 @@ struct ReadCounts: Endpoint {
         .get, "/crashes/issues/{issue}/counts", "readIssueCounts",
         "Counts the reports of an issue by month, day or hour (UTC).", callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue."),
+            .issue,
             .query("interval", .oneOf("month", "day", "hour").defaulting(to: "month")),
             .query(
                 "steps", .integer.minimum(1),
@@ -57,7 +57,7 @@ struct ListTags: Endpoint {
         "Lists the tags of an issue's reports, each with its most frequent values.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue."),
+            .issue,
             .query("values", .integer.range(1, 100).defaulting(to: 5)),
         ],
         answers: [
@@ -80,7 +80,7 @@ struct ListTagValues: Endpoint {
         "Lists the values of a tag in an issue's reports, most frequent first.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         answers: [
             .answer(200, "The values.", .json(.object))
@@ -103,7 +103,7 @@ struct ListIssueReleases: Endpoint {
         "Lists the releases in which an issue was seen, newest first.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         answers: [
             .answer(200, "The releases.", .json(.object))
@@ -124,7 +124,7 @@ struct ReadActive: Endpoint {
         "Returns the configurations and experiment variants that were active when an issue occurred.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue.")
+            .issue
         ],
         answers: [
             .answer(

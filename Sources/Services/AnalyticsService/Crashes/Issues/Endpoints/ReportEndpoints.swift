@@ -12,7 +12,7 @@ struct ListReports: Endpoint {
         "Lists the stored reports of an issue without their contents, newest first.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue."),
+            .issue,
             .query("cursor"),
             .query("limit", .integer.range(1, 200).defaulting(to: 50)),
         ],
@@ -41,7 +41,7 @@ struct ReadReport: Endpoint {
         .get, "/crashes/issues/{issue}/reports/{report}", "readReport", "Returns a report with its content.",
         callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue."),
+            .issue,
             .path("report", .string, "The report's id (32 hexadecimal digits), newest or oldest."),
         ],
         answers: [
@@ -70,7 +70,7 @@ struct ReadReportAttachment: Endpoint {
         .get, "/crashes/issues/{issue}/reports/{report}/attachments/{attachment}", "readReportAttachment",
         "Downloads an attachment of a report.", callers: .manager(.read, .crashes),
         parameters: [
-            .path("issue", .integer.minimum(1), "The number of the issue."),
+            .issue,
             .path("report", .string, "The report's id (32 hexadecimal digits), newest or oldest."),
             .path("attachment", .integer),
         ],
