@@ -1,4 +1,4 @@
-/// Sessions that ended while their access tokens may still be valid.
+/// Sessions that have ended, but whose access tokens may still be valid.
 ///
 /// Wire shape of `GET /internal/revocations`.
 public struct Revocations: Codable, Sendable, Equatable {

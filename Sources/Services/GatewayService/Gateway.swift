@@ -7,7 +7,7 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// The edge of a Martlet: checks requests and forwards them to the services.
+/// The edge of a Martlet server: checks requests and forwards them to the services.
 ///
 /// `run()` serves until graceful shutdown or cancellation. On graceful shutdown it ends streams, hands its port over to
 /// another gateway listening there, if any, waits for answers in progress (at most `Timeouts.drain`) and returns.

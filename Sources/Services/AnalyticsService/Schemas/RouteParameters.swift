@@ -6,7 +6,7 @@ extension RouteParameter {
     static let sentryProject: RouteParameter = .path("project", .string, "The app's number or id.")
     static let release: RouteParameter = .path("version", .string, "The name of the release, as in reports.")
     static let issue: RouteParameter = .path("issue", .integer.minimum(1), "The number of the issue.")
-    static let firstDay: RouteParameter = .query("from", .day, "The first day; by default 29 days before the last.")
+    static let firstDay: RouteParameter = .query("from", .day, "The first day; by default 29 days before `to`.")
     static let lastDay: RouteParameter = .query("to", .day, "The last day; by default today.")
     static let timeZone: RouteParameter = .query(
         "timeZone", .string, "A name of the IANA database; by default the app's time zone.")

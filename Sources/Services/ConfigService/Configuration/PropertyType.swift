@@ -137,7 +137,7 @@ extension PropertyType {
             if let stray = members.first(where: { !known.contains($0.name) }) {
                 throw Malformed(message: "The member \(stray.name) is unknown.")
             }
-            guard let name = value["type"]?.string else { throw Malformed(message: "The member type is required.") }
+            guard let name = value["type"]?.string else { throw Malformed(message: "The member \"type\" is required.") }
             try self.init(named: name, value)
         default: throw Malformed(message: "This must be a property type: a name, a list of choices or an object.")
         }

@@ -7,7 +7,7 @@ enum OpenAPIParts {
         "title": "Martlet", "version": "0.1",
         "summary": "A mobile backend for your own server.",
         "description": """
-        All calls that clients, app servers and staff can make through the gateway. docs/API.md explains the parts \
+        All calls that clients, app servers and staff can make through the gateway. docs/api/index.md explains the parts \
         with examples; docs/ERRORS.md explains every error code.
         """,
         "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
@@ -187,7 +187,9 @@ enum OpenAPIParts {
     }
 
     private static func list<Name: RawRepresentable<String>>(_ names: [Name]) -> String {
-        names.map { "`\($0.rawValue)`" }.joined(separator: " or ")
+        let names = names.map { "`\($0.rawValue)`" }
+        return names.count < 2
+            ? names.joined() : names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
     }
 }
 

@@ -17,7 +17,7 @@ struct ReferencePages {
         let sections = RouteSection.all.filter { section in routes.contains { $0.section == section } }
         let index =
             Self.head("Reference")
-            + "Lists every call by part of the API. [API.md](../API.md) explains the parts. As OpenAPI 3.1: "
+            + "Lists every call by part of the API. [The API by subject](../api/index.md) explains the parts. The same as OpenAPI 3.1: "
             + "[openapi.yaml](../openapi.yaml).\n\n| part | calls | |\n|---|---|---|\n"
             + sections.map { section in
                 let count = routes.count { $0.section == section }
@@ -72,7 +72,7 @@ struct ReferencePages {
             text += "`\(route.method) \(Self.text(of: address))`  \n"
         }
         text += "\n" + ([route.summary] + [documentation.details].compactMap(\.self)).joined(separator: "\n\n") + "\n\n"
-        text += "Who: " + Self.callers(route.callers) + "\n"
+        text += "Callers: " + Self.callers(route.callers) + "\n"
         if !route.parameters.isEmpty {
             text += "\n| parameter | in | type | |\n|---|---|---|---|\n"
             for parameter in route.parameters {
@@ -93,7 +93,7 @@ struct ReferencePages {
         text += "\n| status | |\n|---|---|\n"
         for answer in documentation.answers {
             let types = answer.contents.compactMap { $0.schema.map(SchemaText.type) }
-            let type = types.first.map { " Answers with " + $0 + "." } ?? ""
+            let type = types.first.map { " The body: " + $0 + "." } ?? ""
             text += "| \(answer.status) | \(Self.cell(answer.text + type)) |\n"
         }
         for error in documentation.errors { text += "| \(error.status) | \(Self.cell(error.meaning)) |\n" }

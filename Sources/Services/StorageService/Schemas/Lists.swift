@@ -5,7 +5,7 @@ extension RouteParameter {
     static let filter: RouteParameter = .query(
         "where", .string.examples("{\"age\":{\"$gte\":18}}"),
         """
-        A `Filter` as JSON text. In live streams and the sync feed, it may have at most 8 KiB and must not depend on \
+        A [Filter](#filter) as JSON text. In live streams and the change feed, it may have at most 8 KiB and must not depend on \
         other objects or the current time.
         """)
 

@@ -50,7 +50,7 @@ extension Schema {
         .object(
             [
                 "name": .string.length(1, 128).described(
-                    "By default the fields joined by `_`, after the kind if it is not `ordered`."),
+                    "The default is the field names joined by `_`, with the kind in front unless it is `ordered`."),
                 "fields": .indexFields,
                 "unique": .boolean.defaulting(to: false).described(
                     "Whether values must be unique among objects that are not removed. Only for `ordered`."),

@@ -19,7 +19,7 @@ extension Schema {
             ).described(
                 """
                 Fields, each with the value that it must equal or with operators. All members must match. `$and`, \
-                `$or` and `$nor` take lists of filters. docs/api/queries.md describes the operators. A filter may have at most \
+                `$or` and `$nor` take lists of filters. [Queries](../api/queries.md#filters) describes the operators. A filter may have at most \
                 8 levels, 100 conditions, 100 values in a list, 10 patterns and 4 queries of other objects.
                 """))
 

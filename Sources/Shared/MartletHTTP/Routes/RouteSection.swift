@@ -87,7 +87,7 @@ public struct RouteSection: Sendable, Hashable {
         text: """
             Answers questions about an app's events. Needs a master key. Staff with the right to read in the area \
             `analytics` can make the calls under `/api/{appKey}/analytics` at `/admin/apps/{app}/analytics`. \
-            docs/how-to/ask-analytics.md explains what each number means.
+            [Ask analytics](../how-to/ask-analytics.md) explains what each number means.
             """)
     public static let crashes = RouteSection(
         name: "crashes",

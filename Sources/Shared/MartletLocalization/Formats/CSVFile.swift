@@ -2,7 +2,7 @@ import MartletCore
 
 /// CSV (RFC 4180) with one line per unit. The column `key` contains the key and path (`UnitPath`); each language has
 /// one column for its texts and one for their states (`de`, `de:state`). The columns `comment`, `translate`, `origin`,
-/// `markup` and `extraction` are filled in the first line of a key.
+/// `markup` and `extraction` are filled only in the first line of each key.
 ///
 /// An empty cell means no text; a quoted empty cell is an empty text. Cells that a spreadsheet would run as formulas
 /// start with an apostrophe (`FormulaGuard`), which is removed when reading.

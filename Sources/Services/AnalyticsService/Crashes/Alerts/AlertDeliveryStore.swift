@@ -12,7 +12,7 @@ struct AlertDeliveryStore: Sendable {
     }
 
     static let keptDays = 30
-    /// A delivery that has waited longer has lost its job.
+    /// A delivery that has waited longer is assumed to have lost its job.
     static let maximumWaitDays = 2
 
     let postgres: PostgresClient
@@ -114,7 +114,7 @@ struct AlertDeliveryStore: Sendable {
             """)
     }
 
-    /// Deletes old deliveries, and marks those dead that have lost their job.
+    /// Deletes old deliveries, and marks deliveries that have lost their job as dead.
     func prune() async throws {
         try await postgres.execute(
             "DELETE FROM analytics.crash_alert_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))"

@@ -28,7 +28,7 @@ struct AlertText: Sendable, Equatable {
         (self.app, self.environment) = (app, environment)
         guard data["test"] == nil else {
             subject = "test of a crash alert"
-            text = "This is a test of a crash alert. Nobody needs to do anything.\n"
+            text = "This is a test of a crash alert. No action is needed.\n"
             return
         }
         let name = Self.words(data["alert"]?["name"])

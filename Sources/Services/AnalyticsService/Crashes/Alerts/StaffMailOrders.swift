@@ -28,7 +28,7 @@ struct StaffMailOrders: Sendable {
         var mails: [Mail]
     }
 
-    /// - Throws: as `ServiceCalls.post`.
+    /// - Throws: As `ServiceCalls.post`.
     let place: @Sendable (_ mails: [Mail], _ app: String, _ environment: String) async throws -> Answer
 
     init(place: @escaping @Sendable (_ mails: [Mail], _ app: String, _ environment: String) async throws -> Answer) {

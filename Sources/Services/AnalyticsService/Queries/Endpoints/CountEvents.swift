@@ -9,7 +9,7 @@ import MartletPostgres
 struct CountEvents: Endpoint {
     static let route = Route(
         .get, "/analytics/counts", "countEvents",
-        "Counts events, and optionally the persons who had them, by interval and value.",
+        "Counts events, and optionally the people behind them, by interval and value.",
         callers: .manager(.read, .analytics),
         parameters: [
             .firstDay,
@@ -22,7 +22,7 @@ struct CountEvents: Endpoint {
                 .oneOf("event", "screen", "release", "os", "device", "country", "configuration", "variants", "property")
             ),
             .query("property", .string, "`group=property` only: the name of the property, or a path with dots."),
-            .query("people", .boolean.defaulting(to: false), "Whether persons are counted as well."),
+            .query("people", .boolean.defaulting(to: false), "Whether to count people as well."),
             .query("limit", .integer.range(1, 100).defaulting(to: 10)),
             .query("release", .string, "Counts only events of this release, such as `1.2.3+45`."),
             .query("os", .string, "Counts only events on this operating system, such as `iOS 17.2`."),

@@ -4,7 +4,7 @@ import MartletCore
 struct SymbolicatedFrame {
     /// The inlined calls, innermost first; empty if nothing is known.
     var calls: [SourceFrame]
-    /// Readable names by their mangled ones.
+    /// Readable names, keyed by the mangled name.
     var names: [String: String]
     /// The source lines around a call.
     var context: (SourceFrame) -> SourceTexts.Context?

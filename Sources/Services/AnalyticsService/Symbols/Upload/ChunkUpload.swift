@@ -97,7 +97,7 @@ struct ChunkUpload: Sendable {
         if try await !chunks.insert(chunk, of: appID) { try await backend.remove(blob) }
     }
 
-    /// The bytes with this SHA-1: as received, or decompressed with gzip.
+    /// The bytes with this SHA-1: as received, or decompressed from gzip.
     private static func unpacked(_ content: ByteBuffer, sha1: String) throws -> ByteBuffer {
         if content.readableBytes <= maximumChunkSizeInBytes, content.readableBytes > 0, hash(content) == sha1 {
             return content
@@ -108,10 +108,10 @@ struct ChunkUpload: Sendable {
         } catch .tooLarge {
             throw tooLarge
         } catch .damaged {
-            throw HTTPProblem(.invalidBody, "The bytes of a chunk do not have the SHA-1 in its name: \(sha1).")
+            throw HTTPProblem(.invalidBody, "The SHA-1 of a chunk's bytes does not match the chunk's name: \(sha1).")
         }
         guard bytes.readableBytes > 0, hash(bytes) == sha1 else {
-            throw HTTPProblem(.invalidBody, "The bytes of a chunk do not have the SHA-1 in its name: \(sha1).")
+            throw HTTPProblem(.invalidBody, "The SHA-1 of a chunk's bytes does not match the chunk's name: \(sha1).")
         }
         return bytes
     }

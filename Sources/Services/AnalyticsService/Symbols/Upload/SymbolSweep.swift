@@ -10,7 +10,7 @@ import ServiceLifecycle
 struct SymbolSweep: Service {
     /// Bytes are written before their row.
     private static let orphanAge: TimeInterval = 24 * 3_600
-    /// Sweeps between two searches for orphans.
+    /// The number of sweeps from one search for orphans to the next.
     private static let orphanRounds = 60
 
     let files: SymbolFileStore
@@ -52,7 +52,7 @@ struct SymbolSweep: Service {
         await cache.clear()
     }
 
-    /// Deletes abandoned chunks, and fails files that no job works on.
+    /// Deletes abandoned chunks, and marks files that no job works on as failed.
     func tidy() async throws {
         try await files.tidy()
         try await awaited.forgetOld()

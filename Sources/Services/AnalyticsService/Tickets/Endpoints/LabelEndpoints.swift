@@ -123,7 +123,7 @@ extension BodyFields {
             guard let name = try TicketInput.line(self, "name", upTo: 40) else { return nil }
             guard !name.contains(","), !name.contains("/"), name.lowercased() != "none" else {
                 throw HTTPProblem(
-                    .invalidBody, "A label must not contain commas or slashes, and must not be called none.",
+                    .invalidBody, "A label must not contain commas or slashes, and must not be called \"none\".",
                     field: "name")
             }
             return name

@@ -102,7 +102,7 @@ struct ExperimentReport: Sendable {
         let surplus = experiment.variations.first { (seen.units[$0.key] ?? 0) > (units[$0.key] ?? 0) * 101 / 100 + 1 }
         let message =
             if let surplus {
-                "Analytics saw \(seen.units[surplus.key] ?? 0) persons with \(surplus.key), but only \(units[surplus.key] ?? 0) units were given it. Either persons are not the units, or events report outdated variations."
+                "Analytics saw \(seen.units[surplus.key] ?? 0) persons with \(surplus.key), but only \(units[surplus.key] ?? 0) units were given it. Either the units of the experiment are not persons, or events report outdated variations."
             } else if all == 0 {
                 "No event reports a variation. Send the value of the header Experiments with events, and identify persons by the unit's id."
             } else {
@@ -122,7 +122,7 @@ struct ExperimentReport: Sendable {
 
     private var unknownRatio: String {
         experiment.phase > 0
-            ? "Participation changed while the experiment ran (phase \(experiment.phase)). Units are split by old and new weights, which cannot be tested."
+            ? "Participation changed while the experiment ran (phase \(experiment.phase)). Some units were split by the old weights and some by the new ones, so the split cannot be tested."
             : "There are too few units to test whether they are split by the weights."
     }
 

@@ -28,7 +28,7 @@ struct ImportFirebase: Endpoint {
                             "revision": .integer,
                             "findings": .array(of: .object),
                         ], required: ["revision", "findings"]))),
-            .answer(201, "The draft is new; the body is that of 200."),
+            .answer(201, "The draft was created. The body is the same as for 200."),
         ],
         errors: [
             412: "The draft does not meet `If-Match` or `If-None-Match` (`precondition-failed`).",

@@ -3,7 +3,7 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Deletes installations, in small batches, whose app has not contacted the server for a long time: the app was
+/// Deletes, in small batches, installations whose app has not contacted the server for a long time: the app was
 /// deleted, or the device is no longer used.
 ///
 /// Scans the whole table by primary key every few hours. An index on `seen` would have to be updated each time an app

@@ -64,7 +64,7 @@ struct MailOrders: Sendable {
         for (count, limit, period) in [(hour, options.mailsPerHour, "an hour"), (day, options.mailsPerDay, "a day")]
         where count + order.recipients.count > limit {
             throw HTTPProblem(
-                .tooManyRequests, "The app has reached its mail limit for \(period): \(limit).",
+                .tooManyRequests, "The order would exceed the app's limit of \(limit) mails \(period).",
                 headers: [.retryAfter: "600"])
         }
         var ids: [UUID] = []

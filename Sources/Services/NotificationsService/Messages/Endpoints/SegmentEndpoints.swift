@@ -87,7 +87,7 @@ struct ReplaceSegment: Endpoint {
 struct DeleteSegment: Endpoint {
     static let route = Route(
         .delete, "/notifications/segments/{name}", "deleteSegment",
-        "Deletes a segment. Messages already ordered keep its audience.",
+        "Deletes a segment. Messages that were already created keep its audience.",
         callers: .manager(.delete, .notifications),
         parameters: [
             .path("name", .string.maxLength(64))
