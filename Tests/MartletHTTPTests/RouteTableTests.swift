@@ -60,6 +60,15 @@ import Testing
         if !isAccepted { #expect(answer.isProblem(.invalidParameter), "\(answer)") }
     }
 
+    @Test func `an integer is read by its declaration, and the first of several counts`() async throws {
+        #expect(try await client(.master).get("/count").text == "20")
+        #expect(try await client(.master).get("/count?limit=7").text == "7")
+        #expect(try await client(.master).get("/count?limit=7&limit=9").text == "7")
+        let answer = try await client(.master).get("/count?limit=0")
+        #expect(answer["detail"] == "\"It must be a whole number from 1 to 100.\"", "\(answer)")
+        #expect(try await client(.master).get("/count?after=x")["detail"] == "\"It must be a whole number.\"")
+    }
+
     @Test func `a required query parameter has to be there`() async throws {
         #expect(try await client(.master).get("/search").isProblem(.invalidParameter, field: "need"))
         #expect(try await client(.master).get("/search?size=1").isProblem(.invalidParameter, field: "need"))
@@ -114,6 +123,12 @@ private struct Things: ServiceDefinition {
                     .query("kind", .oneOf("big", "small")), .query("deep", .boolean), .query("since", .time),
                     .query("after", .uuid), .query("text"),
                 ]), Say { _ in "found" })
+        routes.on(
+            Route(
+                .get, "/count", "count", "Answers with the limit.", callers: .server,
+                parameters: [
+                    .query("limit", .integer.range(1, 100).defaulting(to: 20)), .query("after", .integer),
+                ]), Say { (try? $0.integer("limit")).map(String.init) ?? "none" })
         routes.on(
             Route(.get, "/open", "open", "Answers.", callers: .anyone, checksOwnQuery: true),
             Say { _ in "open" })

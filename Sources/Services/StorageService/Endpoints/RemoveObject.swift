@@ -15,6 +15,7 @@ struct RemoveObject: Endpoint {
             Reads omit a removed object unless they have `deleted=true`. Storing an object with its `_id` restores \
             it. The request has no body.
             """,
+        body: .json(.object, text: "Ignored.", isRequired: false),
         answers: [
             .answer(200, "The object as stored.", .json(.storedObject))
         ],

@@ -108,16 +108,17 @@ private struct RequestChecks: Sendable {
             if let missing = query.first(where: \.isRequired) { throw missing.missing }
             return
         }
-        var present: Set<Substring> = []
+        var seen: Set<Substring> = []
         for parameter in request.uri.queryParameters {
             guard let check = query.first(where: { $0.name == parameter.key }) else {
                 throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
             }
             try check.check(parameter.value)
+            // The first value of a repeated parameter counts, as for all readers of the query.
+            guard seen.insert(parameter.key).inserted else { continue }
             if check.defaultInteger != nil { context.integers[check.name] = Int(parameter.value) }
-            if check.isRequired { present.insert(parameter.key) }
         }
-        for check in query where check.isRequired && !present.contains(check.name) { throw check.missing }
+        for check in query where check.isRequired && !seen.contains(check.name) { throw check.missing }
     }
 }
 
@@ -172,16 +173,19 @@ private struct QueryCheck: Sendable {
         throw HTTPProblem(.invalidParameter, expected, field: String(name))
     }
 
+    private static func expected(_ range: ClosedRange<Int>) -> String {
+        switch (range.lowerBound, range.upperBound) {
+        case (.min, .max): "It must be a whole number."
+        case (let lowest, .max): "It must be a whole number from \(lowest)."
+        case (let lowest, let highest): "It must be a whole number from \(lowest) to \(highest)."
+        }
+    }
+
     /// A sentence that says what was expected; nil if the value is valid.
     private func fault(in value: Substring) -> String? {
         switch form {
         case .any: nil
-        case .integer(let range):
-            Int(value).map(range.contains) == true
-                ? nil
-                : range.upperBound == .max
-                    ? "It must be a whole number from \(range.lowerBound)."
-                    : "It must be a whole number from \(range.lowerBound) to \(range.upperBound)."
+        case .integer(let range): Int(value).map(range.contains) == true ? nil : Self.expected(range)
         case .choice(let choices):
             choices.contains { $0 == value }
                 ? nil : "It must be \(choices.dropLast().joined(separator: ", ")) or \(choices.last ?? "")."

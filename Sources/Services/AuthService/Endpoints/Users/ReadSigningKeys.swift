@@ -7,7 +7,7 @@ import MartletHTTP
 struct ReadSigningKeys: Endpoint {
     static let route = Route(
         .get, "/auth/jwks", "readSigningKeys", "Returns the public keys that verify access tokens.",
-        callers: .anyone,
+        callers: .anyone, checksOwnQuery: true,
         details: """
             An app's server can verify access tokens with these keys. They change over time, so fetch them again \
             when a token names an unknown key.

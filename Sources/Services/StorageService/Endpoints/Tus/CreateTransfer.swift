@@ -17,6 +17,9 @@ struct CreateTransfer: Endpoint {
                 "`path` or `filename`, and optionally `filetype`, `readers` and `writers`, with values in base64.",
                 isRequired: true),
         ],
+        body: .contents(
+            .type("application/offset+octet-stream", .bytes),
+            text: "Ignored: send the contents with `PATCH`.", isRequired: false),
         answers: [
             .answer(201, "The upload has begun. `Location` has its address.")
         ])
