@@ -34,8 +34,8 @@ import Testing
     /// Impossible names of labels, which PostgreSQL could not store.
     private static let names: [Refusal] = ["a%00", "%FF"].flatMap { name in
         [
-            Refusal("PATCH /tickets/labels/\(name)", #"{"name":"n"}"#, .labelNotFound),
-            .init("DELETE /tickets/labels/\(name)", nil, .labelNotFound),
+            Refusal("PATCH /tickets/labels/\(name)", #"{"name":"n"}"#, .invalidPath, "label"),
+            .init("DELETE /tickets/labels/\(name)", nil, .invalidPath, "label"),
         ]
     }
 

@@ -27,6 +27,12 @@ extension ServiceRoute {
     ///
     /// They are kept until the process ends, because some of their parts must not be released before they have run.
     static func definitions() async throws -> [(name: ServiceName, definition: any ServiceDefinition)] {
+        try await made.value
+    }
+
+    private static let made = Task { try await makeDefinitions() }
+
+    private static func makeDefinitions() async throws -> [(name: ServiceName, definition: any ServiceDefinition)] {
         let folder = FileManager.default.temporaryDirectory.path
         let settings = try await Settings(
             arguments: ["martlet"],
@@ -41,17 +47,7 @@ extension ServiceRoute {
             (.analytics, AnalyticsService.self), (.notifications, NotificationsService.self),
         ]
         return try types.map { name, type in
-            let definition = try type.init(settings: settings, logger: logger)
-            _ = Unmanaged.passRetained(Kept(definition: definition))
-            return (name, definition)
-        }
-    }
-
-    private final class Kept {
-        let definition: any ServiceDefinition
-
-        init(definition: any ServiceDefinition) {
-            self.definition = definition
+            (name, try type.init(settings: settings, logger: logger))
         }
     }
 }

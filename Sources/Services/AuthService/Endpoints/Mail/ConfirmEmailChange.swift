@@ -6,7 +6,7 @@ import MartletHTTP
 struct ConfirmEmailChange: Endpoint {
     static let route = Route(
         .post, "/auth/email/change/confirm", "confirmEmailChange",
-        "Completes a change of the signed-in user's address.", callers: .user,
+        "Completes a change of a user's address.", callers: .client,
         details: """
             Takes either `token` or `mailCode` from the mail to the new address. The new address is then \
             verified, and the former address gets a notice.
@@ -15,7 +15,8 @@ struct ConfirmEmailChange: Endpoint {
             .object(
                 [
                     "token": .string.described("The token from the link."),
-                    "mailCode": .string.described("The eight-digit code from the mail, instead of `token`."),
+                    "mailCode": .string.described(
+                        "The eight-digit code from the mail, instead of `token`; with it, the user must be signed in."),
                 ])),
         answers: [
             .answer(204, "The address is changed and verified.")
