@@ -6,7 +6,7 @@ import MartletHTTP
 struct ReadOwnRoles: Endpoint {
     static let route = Route(
         .get, "/auth/me/roles", "readOwnRoles",
-        "Lists the signed-in user's roles by name, including those inherited through other roles.", callers: .user,
+        "Lists the signed-in user's roles by name, including those inherited through other roles.", callers: .client,
         answers: [
             .answer(
                 200, "The names of the roles.",
