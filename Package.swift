@@ -70,7 +70,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        // YAML, for the test that compares docs/openapi.yaml with the code.
+        // YAML, for the test that reads deploy/compose.yaml.
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         // HTTP server for the services.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),

@@ -169,7 +169,7 @@ public struct RouteBody: Sendable {
     }
 }
 
-/// A successful answer of the endpoint.
+/// An answer that the endpoint declares: a success, or an error in the format of another protocol.
 public struct RouteAnswer: Sendable {
     public let status: Int
     public let text: String
