@@ -266,13 +266,13 @@ let package = Package(
                 "MartletAPI", "MartletCore", "MartletHTTP", "MartletMail", "MartletPostgres", httpTypes, hummingbird,
                 hummingbirdTesting, logging, nioCore,
             ],
-            path: "Sources/Shared/MartletTesting", exclude: ["mail_server.py"], swiftSettings: settings),
+            path: "Sources/Testing/MartletTesting", exclude: ["mail_server.py"], swiftSettings: settings),
 
         // For tests: databases that contain the schemas of all services.
         .target(
             name: "ServiceTesting",
             dependencies: ["MartletCore", "MartletPostgres", "MartletTesting", "OperatorCommands", logging],
-            path: "Sources/Shared/ServiceTesting", swiftSettings: settings),
+            path: "Sources/Testing/ServiceTesting", swiftSettings: settings),
 
         // For tests: simulations of the push services of Apple, Google and browsers.
         .target(
@@ -284,7 +284,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Sources/Shared/MartletPushSimulator", swiftSettings: settings),
+            path: "Sources/Testing/MartletPushSimulator", swiftSettings: settings),
 
         // Executables
         program(
@@ -297,12 +297,12 @@ let package = Package(
         program("notifications", "NotificationsService"),
         // Measures the evaluation of flags, for deploy/bench.
         .executableTarget(
-            name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Executables/flagbench",
+            name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Benchmarks/flagbench",
             swiftSettings: settings),
         // Measures the sending of push messages, with a push service that counts them, for deploy/bench.
         .executableTarget(
             name: "pushbench", dependencies: ["MartletCore", "MartletPush", "MartletPushSimulator", crypto, logging],
-            path: "Sources/Executables/pushbench",
+            path: "Sources/Benchmarks/pushbench",
             swiftSettings: settings),
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
 
@@ -446,7 +446,7 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     package.targets.append(
         .target(
             name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging],
-            path: "Sources/Shared/MartletTesting",
+            path: "Sources/Testing/MartletTesting",
             exclude: ["mail_server.py"],
             sources: [
                 "Eventually.swift", "Leftovers.swift", "PostgresCommand.swift", "PostgresServer.swift", "Spawn.swift",

@@ -35,17 +35,17 @@ import Testing
             body: RequestBody(buffer: ByteBuffer(bytes: body)))
     }
 
-    private static func problem<Value>(_ read: () async throws -> Value) async -> HTTPProblem? {
+    private static func problem<Value>(_ read: () async throws -> Value) async -> ServiceError? {
         do {
             _ = try await read()
             return nil
         } catch {
-            return error as? HTTPProblem
+            return error as? ServiceError
         }
     }
 
     /// The problem that each way of reading a body reports for an invalid one.
-    private static func problems(_ body: [UInt8]) async -> [HTTPProblem?] {
+    private static func problems(_ body: [UInt8]) async -> [ServiceError?] {
         [
             await problem { try await request(body).json(upTo: 1 << 16) },
             await problem { try await request(body).decoded(Body.self) },

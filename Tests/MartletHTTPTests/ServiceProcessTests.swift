@@ -33,6 +33,7 @@ import Testing
         let answer = try await client().get("/fail/problem")
         #expect(answer.isProblem(.conflict, field: "name"))
         #expect(answer["detail"] == #""a/b \"c\"""#)
+        #expect(answer.header("retry-after") == "7")
         #expect(answer.header("allow") == "GET")
     }
 
@@ -136,7 +137,9 @@ private struct Failing: ServiceDefinition {
         func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
             switch context.parameters.get("how") {
             case "problem":
-                throw HTTPProblem(.conflict, "a/b \"c\"", field: "name", cause: "sekrit", headers: [.allow: "GET"])
+                throw ErrorWithHeaders(
+                    ServiceError(.conflict, "a/b \"c\"", field: "name", cause: "sekrit", retryAfter: 7),
+                    [.allow: "GET"])
             case "teapot": throw HTTPError(.init(code: 418), message: "sekrit")
             case "toolarge": throw HTTPError(.contentTooLarge)
             case "media": throw HTTPError(.unsupportedMediaType)

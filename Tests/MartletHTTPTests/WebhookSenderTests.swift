@@ -126,7 +126,7 @@ import Testing
             do {
                 try await sender.check(url, field: "a.url")
                 #expect(isAllowed, "\(url)")
-            } catch let problem as HTTPProblem {
+            } catch let problem as ServiceError {
                 #expect(!isAllowed && problem.code == .invalidBody && problem.field == "a.url", "\(url)")
             }
         }

@@ -352,7 +352,7 @@ import Testing
             }
         }
         try await eventually("all others wait") { turn.waiting >= IndexStore.maximumWaitingBuilds }
-        let refusal = await #expect(throws: HTTPProblem.self) { try await turn.withPermit {} }
+        let refusal = await #expect(throws: ServiceError.self) { try await turn.withPermit {} }
         #expect(refusal?.code == .unavailable)
         others[3].cancel()
         await #expect(throws: CancellationError.self) { try await others[3].value }

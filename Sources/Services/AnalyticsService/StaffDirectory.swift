@@ -47,13 +47,14 @@ struct StaffDirectory: Sendable {
         do {
             known = Set(try await members(ids, app, area).map(\.id))
         } catch let error where !(error is CancellationError) {
-            throw HTTPProblem(
+            throw ServiceError(
                 .unavailable, "The auth service could not confirm that the staff member exists. Try again.",
-                cause: "\(error)", headers: [.retryAfter: "5"])
+                cause: "\(error)", retryAfter: 5)
         }
         guard known.isSuperset(of: ids) else {
             let more = area.map { " They may also lack the right to read \($0.rawValue) of this app." } ?? ""
-            throw HTTPProblem(.invalidBody, "There is no such staff member, or they are disabled.\(more)", field: field)
+            throw ServiceError(
+                .invalidBody, "There is no such staff member, or they are disabled.\(more)", field: field)
         }
     }
 }

@@ -22,7 +22,7 @@ extension Request {
         get throws {
             guard let key = headers[HTTPField.Name("Idempotency-Key")!] else { return nil }
             guard (1...200).contains(key.utf8.count), key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "This must have 1 to 200 printable ASCII characters without spaces.",
                     field: "Idempotency-Key")
             }

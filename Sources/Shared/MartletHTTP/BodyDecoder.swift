@@ -33,14 +33,14 @@ struct BodyDecoder: Decoder {
             return read
         } catch is DecodingError {
             // Thrown by an initializer that interprets the value, such as an enum's.
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This value is not one of the allowed values.", field: path.joined(separator: "."))
         }
     }
 
-    fileprivate static func mismatch(_ expected: String, _ value: JSONValue, _ path: [String]) -> HTTPProblem {
+    fileprivate static func mismatch(_ expected: String, _ value: JSONValue, _ path: [String]) -> ServiceError {
         let field = path.isEmpty ? nil : path.joined(separator: ".")
-        return HTTPProblem(.invalidBody, "Expected \(expected), found \(value.kind.phrase).", field: field)
+        return ServiceError(.invalidBody, "Expected \(expected), found \(value.kind.phrase).", field: field)
     }
 
     private init(value: JSONValue, path: [String]) {
@@ -53,18 +53,18 @@ struct BodyDecoder: Decoder {
         for member in members where !asked.contains(member.name) { throw unknown(member.name) }
     }
 
-    private func unknown(_ name: String) -> HTTPProblem {
-        HTTPProblem.unknownMember(name, in: path.isEmpty ? nil : path.joined(separator: "."), known: asked.names)
+    private func unknown(_ name: String) -> ServiceError {
+        ServiceError.unknownMember(name, in: path.isEmpty ? nil : path.joined(separator: "."), known: asked.names)
     }
 
     /// The error for a missing required member, which may just be misspelled.
-    fileprivate func missing(_ name: String) -> HTTPProblem {
+    fileprivate func missing(_ name: String) -> ServiceError {
         if case .object(let members) = value {
             // A body can have very many members, and each comparison takes time.
             let strays = members.map(\.name).filter { !asked.contains($0) }.prefix(100)
             if let stray = NearMiss.suggestion(for: name, among: strays) { return unknown(stray) }
         }
-        return HTTPProblem(.invalidBody, "This field is required.", field: (path + [name]).joined(separator: "."))
+        return ServiceError(.invalidBody, "This field is required.", field: (path + [name]).joined(separator: "."))
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -155,7 +155,7 @@ struct BodyDecoder: Decoder {
 
         private mutating func next() throws -> (value: JSONValue, path: [String]) {
             guard !isAtEnd else {
-                throw HTTPProblem(.invalidBody, "An element is missing.", field: path.joined(separator: "."))
+                throw ServiceError(.invalidBody, "An element is missing.", field: path.joined(separator: "."))
             }
             defer { currentIndex += 1 }
             return (elements[currentIndex], path + [String(currentIndex)])

@@ -21,16 +21,16 @@ public struct BodyFields: Sendable {
             object = .object([])
             return
         }
-        guard body.readableBytes > 0 else { throw HTTPProblem.missingBody }
+        guard body.readableBytes > 0 else { throw ServiceError.missingBody }
         do {
             object = try JSONValue(parsing: body.readableBytesView)
         } catch {
-            throw HTTPProblem(error)
+            throw ServiceError(error)
         }
         guard case .object(let members) = object else {
             let start = body.readableBytesView.firstIndex { ![0x20, 0x0a, 0x0d, 0x09].contains($0) } ?? 0
             let offset = start - body.readableBytesView.startIndex
-            throw HTTPProblem(JSONError(reason: .shape(expected: .object, found: object.kind), offset: offset))
+            throw ServiceError(JSONError(reason: .shape(expected: .object, found: object.kind), offset: offset))
         }
         try Self.check(members, known)
     }
@@ -40,7 +40,7 @@ public struct BodyFields: Sendable {
     /// - Throws: `invalid-body` with the name of an unknown member.
     public init(_ object: JSONValue, _ known: Set<String>) throws {
         guard case .object(let members) = object else {
-            throw HTTPProblem(.invalidBody, "Expected a JSON object, found \(object.kind.phrase).")
+            throw ServiceError(.invalidBody, "Expected a JSON object, found \(object.kind.phrase).")
         }
         self.object = object
         try Self.check(members, known)
@@ -50,13 +50,14 @@ public struct BodyFields: Sendable {
         for member in members {
             // Compare bytes: strings that Swift considers equal are not necessarily the same name.
             if let index = known.firstIndex(of: member.name), known[index].hasSameBytes(as: member.name) { continue }
-            throw HTTPProblem.unknownMember(member.name, in: path, known: known)
+            throw ServiceError.unknownMember(member.name, in: path, known: known)
         }
     }
 
     /// `invalid-body` with the expected and the actual type.
-    private func mismatch(_ name: String, _ expected: String) -> HTTPProblem {
-        HTTPProblem(.invalidBody, "Expected \(expected), found \(object[name]?.kind.phrase ?? "nothing").", field: name)
+    private func mismatch(_ name: String, _ expected: String) -> ServiceError {
+        ServiceError(
+            .invalidBody, "Expected \(expected), found \(object[name]?.kind.phrase ?? "nothing").", field: name)
     }
 
     /// The value as sent; nil if absent.
@@ -77,7 +78,7 @@ public struct BodyFields: Sendable {
         case .array(let elements):
             try elements.map { element in
                 guard case .string(let text) = element else {
-                    throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name)
+                    throw ServiceError(.invalidBody, "This must be an array of strings.", field: name)
                 }
                 return text
             }
@@ -90,7 +91,7 @@ public struct BodyFields: Sendable {
     public func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let value = object[name], value != .null else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).",
                 field: name)
         }
@@ -99,7 +100,7 @@ public struct BodyFields: Sendable {
 
     public func requiredString(_ name: String) throws -> String {
         guard let text = try string(name) else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: name)
+            throw ServiceError(.invalidBody, "This field is required.", field: name)
         }
         return text
     }
@@ -108,7 +109,7 @@ public struct BodyFields: Sendable {
     public func time(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }
         guard let time = Date(rfc3339: text) else {
-            throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
+            throw ServiceError(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
         }
         return time
     }
@@ -127,11 +128,11 @@ public struct BodyFields: Sendable {
     public func strings(_ name: String, upTo limit: Int) throws -> [String]? {
         guard let value = object[name], value != .null else { return nil }
         guard case .array(let elements) = value, elements.count <= limit else {
-            throw HTTPProblem(.invalidBody, "This must be a list of at most \(limit) strings.", field: name)
+            throw ServiceError(.invalidBody, "This must be a list of at most \(limit) strings.", field: name)
         }
         return try elements.map {
             guard case .string(let text) = $0, text.utf8.count <= 2_048 else {
-                throw HTTPProblem(.invalidBody, "This must be a list of strings.", field: name)
+                throw ServiceError(.invalidBody, "This must be a list of strings.", field: name)
             }
             return text
         }
@@ -145,7 +146,7 @@ public struct BodyFields: Sendable {
         var strings: [String: String] = [:]
         for member in members {
             guard case .string(let text) = member.value else {
-                throw HTTPProblem(.invalidBody, "This must be a string.", field: "\(name).\(member.name)")
+                throw ServiceError(.invalidBody, "This must be a string.", field: "\(name).\(member.name)")
             }
             strings[member.name] = text
         }
@@ -158,7 +159,7 @@ public struct BodyFields: Sendable {
         guard case .object = value else { throw mismatch(name, "an object") }
         let text = value.text
         guard text.utf8.count <= limitInBytes else {
-            throw HTTPProblem(.invalidBody, "This may have at most \(limitInBytes) bytes.", field: name)
+            throw ServiceError(.invalidBody, "This may have at most \(limitInBytes) bytes.", field: name)
         }
         return text
     }

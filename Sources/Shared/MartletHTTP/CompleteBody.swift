@@ -1,5 +1,6 @@
 public import Hummingbird
 import MartletAPI
+import MartletCore
 public import NIOCore
 
 /// A request's body, which must have exactly the length in `Content-Length`.
@@ -15,7 +16,7 @@ public struct CompleteBody: AsyncSequence, Sendable {
         body = request.body
         length = request.headers[.contentLength].flatMap { Int($0) }
         guard (length ?? 0) <= limitInBytes else {
-            throw HTTPProblem(.payloadTooLarge, "A file may have at most \(limitInBytes) bytes here.")
+            throw ServiceError(.payloadTooLarge, "A file may have at most \(limitInBytes) bytes here.")
         }
     }
 
@@ -28,7 +29,7 @@ public struct CompleteBody: AsyncSequence, Sendable {
         public mutating func next() async throws -> ByteBuffer? {
             guard let portion = try await iterator.next() else {
                 guard missing ?? 0 == 0 else {
-                    throw HTTPProblem(.malformedRequest, "The body ended before its Content-Length was reached.")
+                    throw ServiceError(.malformedRequest, "The body ended before its Content-Length was reached.")
                 }
                 return nil
             }

@@ -1,6 +1,7 @@
 import HTTPTypes
 public import Hummingbird
 import MartletAPI
+import MartletCore
 
 /// An entity tag (RFC 9110 §8.8.3) without quotes.
 public struct EntityTag: Sendable, Hashable {
@@ -24,7 +25,7 @@ public struct EntityTag: Sendable, Hashable {
             return EntityTag(text: String(tag.dropFirst().dropLast()))
         }
         guard !tags.isEmpty, tags.count <= 20, tags.count == header.split(separator: ",").count else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "It must be * or a list of at most 20 entity tags in double quotes.",
                 field: "If-Match")
         }
@@ -53,7 +54,7 @@ public struct Precondition: Sendable {
     public static func mustBeNew(_ request: Request) throws -> Bool {
         guard let header = request.headers[.ifNoneMatch] else { return false }
         guard header.trimmed == "*" else {
-            throw HTTPProblem(.invalidParameter, "Only * is supported here.", field: "If-None-Match")
+            throw ServiceError(.invalidParameter, "Only * is supported here.", field: "If-None-Match")
         }
         return true
     }

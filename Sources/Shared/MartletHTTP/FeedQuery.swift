@@ -13,10 +13,10 @@ public struct FeedQuery {
     public init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
         let parameters = request.uri.queryParameters
         guard let after = parameters["after"].map({ Int64($0) }) ?? after else {
-            throw HTTPProblem(.invalidParameter, field: "after")
+            throw ServiceError(.invalidParameter, field: "after")
         }
         guard let wait = Int(parameters["wait"] ?? "0"), (0...30).contains(wait) else {
-            throw HTTPProblem(.invalidParameter, "It must be a whole number from 0 to 30.", field: "wait")
+            throw ServiceError(.invalidParameter, "It must be a whole number from 0 to 30.", field: "wait")
         }
         self.after = after
         self.wait = .seconds(wait)

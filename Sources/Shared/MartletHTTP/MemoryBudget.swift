@@ -1,6 +1,7 @@
 import CoreMetrics
 import HTTPTypes
 import MartletAPI
+import MartletCore
 import Synchronization
 
 /// Limits the memory that this process holds for one purpose, such as request bodies.
@@ -98,11 +99,11 @@ public final class MemoryBudget: Sendable {
         return Room(sizeInBytes, of: self)
     }
 
-    static var refusal: HTTPProblem {
-        HTTPProblem(
+    static var refusal: ServiceError {
+        ServiceError(
             .unavailable,
             "The server is short of memory for large requests and answers; try again later, or request less at once.",
-            headers: [.retryAfter: "5"])
+            retryAfter: 5)
     }
 
     private func take(_ size: Int, aheadOfLine: Bool = false) -> Bool {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 
 extension Router<ServiceContext> {
     private static var methods: [HTTPRequest.Method] { [.get, .post, .put, .patch, .delete] }
@@ -16,7 +17,7 @@ extension Router<ServiceContext> {
             for method in Self.methods where !taken.contains(method) {
                 on(routes[0].path, method: method) { _, _ -> Response in
                     // RFC 9110 §15.5.6
-                    throw HTTPProblem(.methodNotAllowed, headers: [.allow: allowed])
+                    throw ErrorWithHeaders(ServiceError(.methodNotAllowed), [.allow: allowed])
                 }
             }
         }

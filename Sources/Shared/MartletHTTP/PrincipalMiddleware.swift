@@ -21,7 +21,7 @@ public struct PrincipalMiddleware: RouterMiddleware {
         next: (Request, ServiceContext) async throws -> Response
     ) async throws -> Response {
         guard let header = request.headers[Self.field], let principal = verifier.principal(from: header, at: Date())
-        else { throw HTTPProblem(.unauthorized) }
+        else { throw ServiceError(.unauthorized) }
         var context = context
         context.verifiedPrincipal = principal
         return try await next(request, context)

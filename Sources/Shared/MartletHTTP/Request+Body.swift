@@ -32,8 +32,8 @@ extension Request {
 
     private static let largeBodySizeInBytes = 1 << 20
 
-    private static func tooLarge(_ limitInBytes: Int) -> HTTPProblem {
-        HTTPProblem(.payloadTooLarge, "The body may have at most \(limitInBytes) bytes.")
+    private static func tooLarge(_ limitInBytes: Int) -> ServiceError {
+        ServiceError(.payloadTooLarge, "The body may have at most \(limitInBytes) bytes.")
     }
 }
 
@@ -44,11 +44,11 @@ extension Request {
     /// - Throws: `invalid-json`, also for a missing body; `invalid-body`, `limit-exceeded`, `payload-too-large`.
     public func json(upTo limitInBytes: Int) async throws -> JSONValue {
         let body = try await wholeBody(upTo: limitInBytes)
-        guard body.readableBytes > 0 else { throw HTTPProblem.missingBody }
+        guard body.readableBytes > 0 else { throw ServiceError.missingBody }
         do {
             return try JSONValue(parsing: body.readableBytesView)
         } catch {
-            throw HTTPProblem(error)
+            throw ServiceError(error)
         }
     }
 
@@ -67,8 +67,8 @@ extension Request {
     }
 }
 
-extension HTTPProblem {
-    static let missingBody = HTTPProblem(.invalidJSON, "Expected a JSON object, but the body is missing.")
+extension ServiceError {
+    static let missingBody = ServiceError(.invalidJSON, "Expected a JSON object, but the body is missing.")
 
     /// The problem for an error in a client's JSON.
     public init(_ error: JSONError) {
@@ -87,12 +87,12 @@ extension HTTPProblem {
     ///   - path: The path of the object that contains it; nil for the body itself.
     ///   - known: The members that the object may have.
     public static func unknownMember(_ name: String, in path: String? = nil, known: some Collection<String>)
-        -> HTTPProblem
+        -> ServiceError
     {
         let name =
             name.utf8.count <= 128 ? name : String(String.UnicodeScalarView(name.unicodeScalars.prefix(64))) + "…"
         let near = NearMiss.suggestion(for: name, among: known).map { "; did you mean \"\($0)\"?" } ?? "."
-        return HTTPProblem(
+        return ServiceError(
             .invalidBody, "Unknown member \"\(name)\"" + near, field: path.map { "\($0).\(name)" } ?? name)
     }
 }

@@ -9,7 +9,7 @@ extension Request {
     /// - Throws: `invalid-parameter`.
     public func number(_ name: Substring, default number: Int, in range: ClosedRange<Int>) throws -> Int {
         guard let number = uri.queryParameters[name].map({ Int($0) }) ?? number, range.contains(number) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).",
                 field: String(name))
         }
@@ -23,7 +23,7 @@ extension Request {
         switch uri.queryParameters[name] {
         case nil, "false": return false
         case "true": return true
-        default: throw HTTPProblem(.invalidParameter, "It must be true or false.", field: String(name))
+        default: throw ServiceError(.invalidParameter, "It must be true or false.", field: String(name))
         }
     }
 
@@ -33,7 +33,8 @@ extension Request {
     public func time(_ name: Substring) throws -> Date? {
         guard let text = uri.queryParameters[name].map(String.init) else { return nil }
         guard let time = Date(rfc3339: text) else {
-            throw HTTPProblem(.invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
+            throw ServiceError(
+                .invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
         }
         return time
     }
@@ -44,7 +45,7 @@ extension Request {
     public func id(_ name: Substring) throws -> UUID? {
         guard let text = uri.queryParameters[name].map(String.init) else { return nil }
         guard let id = UUID(uuidString: text) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "It must be an id (a UUID) from this list's answers.", field: String(name))
         }
         return id

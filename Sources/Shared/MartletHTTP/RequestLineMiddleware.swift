@@ -40,42 +40,43 @@ public struct RequestLineMiddleware: RouterMiddleware {
         do {
             return (try await next(request, context), nil)
         } catch {
-            let problem = problem(for: error)
-            return (
-                problem.response(requestID: context.requestID, hasMessage: request.uri.path.hasPrefix("/segment/")),
-                problem.cause
-            )
+            let withHeaders = error as? ErrorWithHeaders
+            let problem = problem(for: withHeaders?.error ?? error)
+            var response = problem.response(
+                requestID: context.requestID, hasMessage: request.uri.path.hasPrefix("/segment/"))
+            for field in withHeaders?.headers ?? [:] { response.headers[field.name] = field.value }
+            return (response, problem.cause)
         }
     }
 
-    private static func problem(for error: any Error) -> HTTPProblem {
+    private static func problem(for error: any Error) -> ServiceError {
         switch error {
-        case let problem as HTTPProblem: return problem
+        case let problem as ServiceError: return problem
         case let error as HTTPError: return problem(for: error.status).caused(by: error.body)
         case let error as any DependencyError: return problem(for: error.condition).caused(by: "\(error)")
-        case is CancellationError: return HTTPProblem(.unavailable, cause: "cancelled")
-        default: return HTTPProblem(.internalError, cause: "\(error)")
+        case is CancellationError: return ServiceError(.unavailable, cause: "cancelled")
+        default: return ServiceError(.internalError, cause: "\(error)")
         }
     }
 
     /// The problem for an error of the framework itself.
-    private static func problem(for status: HTTPResponse.Status) -> HTTPProblem {
+    private static func problem(for status: HTTPResponse.Status) -> ServiceError {
         switch status.code {
-        case 404: HTTPProblem(.notFound)
-        case 405: HTTPProblem(.methodNotAllowed)
-        case 413: HTTPProblem(.payloadTooLarge)
-        case 415: HTTPProblem(.unsupportedMediaType)
-        case 400..<500: HTTPProblem(.malformedRequest)
-        default: HTTPProblem(.internalError)
+        case 404: ServiceError(.notFound)
+        case 405: ServiceError(.methodNotAllowed)
+        case 413: ServiceError(.payloadTooLarge)
+        case 415: ServiceError(.unsupportedMediaType)
+        case 400..<500: ServiceError(.malformedRequest)
+        default: ServiceError(.internalError)
         }
     }
 
-    private static func problem(for condition: DependencyCondition) -> HTTPProblem {
+    private static func problem(for condition: DependencyCondition) -> ServiceError {
         switch condition {
-        case .unavailable, .cancelled: HTTPProblem(.unavailable)
+        case .unavailable, .cancelled: ServiceError(.unavailable)
         case .timeout:
-            HTTPProblem(.unavailable, "The database took too long; the request may or may not have had an effect.")
-        case .fault: HTTPProblem(.internalError)
+            ServiceError(.unavailable, "The database took too long; the request may or may not have had an effect.")
+        case .fault: ServiceError(.internalError)
         }
     }
 
@@ -140,8 +141,8 @@ extension Duration {
     }
 }
 
-extension HTTPProblem {
-    fileprivate func caused(by cause: String?) -> HTTPProblem {
+extension ServiceError {
+    fileprivate func caused(by cause: String?) -> ServiceError {
         var problem = self
         problem.cause = cause
         return problem

@@ -25,7 +25,7 @@ public struct ServiceContext: RequestContext {
     /// - Throws: `unauthorized` on a route without `PrincipalMiddleware`.
     public var principal: Principal {
         get throws {
-            guard let verifiedPrincipal else { throw HTTPProblem(.unauthorized) }
+            guard let verifiedPrincipal else { throw ServiceError(.unauthorized) }
             return verifiedPrincipal
         }
     }
@@ -38,7 +38,7 @@ public struct ServiceContext: RequestContext {
     /// - Throws: `internal-error` if the route declares no integer of this name with a default.
     public func integer(_ name: Substring) throws -> Int {
         guard let value = integers[name] else {
-            throw HTTPProblem(.internalError, cause: "The route declares no integer \(name) with a default.")
+            throw ServiceError(.internalError, cause: "The route declares no integer \(name) with a default.")
         }
         return value
     }
@@ -47,7 +47,7 @@ public struct ServiceContext: RequestContext {
     ///
     /// - Parameter code: The error if the part is no UUID: usually that nothing has this id.
     public func uuid(_ name: String, else code: ErrorCode, _ detail: String? = nil) throws -> UUID {
-        guard let id = UUID(uuidString: component(name)) else { throw HTTPProblem(code, detail, field: name) }
+        guard let id = UUID(uuidString: component(name)) else { throw ServiceError(code, detail, field: name) }
         return id
     }
 
@@ -58,7 +58,7 @@ public struct ServiceContext: RequestContext {
         get throws {
             let principal = try principal
             guard principal.kind == .master else {
-                throw HTTPProblem(.forbidden, "This call needs the master key in X-Martlet-Master-Key.")
+                throw ServiceError(.forbidden, "This call needs the master key in X-Martlet-Master-Key.")
             }
             return principal
         }
@@ -72,7 +72,7 @@ public struct ServiceContext: RequestContext {
     public func staff(may action: StaffAction, _ area: StaffArea, in appID: String? = nil) throws -> StaffGrant {
         let staff = try signedInStaff
         guard staff.may(action, area, in: appID) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .forbidden, "This call needs the right to \(action.rawValue) in the area \(area.rawValue).")
         }
         return staff
@@ -84,7 +84,7 @@ public struct ServiceContext: RequestContext {
     public var signedInStaff: StaffGrant {
         get throws {
             let staff = try staffBeforeReset
-            guard !staff.mustReset else { throw HTTPProblem(.passwordResetRequired) }
+            guard !staff.mustReset else { throw ServiceError(.passwordResetRequired) }
             return staff
         }
     }
@@ -93,9 +93,9 @@ public struct ServiceContext: RequestContext {
     public var staffBeforeReset: StaffGrant {
         get throws {
             let principal = try principal
-            guard principal.kind == .staff else { throw HTTPProblem(.forbidden, "This call is for staff.") }
+            guard principal.kind == .staff else { throw ServiceError(.forbidden, "This call is for staff.") }
             guard let staff = principal.staff else {
-                throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….")
+                throw ServiceError(.invalidToken, "Send an access token: Authorization: Bearer ….")
             }
             return staff
         }

@@ -11,7 +11,7 @@ public import NIOCore
 public protocol UserDataHolder: Sendable {
     /// Erases a slice of the user's data. Safe to repeat.
     ///
-    /// - Throws: `HTTPProblem`: `invalid-body` for an invalid app, user or cursor.
+    /// - Throws: `ServiceError`: `invalid-body` for an invalid app, user or cursor.
     func erase(_ request: UserDataRequest) async throws -> UserErasure
 
     /// Exports a slice of the user's data.

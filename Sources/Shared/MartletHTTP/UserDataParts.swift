@@ -1,4 +1,5 @@
 public import MartletAPI
+import MartletCore
 
 /// Combines the user data of several parts of a service, processed one after the other.
 public struct UserDataParts: UserDataHolder {
@@ -26,7 +27,7 @@ public struct UserDataParts: UserDataHolder {
         guard let after = request.after else { return (0, request) }
         let place = after.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard place.count == 2, let index = parts.firstIndex(where: { $0.name == place[0] }) else {
-            throw HTTPProblem(.invalidBody, "This cursor did not come from an earlier answer.", field: "after")
+            throw ServiceError(.invalidBody, "This cursor did not come from an earlier answer.", field: "after")
         }
         var request = request
         request.after = place[1].isEmpty ? nil : String(place[1])

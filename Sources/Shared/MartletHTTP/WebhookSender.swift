@@ -34,12 +34,12 @@ public struct WebhookSender: Sendable {
     /// Checks that the URL could be a receiver. A name that cannot be resolved yet is accepted.
     ///
     /// - Parameter field: The name of the body's field, for the error.
-    /// - Throws: `HTTPProblem` (`invalid-body`) naming the field; `CancellationError`.
+    /// - Throws: `ServiceError` (`invalid-body`) naming the field; `CancellationError`.
     public func check(_ url: String, field: String) async throws {
         do {
             try await client.check(url) { _ in isPlainHTTPAllowed }
         } catch let failure as OutgoingFailure {
-            throw HTTPProblem(.invalidBody, failure.sentence, field: field)
+            throw ServiceError(.invalidBody, failure.sentence, field: field)
         }
     }
 

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// An e-mail address in lower case (RFC 5321 §4.1.2, without quoted local parts and address literals).
@@ -12,7 +13,7 @@ public struct EmailAddress: Sendable, Hashable {
         // mailbox.
         let isSame = small.unicodeScalars.count(where: \.isASCII) == text.unicodeScalars.count(where: \.isASCII)
         guard isSame, Self.isWellFormed(small) else {
-            throw HTTPProblem(.invalidBody, "This must be an e-mail address, such as name@example.org.", field: field)
+            throw ServiceError(.invalidBody, "This must be an e-mail address, such as name@example.org.", field: field)
         }
         self.text = small
     }

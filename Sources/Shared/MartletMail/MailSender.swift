@@ -43,7 +43,7 @@ public struct MailSender: Sendable, Equatable {
     public init(_ fields: BodyFields) throws {
         let name = try fields.string("name") ?? ""
         guard name.unicodeScalars.count <= MailAddress.maximumNameLength else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This may have at most \(MailAddress.maximumNameLength) characters.", field: "name")
         }
         let email = try EmailAddress(try fields.requiredString("address"), field: "address")
@@ -57,28 +57,29 @@ public struct MailSender: Sendable, Equatable {
     private static func server(_ fields: BodyFields) throws -> Server? {
         guard let host = try fields.string("host") else {
             for name in ["port", "tls", "user", "password"] where fields[name] != nil && fields[name] != .null {
-                throw HTTPProblem(.invalidBody, "This is allowed only together with host.", field: name)
+                throw ServiceError(.invalidBody, "This is allowed only together with host.", field: name)
             }
             return nil
         }
         guard SMTPServer.isHost(host) else {
-            throw HTTPProblem(.invalidBody, "This must be a host name or an IPv4 address.", field: "host")
+            throw ServiceError(.invalidBody, "This must be a host name or an IPv4 address.", field: "host")
         }
         guard let tls = SMTPServer.Security(rawValue: try fields.string("tls") ?? SMTPServer.Security.startTLS.rawValue)
         else {
-            throw HTTPProblem(.invalidBody, "This must be starttls, tls or off.", field: "tls")
+            throw ServiceError(.invalidBody, "This must be starttls, tls or off.", field: "tls")
         }
         let port = try fields.integer("port", in: 1...65_535) ?? tls.usualPort
         let (user, password) = (try fields.string("user"), try fields.string("password"))
         guard (user == nil) == (password == nil) else {
-            throw HTTPProblem(.invalidBody, "Give both user and password, or neither.", field: "password")
+            throw ServiceError(.invalidBody, "Give both user and password, or neither.", field: "password")
         }
         for (text, field) in [(user ?? "", "user"), (password ?? "", "password")]
         where text.utf8.count > 1_024 || text.utf8.contains(where: { $0 < 0x20 }) {
-            throw HTTPProblem(.invalidBody, "This may have at most 1024 bytes and no control characters.", field: field)
+            throw ServiceError(
+                .invalidBody, "This may have at most 1024 bytes and no control characters.", field: field)
         }
         guard tls != .off || password == nil else {
-            throw HTTPProblem(.invalidBody, "A password requires starttls or tls.", field: "tls")
+            throw ServiceError(.invalidBody, "A password requires starttls or tls.", field: "tls")
         }
         return Server(host: host, port: port, tls: tls, user: user, password: password)
     }

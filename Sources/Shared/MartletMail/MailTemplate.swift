@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// The subject and body of a mail in one language, with placeholders.
@@ -19,16 +20,16 @@ public struct MailTemplate: Sendable, Equatable {
             do {
                 return try TextTemplate(source, names: names)
             } catch {
-                throw HTTPProblem(.invalidBody, error.sentence, field: field)
+                throw ServiceError(.invalidBody, error.sentence, field: field)
             }
         }
         guard (1...Self.maximumSubjectLength).contains(subject.count) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The subject must have 1 to \(Self.maximumSubjectLength) characters.", field: "subject")
         }
         for (body, field) in [(text, "text"), (html ?? "-", "html")]
         where !(1...maximumBodySize).contains(body.utf8.count) {
-            throw HTTPProblem(.invalidBody, "The body must have 1 to \(maximumBodySize) bytes.", field: field)
+            throw ServiceError(.invalidBody, "The body must have 1 to \(maximumBodySize) bytes.", field: field)
         }
         self.subject = try part(subject, "subject")
         self.text = try part(text, "text")

@@ -64,8 +64,8 @@ import Testing
             async let first: Void = queue.write(Self.submission(0..<60, space: space))
             try await eventually("the events wait") { queue.waitingEvents == 60 }
             await #expect { try await queue.write(Self.submission(60..<120, space: space)) } throws: {
-                ($0 as? HTTPProblem)?.code == .tooManyRequests
-                    && ($0 as? HTTPProblem)?.response(requestID: nil).headers[.retryAfter] == "1"
+                ($0 as? ServiceError)?.code == .tooManyRequests
+                    && ($0 as? ServiceError)?.response(requestID: nil).headers[.retryAfter] == "1"
             }
             let running = Task { try await queue.run() }
             try await first
@@ -74,7 +74,7 @@ import Testing
             running.cancel()
             try await running.value
             await #expect { try await queue.write(Self.submission(300..<301, space: space)) } throws: {
-                ($0 as? HTTPProblem)?.code == .unavailable
+                ($0 as? ServiceError)?.code == .unavailable
             }
         }
     }
@@ -86,7 +86,7 @@ import Testing
             async let first: Void = queue.write(Self.submission(0..<4, space: space))
             try await eventually("the events wait") { queue.waitingEvents == 4 }
             await #expect { try await queue.write(Self.submission(4..<6, space: space)) } throws: {
-                ($0 as? HTTPProblem)?.code == .tooManyRequests
+                ($0 as? ServiceError)?.code == .tooManyRequests
             }
             let running = Task { try await queue.run() }
             try await first

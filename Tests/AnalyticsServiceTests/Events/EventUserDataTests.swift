@@ -92,12 +92,12 @@ import Testing
     func `an invalid position is refused`(_ after: String) async throws {
         try await AnalyticsApp.run { app async throws in
             await #expect { try await app.service.userData.erase(Self.request(app, after: after)) } throws: {
-                ($0 as? HTTPProblem)?.field == "after"
+                ($0 as? ServiceError)?.field == "after"
             }
             // The data in roll-ups fit into one page.
             guard !after.hasPrefix("rollups") else { return }
             await #expect { try await app.service.userData.export(Self.request(app, after: after)) } throws: {
-                ($0 as? HTTPProblem)?.field == "after"
+                ($0 as? ServiceError)?.field == "after"
             }
         }
     }

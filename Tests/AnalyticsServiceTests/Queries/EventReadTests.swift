@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
@@ -152,7 +153,7 @@ import Testing
             do {
                 _ = try await store.raw("SELECT pg_sleep(30)", timeout: .milliseconds(200))
                 Issue.record("It was answered.")
-            } catch let problem as HTTPProblem {
+            } catch let problem as ServiceError {
                 #expect(problem.code == .questionTooLarge)
             }
             let places = QuestionStore.maximumRaw + QuestionStore.maximumRawWaiting
@@ -162,7 +163,7 @@ import Testing
                         do {
                             _ = try await store.raw("SELECT pg_sleep(0.3)")
                             return true
-                        } catch let problem as HTTPProblem where problem.code == .tooManyRequests {
+                        } catch let problem as ServiceError where problem.code == .tooManyRequests {
                             return false
                         }
                     }

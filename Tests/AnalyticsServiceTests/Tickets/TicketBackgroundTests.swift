@@ -106,10 +106,10 @@ import Testing
             let streams = TicketStreams(tickets: app.service.tickets.store, limits: limits)
             let response = try await streams.response(space, after: 0)
             var second: Response? = try await streams.response(space, after: 0)
-            await #expect(throws: HTTPProblem.self) { try await streams.response(space, after: 0) }
+            await #expect(throws: ServiceError.self) { try await streams.response(space, after: 0) }
             let other = try await app.service.spaces.space(of: "app2", .live)
             let third = try await streams.response(other, after: 0)
-            await #expect(throws: HTTPProblem.self) { try await streams.response(other, after: 0) }
+            await #expect(throws: ServiceError.self) { try await streams.response(other, after: 0) }
             let reader = Reader()
             try await response.body.write(reader.writer)
             #expect(reader.isFinished && reader.text.components(separatedBy: ":\n\n").count > 3, "\(reader.text)")

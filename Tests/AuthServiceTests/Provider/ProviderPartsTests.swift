@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletMail
 import Testing
@@ -29,7 +30,7 @@ import Testing
         "https://a;b/x", "ftp://app.example/", "https://app.example/" + String(repeating: "x", count: 1_000),
     ])
     func `Forbidden redirect addresses`(_ text: String) {
-        #expect(throws: HTTPProblem.self) { try RedirectURI(registering: text) }
+        #expect(throws: ServiceError.self) { try RedirectURI(registering: text) }
     }
 
     @Test(arguments: [

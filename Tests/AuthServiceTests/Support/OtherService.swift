@@ -90,14 +90,14 @@ final class OtherService: Sendable {
             state.failures -= 1
             return state.failures >= 0
         }
-        if fails { throw HTTPProblem(.unavailable) }
+        if fails { throw ServiceError(.unavailable) }
     }
 
     private struct TakeSignOut: Endpoint {
         let service: OtherService
 
         func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-            guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
+            guard try context.principal.kind == .service else { throw ServiceError(.forbidden) }
             let signOut = try await request.decoded(SignOut.self)
             try service.note { $0.signOuts.append(signOut) }
             return .json("{}")
@@ -108,7 +108,7 @@ final class OtherService: Sendable {
         let service: OtherService
 
         func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-            guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
+            guard try context.principal.kind == .service else { throw ServiceError(.forbidden) }
             let question = try await request.decoded(MailQuestion.self)
             try service.note { _ in }
             return .json(#"{"isReturned":\#(service.state.withLock { $0.returned.contains(question) })}"#)

@@ -175,7 +175,7 @@ import Testing
                     do {
                         _ = try await hasher.verify(Secret("x"), against: nil)
                         return false
-                    } catch let problem as HTTPProblem {
+                    } catch let problem as ServiceError {
                         return problem.code == .tooManyRequests
                     } catch {
                         return false

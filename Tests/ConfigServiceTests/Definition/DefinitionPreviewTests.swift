@@ -80,7 +80,7 @@ import Testing
             let previews = app.service.previews
             let token = Substring(link.split(separator: "=")[1])
             _ = try await previews.draft(of: "kick-in", in: app.space, by: token, at: Date().addingTimeInterval(7_000))
-            await #expect(throws: HTTPProblem.self) {
+            await #expect(throws: ServiceError.self) {
                 try await previews.draft(of: "kick-in", in: app.space, by: token, at: Date().addingTimeInterval(7_300))
             }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletCore
 import MartletFlags
 import MartletHTTP
 import MartletPostgres
@@ -149,10 +150,10 @@ import Testing
             #expect(try await holder.erase(request) == UserErasure())
             #expect(try await Self.rows(app) == 1)
             #expect(String(buffer: try await holder.export(request).lines).isEmpty)
-            await #expect(throws: HTTPProblem.self) {
+            await #expect(throws: ServiceError.self) {
                 try await holder.erase(UserDataRequest(app: "app1", environment: .live, user: "x"))
             }
-            await #expect(throws: HTTPProblem.self) {
+            await #expect(throws: ServiceError.self) {
                 try await holder.export(UserDataRequest(app: "app1", environment: .live, user: Self.user, after: "-1"))
             }
         }

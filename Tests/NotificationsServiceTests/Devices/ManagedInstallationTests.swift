@@ -114,7 +114,7 @@ import Testing
             #expect(erased == 2)
             #expect(try await app.countInstallations() == 2)
             #expect(try await app.master("GET", "/notifications/installations?user=\(Self.user)")["count"] == "0")
-            await #expect(throws: HTTPProblem.self) {
+            await #expect(throws: ServiceError.self) {
                 _ = try await holder.erase(UserDataRequest(app: "app1", environment: .live, user: "x"))
             }
         }

@@ -53,7 +53,7 @@ struct ClientSendTests {
     ) async throws {
         try await NotificationsApp.run { app in
             try await prepare(app)
-            await #expect { try await send(app, template, to: users) } throws: { ($0 as? HTTPProblem)?.code == code }
+            await #expect { try await send(app, template, to: users) } throws: { ($0 as? ServiceError)?.code == code }
             #expect(try await app.count("messages") == 0)
         }
     }
@@ -62,7 +62,7 @@ struct ClientSendTests {
         try await NotificationsApp.run { app in
             try await prepare(app, nil)
             #expect(try await app.master("GET", "/notifications/client-rules").text == #"{"templates":{}}"#)
-            await #expect { try await send(app) } throws: { ($0 as? HTTPProblem)?.code == .forbidden }
+            await #expect { try await send(app) } throws: { ($0 as? ServiceError)?.code == .forbidden }
         }
     }
 
@@ -78,7 +78,7 @@ struct ClientSendTests {
                             _ = try await send(app)
                             return nil
                         } catch {
-                            return (error as? HTTPProblem)?.code
+                            return (error as? ServiceError)?.code
                         }
                     }
                 }

@@ -41,7 +41,7 @@ struct MessageContentTests {
         do {
             _ = try MessageContent(try JSONValue(parsing: json.utf8))
             Issue.record("accepted: \(json)")
-        } catch let problem as HTTPProblem {
+        } catch let problem as ServiceError {
             #expect(problem.code == .invalidBody && problem.field == field)
         }
     }
@@ -60,7 +60,7 @@ struct MessageContentTests {
         var content = MessageContent(MessageTexts(body: "short"))
         try content.check()
         content.localized[LanguageTag("th")!] = MessageTexts(body: String(repeating: "ก", count: 1_360))
-        #expect { try content.check() } throws: { ($0 as? HTTPProblem)?.detail?.hasSuffix("(th)") == true }
+        #expect { try content.check() } throws: { ($0 as? ServiceError)?.detail?.hasSuffix("(th)") == true }
         #expect(content.sizes(variant: 0, language: LanguageTag("th")).apns! > 4_096)
     }
 

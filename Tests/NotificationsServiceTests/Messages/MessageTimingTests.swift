@@ -56,7 +56,7 @@ struct MessageTimingTests {
         do {
             _ = try MessageTiming(try JSONValue(parsing: json.utf8))
             Issue.record("accepted: \(json)")
-        } catch let problem as HTTPProblem {
+        } catch let problem as ServiceError {
             #expect(problem.field == field)
         }
     }

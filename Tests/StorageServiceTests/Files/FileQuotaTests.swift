@@ -156,7 +156,7 @@ extension StorageApp {
     }
 
     fileprivate func name(in list: Answer) throws -> String {
-        guard let name = list["data.0.name"] else { throw HTTPProblem(.internalError) }
+        guard let name = list["data.0.name"] else { throw ServiceError(.internalError) }
         return name.filter { $0 != "\"" }
     }
 

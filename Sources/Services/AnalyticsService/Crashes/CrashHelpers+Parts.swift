@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import MartletPostgres
@@ -27,7 +28,7 @@ extension CrashHelpers {
                 return true
             } catch is FeedbackRefusal {
                 return false
-            } catch let problem as HTTPProblem where problem.code.status < 500 {
+            } catch let problem as ServiceError where problem.isCallersFault {
                 // For example, a space that is full of tickets: later reports must not wait until some are deleted.
                 return false
             }

@@ -67,7 +67,7 @@ struct EventUserData: UserDataHolder {
     /// The days that have events, starting at `day`.
     private func days(from day: String?) async throws -> [String] {
         if let day, CalendarDay(day) == nil {
-            throw HTTPProblem(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
+            throw ServiceError(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         return try await postgres.query(
             "SELECT day::text FROM analytics.events_days() AS day WHERE day >= coalesce(\(day)::text::date, '-infinity') ORDER BY 1"

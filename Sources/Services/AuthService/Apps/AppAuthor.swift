@@ -33,7 +33,7 @@ struct AppAuthor: Sendable {
     /// - Throws: `forbidden`.
     func checkMayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) throws {
         guard let area = missingArea(for: kind, scopes, appID) else { return }
-        throw HTTPProblem(
+        throw ServiceError(
             .forbidden,
             "This master key would give rights in the area \(area.rawValue) that you do not have; limit its scopes.")
     }
@@ -77,7 +77,7 @@ extension ServiceContext {
     private var appInPath: String {
         get throws {
             guard let id = parameters.get("app"), (1...32).contains(id.utf8.count) else {
-                throw HTTPProblem(.appNotFound)
+                throw ServiceError(.appNotFound)
             }
             return id
         }

@@ -92,7 +92,7 @@ struct StoreLookup: Sendable {
     /// - Throws: `upstream-failed`, `upstream-timeout`.
     func record(_ key: Key, country: String) async throws -> StoreRecord? {
         guard var address = URLComponents(url: settings.lookupURL, resolvingAgainstBaseURL: true) else {
-            throw HTTPProblem(.internalError)
+            throw ServiceError(.internalError)
         }
         let item =
             switch key {
@@ -105,7 +105,7 @@ struct StoreLookup: Sendable {
         let body = try await fetch(address.string ?? "", upTo: Self.maximumRecordSizeInBytes)
         guard let answer = try? JSONValue(parsing: body.readableBytesView), case .array(let results) = answer["results"]
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .upstreamFailed, "The store's answer could not be understood.",
                 cause: "The answer is not a look-up result.")
         }
@@ -116,11 +116,11 @@ struct StoreLookup: Sendable {
     ///   `upstream-timeout`.
     func icon(at text: String) async throws -> Picture {
         guard let url = URL(string: text), url.user() == nil, mayFetch(url) else {
-            throw HTTPProblem(.upstreamFailed, "The icon is at an address that is not allowed (store.icon.domains).")
+            throw ServiceError(.upstreamFailed, "The icon is at an address that is not allowed (store.icon.domains).")
         }
         let body = try await fetch(text, upTo: Picture.maximumIconSizeInBytes)
         guard let picture = Picture(Data(body.readableBytesView)) else {
-            throw HTTPProblem(.upstreamFailed, "The icon must be a PNG, JPEG or WebP picture.")
+            throw ServiceError(.upstreamFailed, "The icon must be a PNG, JPEG or WebP picture.")
         }
         return picture
     }
@@ -140,15 +140,15 @@ struct StoreLookup: Sendable {
         do {
             let answer = try await client.send(request, within: settings.timeout, upTo: limitInBytes)
             guard answer.status == 200 else {
-                throw HTTPProblem(.upstreamFailed, "The store answered with the status \(answer.status).")
+                throw ServiceError(.upstreamFailed, "The store answered with the status \(answer.status).")
             }
             return answer.body
         } catch OutgoingFailure.timeout {
-            throw HTTPProblem(.upstreamTimeout, "The store did not answer in time.")
+            throw ServiceError(.upstreamTimeout, "The store did not answer in time.")
         } catch OutgoingFailure.answerTooLarge {
-            throw HTTPProblem(.upstreamFailed, "The store's answer is too large.")
+            throw ServiceError(.upstreamFailed, "The store's answer is too large.")
         } catch let failure as OutgoingFailure {
-            throw HTTPProblem(.upstreamFailed, "The store could not be reached.", cause: failure.cause)
+            throw ServiceError(.upstreamFailed, "The store could not be reached.", cause: failure.cause)
         }
     }
 }

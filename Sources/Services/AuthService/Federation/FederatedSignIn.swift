@@ -39,20 +39,20 @@ struct FederatedSignIn: Sendable {
                     return true
                 }
             case .unproven(let user):
-                guard try await take() else { throw HTTPProblem.spentProof }
+                guard try await take() else { throw ServiceError.spentProof }
                 if try await identities.claim(user, for: identity, in: space) {
                     response = try await completion.signIn(user, code: nil, session: session, in: space) { true }
                 }
             case .nobody:
                 try await attempts.begin(context.nameLimits(of: request))
-                guard try await take() else { throw HTTPProblem.spentProof }
+                guard try await take() else { throw ServiceError.spentProof }
                 response = try await signUp(identity, session, in: space)
             }
             guard let response else { continue }
             try await proof.finish()
             return response
         }
-        throw HTTPProblem(.conflict, "The account changed during the sign-in; try again.")
+        throw ServiceError(.conflict, "The account changed during the sign-in; try again.")
     }
 
     /// Nil if a concurrent request was faster.
@@ -72,7 +72,7 @@ struct FederatedSignIn: Sendable {
             let made = try await users.create(user, session: session, in: space)
             return try completion.signIns.answer(
                 session.id, userID: made.id, user: made.json, in: space, status: .created)
-        } catch let problem as HTTPProblem where problem.code == .conflict {
+        } catch let problem as ServiceError where problem.code == .conflict {
             return nil
         }
     }

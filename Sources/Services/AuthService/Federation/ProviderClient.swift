@@ -16,7 +16,7 @@ struct ProviderClient: Sendable {
     private let client: OutgoingClient
     private let semaphore = AsyncSemaphore(
         limit: 32, maximumWaiting: 256,
-        refusal: HTTPProblem(.unavailable, "Too many sign-ins are in progress; try again."))
+        refusal: ServiceError(.unavailable, "Too many sign-ins are in progress; try again."))
 
     init(arePrivateAddressesAllowed: Bool) {
         self.arePrivateAddressesAllowed = arePrivateAddressesAllowed
@@ -30,7 +30,7 @@ struct ProviderClient: Sendable {
     }
 
     /// - Parameter token: The bearer token.
-    /// - Throws: `ProviderFailure`, also for any status but 200; `HTTPProblem` if too many requests are waiting;
+    /// - Throws: `ProviderFailure`, also for any status but 200; `ServiceError` if too many requests are waiting;
     ///   `CancellationError`.
     func get(_ url: String, token: String? = nil) async throws -> JSONValue {
         var request = HTTPClientRequest(url: url)

@@ -26,14 +26,14 @@ extension Federation {
     func proof(ofCode fields: BodyFields, in space: UserSpace) async throws -> SignInProof {
         let (code, verifier) = (try fields.requiredString("code"), try fields.requiredString("codeVerifier"))
         guard let found = try await flows.look(at: code, in: space) else {
-            throw HTTPProblem(.invalidToken, "The code is wrong, was used before or has expired.")
+            throw ServiceError(.invalidToken, "The code is wrong, was used before or has expired.")
         }
         guard (43...128).contains(verifier.utf8.count), let challenge = Base64URL.decode(found.codeChallenge),
             SHA256.hash(data: Data(verifier.utf8)) == challenge
         else {
             // A caller with the code but without the verifier has stolen the code, so it is consumed.
             _ = try await flows.take(code: code)
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidToken, "The verifier does not match the code challenge that the code was requested with.",
                 field: "codeVerifier")
         }
@@ -58,19 +58,19 @@ extension Federation {
             try fields.string("nonce"), try fields.string("authorizationCode"), try fields.string("name")
         )
         guard let provider = try await providers.find(name, in: space) else {
-            throw HTTPProblem(.invalidBody, "The app has no provider with this name.", field: "provider")
+            throw ServiceError(.invalidBody, "The app has no provider with this name.", field: "provider")
         }
         guard provider.settings.kind != .github else {
-            throw HTTPProblem(.invalidBody, "GitHub has no id tokens.", field: "provider")
+            throw ServiceError(.invalidBody, "GitHub has no id tokens.", field: "provider")
         }
         guard nonce != nil || !provider.settings.isNonceRequired else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "This provider requires a nonce: request the id token with the nonce's SHA-256 and send the nonce here.",
                 field: "nonce")
         }
         guard code == nil || provider.settings.kind == .apple else {
-            throw HTTPProblem(.invalidBody, "This is only allowed with Apple's id tokens.", field: "authorizationCode")
+            throw ServiceError(.invalidBody, "This is only allowed with Apple's id tokens.", field: "authorizationCode")
         }
         do {
             try IDTokenVerifier.checkForm(of: text)
@@ -89,9 +89,9 @@ extension Federation {
                     }
                 })
         } catch let refusal as IDTokenRefusal {
-            throw HTTPProblem(.invalidToken, refusal.sentence, field: "idToken")
+            throw ServiceError(.invalidToken, refusal.sentence, field: "idToken")
         } catch let failure as ProviderFailure {
-            throw HTTPProblem(.unavailable, "The provider's keys could not be fetched.", cause: failure.sentence)
+            throw ServiceError(.unavailable, "The provider's keys could not be fetched.", cause: failure.sentence)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// Links in mail. They lead only to URLs that the app's server has allowed; nothing in a request can change that.
@@ -12,7 +13,7 @@ enum MailLink {
     ///
     /// - Throws: `invalid-body`.
     static func check(_ url: String, field: String) throws {
-        func refusal(_ detail: String) -> HTTPProblem { HTTPProblem(.invalidBody, detail, field: field) }
+        func refusal(_ detail: String) -> ServiceError { ServiceError(.invalidBody, detail, field: field) }
         guard url.utf8.count <= maximumLength,
             url.utf8.allSatisfy({ (0x21...0x7e).contains($0) && !"\"<>\\^`|".utf8.contains($0) })
         else {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Logging
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 
@@ -24,7 +25,7 @@ struct MailOutbox: Sendable {
     func place(_ order: MailOrder) async throws {
         let current = try await settings.current(in: order.space)
         guard hasMailServer || current.hasMailServer else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .notImplemented,
                 "No mail server is configured. The operator can set MARTLET_MAIL_HOST, or the app's server can use PUT /auth/mail."
             )
@@ -34,8 +35,8 @@ struct MailOutbox: Sendable {
             logger.warning(
                 "An app has reached its hourly mail limit; the mail is not sent.",
                 metadata: ["app.id": "\(order.appID)", "mail.kind": "\(order.kind.rawValue)"])
-            throw HTTPProblem(
-                .tooManyRequests, "The app has reached its hourly mail limit.", headers: [.retryAfter: "600"]
+            throw ServiceError(
+                .tooManyRequests, "The app has reached its hourly mail limit.", retryAfter: 600
             )
         }
         let scope = (["mail"] + space).joined(separator: " ")
@@ -52,7 +53,7 @@ struct MailOutbox: Sendable {
             guard try await isThere(in: order.space), order.kind.hasProof || areNoticesWanted else { return }
             try await place(order)
         } catch {
-            let cause = (error as? HTTPProblem)?.code.rawValue ?? "\(error)"
+            let cause = (error as? ServiceError)?.code.rawValue ?? "\(error)"
             logger.warning(
                 "Could not order a notice to a user; the user is not notified.",
                 metadata: [

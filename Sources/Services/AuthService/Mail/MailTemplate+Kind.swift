@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletMail
 
@@ -16,7 +17,7 @@ extension MailTemplate {
         guard kind.hasProof else { return }
         for (part, field) in [(self.text, "text"), (self.html, "html")]
         where part?.filled(["code": "\u{1}"]).contains("\u{1}") == false {
-            throw HTTPProblem(.invalidBody, "The mail must contain {{code}} outside of {{#link}}.", field: field)
+            throw ServiceError(.invalidBody, "The mail must contain {{code}} outside of {{#link}}.", field: field)
         }
     }
 }

@@ -30,7 +30,7 @@ struct PasskeyCredential: Sendable {
     /// - Throws: `invalid-body`.
     init(_ fields: BodyFields) throws {
         guard let json = fields[Self.field] else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: Self.field)
+            throw ServiceError(.invalidBody, "This field is required.", field: Self.field)
         }
         guard case .string("public-key")? = json["type"], case .string(let text)? = json["id"],
             let id = Base64URLText.bytes(text, count: Self.idLengths),
@@ -53,7 +53,7 @@ struct PasskeyCredential: Sendable {
         return Base64URLText.bytes(text, count: 1...maximumPartLength)
     }
 
-    private static let malformed = HTTPProblem(
+    private static let malformed = ServiceError(
         .invalidBody,
         "This must be what PublicKeyCredential.toJSON() returns, with all bytes in base64url without padding.",
         field: field)

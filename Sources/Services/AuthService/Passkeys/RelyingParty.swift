@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// The relying party that an app's passkeys are bound to: a domain and the origins that may use it.
@@ -23,19 +24,19 @@ struct RelyingParty: Sendable, Equatable {
     init(_ fields: BodyFields) throws {
         id = try fields.requiredString("rpId")
         guard Self.isDomain(id) else {
-            throw HTTPProblem(.invalidBody, "This must be a domain name in lower case.", field: "rpId")
+            throw ServiceError(.invalidBody, "This must be a domain name in lower case.", field: "rpId")
         }
         name = try fields.requiredString("rpName")
         guard (1...64).contains(name.unicodeScalars.count) else {
-            throw HTTPProblem(.invalidBody, "This must have 1 to 64 characters.", field: "rpName")
+            throw ServiceError(.invalidBody, "This must have 1 to 64 characters.", field: "rpName")
         }
         origins = try fields.strings("origins") ?? []
         guard (1...Self.maximumOrigins).contains(origins.count), Set(origins).count == origins.count else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "There must be 1 to \(Self.maximumOrigins) distinct origins.", field: "origins")
         }
         for origin in origins where !Self.isOrigin(origin, of: id) {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "\(origin.prefix(100)) is neither https:// with the relying party's domain or a subdomain nor android:apk-key-hash:….",
                 field: "origins")

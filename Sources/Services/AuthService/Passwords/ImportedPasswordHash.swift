@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// A password hash made by another server: bcrypt (`$2a$`, `$2b$`, `$2y$`; cost 4 to 14), or Argon2id or Argon2i
@@ -18,7 +19,7 @@ struct ImportedPasswordHash: Sendable {
     /// - Throws: `invalid-body`; the hash never appears in it.
     init(_ text: String, field: String = "passwordHash") throws {
         guard Self.isBcrypt(text) || Self.isArgon2(text) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "This must be bcrypt with a cost of 4 to 14, or Argon2id or Argon2i within the limits of docs/how-to/import-users.md.",
                 field: field)

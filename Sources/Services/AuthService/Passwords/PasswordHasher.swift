@@ -27,7 +27,7 @@ public final class PasswordHasher: Service {
         pool = NIOThreadPool(numberOfThreads: concurrency)
         semaphore = AsyncSemaphore(
             limit: concurrency, maximumWaiting: maximumWaiting,
-            refusal: HTTPProblem(.tooManyRequests, "Too many sign-ins are in progress; try again."))
+            refusal: ServiceError(.tooManyRequests, "Too many sign-ins are in progress; try again."))
         decoy = PasswordHash.makeDecoy()
     }
 

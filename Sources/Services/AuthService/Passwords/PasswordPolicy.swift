@@ -13,11 +13,11 @@ enum PasswordPolicy {
     static func check(_ password: Secret, field: String = "password", besides others: [String?] = []) throws {
         try password.withValue { text in
             guard text.count >= minimumLength else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A password must have at least \(minimumLength) characters.", field: field)
             }
             guard text.utf8.count <= maximumLengthInBytes, !text.utf8.contains(0) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A password must have at most \(maximumLengthInBytes) bytes and no NUL character.",
                     field: field)
             }
@@ -26,7 +26,7 @@ enum PasswordPolicy {
                 CommonPasswords.all.contains(Substring(plain)) || Set(plain).count < 3
                 || others.contains { $0?.lowercased() == plain }
             if isObvious {
-                throw HTTPProblem(.invalidBody, "This password is too easy to guess.", field: field)
+                throw ServiceError(.invalidBody, "This password is too easy to guess.", field: field)
             }
         }
     }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// The steps between a client's authorization request and its answer: signing in, consent and the redirect back.
@@ -72,7 +73,7 @@ struct AuthorizationFlow: Sendable {
                 challenge: asked.challenge,
                 scopes: asked.scopes, nonce: asked.nonce))
         guard let code else {
-            throw HTTPProblem(.tooManyRequests, headers: [.retryAfter: "\(AuthorizationCodeStore.lifetimeInSeconds)"])
+            throw ServiceError(.tooManyRequests, retryAfter: Int(AuthorizationCodeStore.lifetimeInSeconds))
         }
         return Self.sendBack([("code", code)], asked.redirectURI, state: asked.state, issuer)
     }

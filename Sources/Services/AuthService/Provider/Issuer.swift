@@ -41,12 +41,12 @@ struct Issuers: Sendable {
 
     /// - Throws: `forbidden` if the request did not come by the provider's route, `not-found`, `unavailable`.
     func issuer(_ context: ServiceContext) throws -> Issuer {
-        guard try context.principal.kind == .visitor else { throw HTTPProblem(.forbidden) }
-        guard let ring = feed.current else { throw HTTPProblem(.unavailable) }
+        guard try context.principal.kind == .visitor else { throw ServiceError(.forbidden) }
+        guard let ring = feed.current else { throw ServiceError(.unavailable) }
         let name = context.component("app")
         let environment: AppEnvironment = name.hasSuffix("-test") ? .test : .live
         let id = environment == .test ? String(name.dropLast("-test".count)) : name
-        guard let app = ring.apps.first(where: { $0.id == id }) else { throw HTTPProblem(.notFound) }
+        guard let app = ring.apps.first(where: { $0.id == id }) else { throw ServiceError(.notFound) }
         return Issuer(
             publicURL: publicURL, space: UserSpace(appID: app.id, environment: environment), appName: app.name)
     }

@@ -17,7 +17,7 @@ struct RedirectURI: Sendable, Equatable {
             self.text = text
             return
         }
-        throw HTTPProblem(.invalidBody, problem, field: field)
+        throw ServiceError(.invalidBody, problem, field: field)
     }
 
     /// An already registered URI.

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
@@ -79,7 +80,7 @@ struct AccountData: UserDataHolder {
 
     private static func user(_ request: UserDataRequest) throws -> (UUID, UserSpace) {
         guard let id = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "This must be the id of a user.", field: "user")
+            throw ServiceError(.invalidBody, "This must be the id of a user.", field: "user")
         }
         return (id, UserSpace(appID: request.app, environment: request.environment))
     }

@@ -34,7 +34,7 @@ struct ConfigurationRequest: Sendable {
         principal = try context.principal
         space = try context.space
         guard let version = VersionNumber(appVersion) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "An app version must be 1 to 4 numbers separated by dots, such as 1.2.0.",
                 field: "appVersion")
         }
@@ -54,7 +54,7 @@ struct ConfigurationRequest: Sendable {
         attributes["now"] = .number(Date().timeIntervalSince1970)
         for (name, text) in described {
             guard (1...200).contains(text.utf8.count) else {
-                throw HTTPProblem(.invalidParameter, "This must have 1 to 200 bytes.", field: name)
+                throw ServiceError(.invalidParameter, "This must have 1 to 200 bytes.", field: name)
             }
             attributes[name] = .string(text)
         }
@@ -69,10 +69,10 @@ struct ConfigurationRequest: Sendable {
     private static func attributes(_ given: JSONValue?) throws -> FlagAttributes {
         guard let given, given != .null else { return [:] }
         guard let members = given.members else {
-            throw HTTPProblem(.invalidBody, "This must be an object.", field: "attributes")
+            throw ServiceError(.invalidBody, "This must be an object.", field: "attributes")
         }
         guard members.count <= maximumAttributes, given.text.utf8.count <= maximumAttributesSizeInBytes else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "There may be at most \(maximumAttributes) attributes with \(maximumAttributesSizeInBytes) bytes in total.",
                 field: "attributes")
@@ -89,7 +89,7 @@ extension Request {
         get throws {
             guard let name = HTTPField.Name(HeaderName.deviceID), let text = headers[name] else { return nil }
             guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "This must be 1 to 128 visible ASCII characters.", field: "X-Device-Id")
             }
             return text

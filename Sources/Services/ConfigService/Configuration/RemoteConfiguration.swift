@@ -23,7 +23,7 @@ struct RemoteConfiguration: Sendable {
         let space = try await space(asked)
         let index = space.derived { ConfigurationIndex($0.documents(of: .configuration)) }
         guard let entry = index.entry(for: asked.appVersion, theme: asked.theme) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .documentNotFound,
                 "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
         }
@@ -33,7 +33,7 @@ struct RemoteConfiguration: Sendable {
             entry.document.key.name, for: asked.unit, asked.attributes, in: space)
         let tested = assignment?.pinned.flatMap { space.version($0.version, of: $0.key) }
         let document = tested ?? entry.document
-        guard let compiled = document.compiled as? CompiledConfiguration else { throw HTTPProblem(.documentNotFound) }
+        guard let compiled = document.compiled as? CompiledConfiguration else { throw ServiceError(.documentNotFound) }
         await asked.learn(users, compiled.needs)
         let assignments = assignment.map { [$0] } ?? []
         let variant = CompiledConfiguration.Variant(

@@ -21,13 +21,13 @@ struct ClientCapabilities: Sendable {
     init(_ request: Request) throws {
         client = try request.uri.queryParameters["client"].map { text in
             guard let version = VersionNumber(String(text)) else {
-                throw HTTPProblem(.invalidParameter, "This must be the app's version, such as 1.10.", field: "client")
+                throw ServiceError(.invalidParameter, "This must be the app's version, such as 1.10.", field: "client")
             }
             return version
         }
         components = try request.uri.queryParameters["capabilities"].map { text in
             guard let components = Self.components(text) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter,
                     "This must be at most \(Self.maximumComponents) names with their versions, such as RoundImageView:1,ChartView:2.",
                     field: "capabilities")

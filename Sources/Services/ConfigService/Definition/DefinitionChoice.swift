@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletFlags
 import MartletHTTP
 
@@ -42,7 +43,7 @@ struct DefinitionChoice: Sendable {
     }
 
     private static func definition(_ document: LiveDocument) throws -> CompiledDefinition {
-        guard let definition = document.compiled as? CompiledDefinition else { throw HTTPProblem(.documentNotFound) }
+        guard let definition = document.compiled as? CompiledDefinition else { throw ServiceError(.documentNotFound) }
         return definition
     }
 }

@@ -61,7 +61,7 @@ final class DefinitionPreviews: Sendable {
             try await store.isOpen(id, of: document, in: space, at: now),
             let row = try await documents.read(document, in: space), let draft = row.draft
         else {
-            throw HTTPProblem(.documentNotFound, "There is no such preview, or it has expired.")
+            throw ServiceError(.documentNotFound, "There is no such preview, or it has expired.")
         }
         return DefinitionDraft(
             revision: row.revision, version: row.lastVersion + 1, changed: row.changed,
@@ -78,7 +78,7 @@ final class DefinitionPreviews: Sendable {
         let findings = kind.check(content, named: document.name, in: try await live.current(space))
         guard !findings.contains(where: { $0.severity == .error }),
             let definition = try kind.compile(content, named: document.name) as? CompiledDefinition
-        else { throw HTTPProblem(.documentRefused, "The draft has errors; see findings.", findings: findings.limited) }
+        else { throw ServiceError(.documentRefused, "The draft has errors; see findings.", findings: findings.limited) }
         made.withLock { made in
             if made.count >= Self.capacity { made.removeAll() }
             made[key] = (revision, definition)

@@ -15,14 +15,14 @@ struct PreviewStore: Sendable {
     func add(_ key: DocumentKey, in space: ConfigSpace, until end: Date, by author: Author) async throws -> UUID {
         try await postgres.withTransaction { transaction in
             guard let document = try await DocumentStore.lock(key, space, transaction), document.draft != nil else {
-                throw HTTPProblem(.documentNotFound)
+                throw ServiceError(.documentNotFound)
             }
             try await transaction.execute(
                 "DELETE FROM config.previews WHERE document_id = \(document.id) AND expires <= now()")
             let count: Int = try await transaction.query(
                 "SELECT count(*) FROM config.previews WHERE document_id = \(document.id)")[0].decode(0)
             guard count < Self.maximumCount else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .limitExceeded,
                     "At most \(Self.maximumCount) previews of a draft can be open at a time; revoke one.")
             }

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 extension ServiceContext {
@@ -9,7 +10,7 @@ extension ServiceContext {
     func definition(in space: LiveSpace) throws -> LiveDocument {
         let key = try DocumentKey(checking: parameters.get("name") ?? "", of: .definition)
         guard let live = space[key] else {
-            throw HTTPProblem(.documentNotFound, "No definition with this name is live.")
+            throw ServiceError(.documentNotFound, "No definition with this name is live.")
         }
         return live
     }

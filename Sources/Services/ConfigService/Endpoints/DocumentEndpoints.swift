@@ -35,7 +35,7 @@ struct ListDocuments: Endpoint {
         let limit = try context.integer("limit")
         let after = request.uri.queryParameters["after"].map(String.init)
         guard after?.utf8.contains(0) != true else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must be a document's name, without NUL characters.", field: "after")
         }
         let list = try await documents.list(kind, in: try context.space, after: after, limit: limit + 1)
@@ -63,7 +63,7 @@ struct ReadDraft: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managed(kinds, may: .read)
         guard let document = try await documents.read(key, in: try context.space), let draft = document.draft else {
-            throw HTTPProblem(.documentNotFound)
+            throw ServiceError(.documentNotFound)
         }
         var response = Response.json(draft)
         response.headers[.eTag] = EntityTag(text: String(document.revision)).header
@@ -150,8 +150,8 @@ struct EditDraft: Endpoint {
         let key = try context.documentKey(kinds)
         let condition = try DraftCondition(request)
         let author = try context.author(may: condition.isForNew ? .create : .update, key.kind.area)
-        guard let kind = kinds[key.kind] else { throw HTTPProblem(.notFound) }
-        if let problem = kind.problem(withName: key.name) { throw HTTPProblem(.invalidName, problem, field: "name") }
+        guard let kind = kinds[key.kind] else { throw ServiceError(.notFound) }
+        if let problem = kind.problem(withName: key.name) { throw ServiceError(.invalidName, problem, field: "name") }
         let change = try await request.document(upTo: kind.maximumSizeInBytes)
         let space = try context.space
         let edited = try await documents.edit(
@@ -228,7 +228,7 @@ struct CheckDraft: Endpoint {
         let (key, _) = try context.managed(kinds, may: .read)
         let space = try context.space
         guard let kind = kinds[key.kind], let draft = try await documents.read(key, in: space)?.draft else {
-            throw HTTPProblem(.documentNotFound)
+            throw ServiceError(.documentNotFound)
         }
         let findings = kind.check(
             try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
@@ -251,7 +251,7 @@ extension JSONValue {
     /// - Throws: `invalid-body`.
     func checkIsDocument() throws {
         guard case .object = self else {
-            throw HTTPProblem(.invalidBody, "Expected a JSON object, found \(kind.phrase).")
+            throw ServiceError(.invalidBody, "Expected a JSON object, found \(kind.phrase).")
         }
     }
 
@@ -261,12 +261,12 @@ extension JSONValue {
     func draft(upTo limitInBytes: Int) throws -> String {
         let text = text
         guard text.utf8.count <= limitInBytes else {
-            throw HTTPProblem(.payloadTooLarge, "A document of this kind may have at most \(limitInBytes) bytes.")
+            throw ServiceError(.payloadTooLarge, "A document of this kind may have at most \(limitInBytes) bytes.")
         }
         do {
             _ = try JSONValue(parsing: text.utf8)
         } catch {
-            throw HTTPProblem(.limitExceeded, "The patched document would be invalid: \(error)")
+            throw ServiceError(.limitExceeded, "The patched document would be invalid: \(error)")
         }
         return text
     }

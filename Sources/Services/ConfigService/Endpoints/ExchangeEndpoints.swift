@@ -22,7 +22,7 @@ struct ExportDocuments: Endpoint {
         var kinds = try context.kinds(may: .read)
         if let name = request.uri.queryParameters["kind"] {
             guard let kind = DocumentKind(rawValue: String(name)) else {
-                throw HTTPProblem(.invalidParameter, "There is no such kind of document.", field: "kind")
+                throw ServiceError(.invalidParameter, "There is no such kind of document.", field: "kind")
             }
             _ = try context.author(may: .read, kind.area)
             kinds = [kind]
@@ -73,13 +73,13 @@ struct ImportDocuments: Endpoint {
         let author = try context.importer()
         let fields = try await BodyFields(request, ["documents"], upTo: Exchange.maximumSizeInBytes)
         guard case .array(let documents)? = fields["documents"], documents.count <= Exchange.maximumDocuments else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be an array of at most \(Exchange.maximumDocuments) documents.",
                 field: "documents")
         }
         let items = try documents.enumerated().map { try item($1, "documents.\($0)") }
         guard Set(items.map(\.key)).count == items.count else {
-            throw HTTPProblem(.invalidBody, "Each document may occur only once.", field: "documents")
+            throw ServiceError(.invalidBody, "Each document may occur only once.", field: "documents")
         }
         for kind in Set(items.map(\.key.kind)) {
             for action in [StaffAction.create, .update] { _ = try context.author(may: action, kind.area) }
@@ -93,24 +93,24 @@ struct ImportDocuments: Endpoint {
     private func item(_ value: JSONValue, _ field: String) throws -> Exchange.Item {
         let fields = try BodyFields(value, ["kind", "name", "draft", "live"])
         guard let kind = DocumentKind(rawValue: try fields.requiredString("kind")), let published = kinds[kind] else {
-            throw HTTPProblem(.invalidBody, "There is no such kind of document.", field: field + ".kind")
+            throw ServiceError(.invalidBody, "There is no such kind of document.", field: field + ".kind")
         }
         let key = try DocumentKey(checking: try fields.requiredString("name"), of: kind)
         if let problem = published.problem(withName: key.name) {
-            throw HTTPProblem(.invalidBody, problem, field: field + ".name")
+            throw ServiceError(.invalidBody, problem, field: field + ".name")
         }
         func content(_ name: String) throws -> String? {
             guard let value = fields[name], value != .null else { return nil }
             do {
                 try value.checkIsDocument()
                 return try value.draft(upTo: published.maximumSizeInBytes)
-            } catch let problem as HTTPProblem {
-                throw HTTPProblem(problem.code, problem.detail, field: field + "." + name)
+            } catch let problem as ServiceError {
+                throw ServiceError(problem.code, problem.detail, field: field + "." + name)
             }
         }
         let live = try content("live")
         guard let draft = try content("draft") ?? live else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: field + ".draft")
+            throw ServiceError(.invalidBody, "This field is required.", field: field + ".draft")
         }
         return Exchange.Item(key: key, draft: draft, live: live)
     }

@@ -43,7 +43,7 @@ struct PublishDraft: Endpoint {
             return .json(try await publisher.publish(publication, if: condition))
         }
         guard date > Date(), date < Date(timeIntervalSinceNow: 366 * 86_400) else {
-            throw HTTPProblem(.invalidBody, "This must be a time in the future, within 366 days.", field: "at")
+            throw ServiceError(.invalidBody, "This must be a time in the future, within 366 days.", field: "at")
         }
         var response = Response.json(try await publisher.schedule(publication, at: date, if: condition))
         response.status = .accepted
@@ -85,7 +85,7 @@ struct RollBack: Endpoint {
         try key.checkIsFreeToMove()
         let fields = try await BodyFields(request, ["version", "note"])
         guard let version = try fields.integer("version", in: 1...Int(Int32.max)) else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "version")
+            throw ServiceError(.invalidBody, "This field is required.", field: "version")
         }
         return .json(
             try await publisher.rollBack(
@@ -161,11 +161,11 @@ struct Promote: Endpoint {
         guard let environment = AppEnvironment(rawValue: try fields.string("from") ?? "test"),
             environment != space.environment
         else {
-            throw HTTPProblem(.invalidBody, "Expected the app's other environment: live or test.", field: "from")
+            throw ServiceError(.invalidBody, "Expected the app's other environment: live or test.", field: "from")
         }
         // The caller may hold a test key, which must not give access to live documents.
         if environment == .live, try context.principal.kind != .staff {
-            throw HTTPProblem(
+            throw ServiceError(
                 .forbidden,
                 "Only staff may promote from live to test, because a test key gives no access to live documents.")
         }
@@ -220,7 +220,7 @@ struct CancelSchedule: Endpoint {
         let kinds = try context.kinds(may: .update)
         guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
             let json = try await schedules.cancel(id, in: try context.space, kinds: kinds)
-        else { throw HTTPProblem(.scheduleNotFound) }
+        else { throw ServiceError(.scheduleNotFound) }
         return .json(json)
     }
 }
@@ -233,11 +233,11 @@ extension Publisher {
         try await run(request) { document, space, transaction in
             try condition.check(document)
             guard let draft = document.draft, let kind = kinds[request.key.kind] else {
-                throw HTTPProblem(.documentNotFound)
+                throw ServiceError(.documentNotFound)
             }
             let findings = kind.check(try JSONValue(parsing: draft.utf8), named: request.key.name, in: space)
             guard !findings.contains(where: { $0.severity == .error }) else {
-                throw HTTPProblem(.documentRefused, "Nothing was scheduled; see findings.", findings: findings.limited)
+                throw ServiceError(.documentRefused, "Nothing was scheduled; see findings.", findings: findings.limited)
             }
             return try await ScheduleStore.add(
                 draft, of: document, in: request.space, at: date, note: request.note, by: request.author, transaction)
@@ -251,7 +251,7 @@ extension DocumentKey {
     /// - Throws: `conflict`.
     fileprivate func checkIsFreeToMove() throws {
         guard kind != .experiment else {
-            throw HTTPProblem(.conflict, "The state of an experiment changes only by start, stop and decide.")
+            throw ServiceError(.conflict, "The state of an experiment changes only by start, stop and decide.")
         }
     }
 }
@@ -261,7 +261,7 @@ extension BodyFields {
     func note() throws -> String {
         let note = try string("note") ?? ""
         guard note.unicodeScalars.count <= 2_000 else {
-            throw HTTPProblem(.invalidBody, "This may have at most 2,000 characters.", field: "note")
+            throw ServiceError(.invalidBody, "This may have at most 2,000 characters.", field: "note")
         }
         return note
     }

@@ -52,7 +52,7 @@ struct ReadVersion: Endpoint {
         let (key, _) = try context.managed(kinds, may: .read)
         guard let version = context.parameters.get("version").flatMap({ Int($0) }),
             let (json, content) = try await versions.read(version, of: key, in: try context.space)
-        else { throw HTTPProblem(.versionNotFound) }
+        else { throw ServiceError(.versionNotFound) }
         return .json(json.dropLast() + ",\"content\":" + content + "}")
     }
 }
@@ -85,7 +85,7 @@ struct CompareVersions: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managed(kinds, may: .read)
         let space = try context.space
-        guard let document = try await documents.read(key, in: space) else { throw HTTPProblem(.documentNotFound) }
+        guard let document = try await documents.read(key, in: space) else { throw ServiceError(.documentNotFound) }
         let old = try await content("from", default: "live", request, document, key, space)
         let new = try await content("to", default: "draft", request, document, key, space)
         return .json(#"{"patch":\#(JSONPatch(from: old, to: new).json.text)}"#)
@@ -99,7 +99,7 @@ struct CompareVersions: Endpoint {
         if wanted == "draft" { return try JSONValue(parsing: (document.draft ?? "{}").utf8) }
         guard let version = wanted == "live" ? document.liveVersion : Int(wanted),
             let (_, content) = try await versions.read(version, of: key, in: space)
-        else { throw HTTPProblem(.versionNotFound, "There is no such version.", field: String(name)) }
+        else { throw ServiceError(.versionNotFound, "There is no such version.", field: String(name)) }
         return try JSONValue(parsing: content.utf8)
     }
 }

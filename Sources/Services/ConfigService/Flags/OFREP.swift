@@ -46,7 +46,7 @@ enum OFREP {
             body = try JSONValue(parsing: try await request.wholeBody(upTo: maximumBodyInBytes).readableBytesView)
         } catch let error as JSONError {
             throw Failure(.parse, "\(error)")
-        } catch let problem as HTTPProblem where problem.code == .payloadTooLarge {
+        } catch let problem as ServiceError where problem.code == .payloadTooLarge {
             throw Failure(.general, problem.detail ?? problem.code.title)
         }
         guard case .object = body else {
@@ -68,7 +68,7 @@ enum OFREP {
             return try await body()
         } catch let failure as Failure {
             return failure.response(key: key)
-        } catch let problem as HTTPProblem where problem.code.status == 400 {
+        } catch let problem as ServiceError where problem.code.status == 400 {
             return Failure(.general, problem.detail ?? problem.code.title).response(key: key)
         }
     }
@@ -81,7 +81,7 @@ extension ServiceContext {
     var evaluator: Principal {
         get throws {
             let principal = try principal
-            guard principal.kind == .evaluation || principal.kind == .master else { throw HTTPProblem(.forbidden) }
+            guard principal.kind == .evaluation || principal.kind == .master else { throw ServiceError(.forbidden) }
             return principal
         }
     }

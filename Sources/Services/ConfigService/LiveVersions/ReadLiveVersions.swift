@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// Long polling for other services: `?after=<number>&wait=<seconds, 0…30>` returns `LiveVersions` as soon as their
@@ -12,9 +13,9 @@ struct ReadLiveVersions: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let query = try FeedQuery(request, context, default: -1)
         // Without its database, this instance misses what others publish; the caller must ask another one.
-        guard feed.isCurrent else { throw HTTPProblem(.unavailable) }
+        guard feed.isCurrent else { throw ServiceError(.unavailable) }
         guard let versions = await feed.versions(after: query.after, wait: query.wait) else {
-            guard feed.isCurrent else { throw HTTPProblem(.unavailable) }
+            guard feed.isCurrent else { throw ServiceError(.unavailable) }
             return Response(status: .noContent)
         }
         return try .encoding(versions)

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// The kind of a document. The raw value appears in paths and in the database.
@@ -28,7 +29,7 @@ struct DocumentKey: Hashable, Sendable, Comparable {
     /// - Throws: `invalid-name`.
     init(checking name: String, of kind: DocumentKind) throws {
         guard Self.isName(name) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidName,
                 "A name must be 1 to 64 letters, digits and . _ -, starting with a letter or digit, or two such names separated by ~.",
                 field: "name")

@@ -81,7 +81,7 @@ struct DocumentStore: Sendable {
         try await postgres.withTransaction { transaction in
             try await Self.lock(space, transaction)
             guard let document = try await Self.lock(key, space, transaction), document.draft != nil else {
-                throw HTTPProblem(.documentNotFound)
+                throw ServiceError(.documentNotFound)
             }
             try condition.check(document)
             try await transaction.execute(
@@ -135,7 +135,7 @@ struct DocumentStore: Sendable {
             WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND kind = \(key.kind.rawValue)
             """)[0].decode(0)
         guard count < maximumDocuments else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded,
                 "There may be at most \(maximumDocuments) documents of this kind, including deleted ones.")
         }
@@ -211,13 +211,13 @@ struct DraftCondition: Sendable {
         let isThere = document?.draft != nil
         switch wanted {
         case .anything: return
-        case .new: guard !isThere else { throw HTTPProblem(.preconditionFailed, "The document already exists.") }
+        case .new: guard !isThere else { throw ServiceError(.preconditionFailed, "The document already exists.") }
         case .revisions(let tags):
             guard let document, isThere else {
-                throw HTTPProblem(.preconditionFailed, "The document does not exist; create it with If-None-Match: *.")
+                throw ServiceError(.preconditionFailed, "The document does not exist; create it with If-None-Match: *.")
             }
             guard tags?.contains(String(document.revision)) ?? true else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .preconditionFailed, "The draft has changed; its revision is now \(document.revision).")
             }
         }
@@ -234,7 +234,7 @@ extension DraftCondition {
         } else if let condition = try Precondition(request) {
             self.init(wanted: .revisions(condition.tags))
         } else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .preconditionRequired, "Send the draft's ETag as If-Match, or If-None-Match: * for a new document.")
         }
     }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import NIOCore
 import ServiceLifecycle
@@ -88,11 +89,11 @@ final class EventStreams: Sendable {
     private func enter(_ space: ConfigSpace) throws {
         try counts.withLock { counts in
             guard counts.values.reduce(0, +) < limits.streams else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .unavailable, "This instance has reached its limit of event streams; try again later.")
             }
             guard counts[space.appID, default: 0] < limits.streamsPerApp else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .tooManyRequests,
                     "The app has reached its limit of \(limits.streamsPerApp) event streams on this instance.")
             }

@@ -34,7 +34,7 @@ struct Exchange: Sendable {
         guard try row.decode(0, as: Int.self) <= Self.maximumDocuments,
             try row.decode(1, as: Int.self) <= Self.maximumSizeInBytes - (1 << 20)
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded, "There are too many documents to export at once; select some with kind.", field: "kind")
         }
         let rows = try await postgres.query(
@@ -70,7 +70,7 @@ struct Exchange: Sendable {
                     continue
                 }
                 guard replacing || document.draft == nil else {
-                    throw HTTPProblem(
+                    throw ServiceError(
                         .conflict,
                         "The \(item.key.kind.rawValue) \(item.key.name) already exists; send replace=true to replace its draft."
                     )
@@ -87,8 +87,8 @@ struct Exchange: Sendable {
             do {
                 versions.append(
                     try await publisher.take(live, Publisher.Request(key: item.key, space: space, author: author)))
-            } catch let problem as HTTPProblem where problem.code == .documentRefused {
-                throw HTTPProblem(
+            } catch let problem as ServiceError where problem.code == .documentRefused {
+                throw ServiceError(
                     .documentRefused,
                     "All drafts were stored and \(versions.count) documents published, but the \(item.key.kind.rawValue) \(item.key.name) was refused; see findings.",
                     findings: problem.findings ?? [])

@@ -34,7 +34,7 @@ struct Publisher: Sendable {
     func publish(_ request: Request, if condition: DraftCondition) async throws -> String {
         try await run(request) { document, space, transaction in
             try condition.check(document)
-            guard let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
+            guard let draft = document.draft else { throw ServiceError(.documentNotFound) }
             return try await add(draft, request, document, space, .publish, transaction).json
         }
     }
@@ -47,7 +47,7 @@ struct Publisher: Sendable {
         try await run(request) { document, space, transaction in
             guard let content = try await VersionStore.content(version, of: request.key, in: request.space, transaction)
             else {
-                throw HTTPProblem(.versionNotFound, "There is no version \(version).", field: "version")
+                throw ServiceError(.versionNotFound, "There is no version \(version).", field: "version")
             }
             return try await add(
                 content, request, document, space, .rollback, source: version, checked: [], transaction
@@ -60,7 +60,7 @@ struct Publisher: Sendable {
     /// - Throws: `document-not-found`, `conflict` if the document is not live.
     func withdraw(_ request: Request) async throws {
         _ = try await run(request) { document, _, transaction in
-            guard document.liveVersion != nil else { throw HTTPProblem(.conflict, "The document is not live.") }
+            guard document.liveVersion != nil else { throw ServiceError(.conflict, "The document is not live.") }
             try await VersionStore.withdraw(document, in: request.space, transaction)
             return ""
         }
@@ -85,7 +85,7 @@ struct Publisher: Sendable {
                 """
             ).first
             guard let source else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .versionNotFound, "There is no such version in \(environment.rawValue).", field: "version")
             }
             let content = try await transferred(try source.decode(1), document, request, transaction)
@@ -138,7 +138,7 @@ struct Publisher: Sendable {
                     document = try await DocumentStore.lock(request.key, request.space, transaction)
                 }
                 guard let document, document.draft != nil || createIfMissing else {
-                    throw HTTPProblem(.documentNotFound)
+                    throw ServiceError(.documentNotFound)
                 }
                 return try await body(document, space, transaction)
             }
@@ -157,7 +157,7 @@ struct Publisher: Sendable {
         _ origin: VersionStore.Origin, source: Int? = nil,
         checked: [Finding]? = nil, _ transaction: PostgresTransaction
     ) async throws -> Published {
-        guard let kind = kinds[request.key.kind] else { throw HTTPProblem(.notFound) }
+        guard let kind = kinds[request.key.kind] else { throw ServiceError(.notFound) }
         let value = try JSONValue(parsing: content.utf8)
         let pins = kind.pins(value, named: request.key.name)
         var findings = checked ?? kind.check(value, named: request.key.name, in: space)
@@ -175,7 +175,7 @@ struct Publisher: Sendable {
             }
         }
         guard !findings.contains(where: { $0.severity == .error }) else {
-            throw HTTPProblem(.documentRefused, "Nothing was published; see findings.", findings: findings.limited)
+            throw ServiceError(.documentRefused, "Nothing was published; see findings.", findings: findings.limited)
         }
         let (version, json) = try await VersionStore.add(
             content, pins: pins, to: document, of: request.key, in: request.space, origin, source: source,

@@ -32,7 +32,7 @@ struct ScheduleStore: Sendable {
             WHERE s.state = 'waiting' AND d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue)
             """)[0].decode(0)
         guard waiting < maximumWaiting else {
-            throw HTTPProblem(.limitExceeded, "At most \(maximumWaiting) publications can be scheduled at a time.")
+            throw ServiceError(.limitExceeded, "At most \(maximumWaiting) publications can be scheduled at a time.")
         }
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         try await transaction.execute(

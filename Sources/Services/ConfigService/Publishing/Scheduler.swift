@@ -1,5 +1,6 @@
 import Logging
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import ServiceLifecycle
 
@@ -38,7 +39,7 @@ struct Scheduler: Service {
     private func publish(_ due: ScheduleStore.Due) async throws {
         do {
             try await publisher.publish(due)
-        } catch let problem as HTTPProblem where problem.code.status < 500 {
+        } catch let problem as ServiceError where problem.isCallersFault {
             let findings = problem.findings?.filter { $0.severity == .error }.map { "\($0.path): \($0.message)" } ?? []
             try await schedules.fail(
                 due.id, because: ([problem.detail ?? problem.code.title] + findings).joined(separator: "\n"))

@@ -8,7 +8,7 @@ extension ServiceContext {
     var space: ConfigSpace {
         get throws {
             let principal = try principal
-            guard !principal.appID.isEmpty else { throw HTTPProblem(.appNotFound) }
+            guard !principal.appID.isEmpty else { throw ServiceError(.appNotFound) }
             return ConfigSpace(appID: principal.appID, environment: principal.environment)
         }
     }
@@ -18,7 +18,7 @@ extension ServiceContext {
     /// - Throws: `not-found`.
     func kind(_ kinds: Kinds) throws -> DocumentKind {
         guard let kind = parameters.get("kind").flatMap({ DocumentKind(rawValue: $0) }), kinds[kind] != nil else {
-            throw HTTPProblem(.notFound)
+            throw ServiceError(.notFound)
         }
         return kind
     }

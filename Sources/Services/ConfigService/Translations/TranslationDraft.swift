@@ -9,7 +9,7 @@ extension ServiceContext {
     ///
     /// - Throws: `not-found`, `invalid-name`.
     func translationKey(_ kinds: Kinds) throws -> DocumentKey {
-        guard try kind(kinds) == .translation else { throw HTTPProblem(.notFound) }
+        guard try kind(kinds) == .translation else { throw ServiceError(.notFound) }
         return try documentKey(kinds)
     }
 }
@@ -24,13 +24,13 @@ extension DocumentStore {
         -> Catalogue
     {
         guard let document = try await read(key, in: space), let draft = document.draft else {
-            throw HTTPProblem(.documentNotFound)
+            throw ServiceError(.documentNotFound)
         }
         let wanted = request.uri.queryParameters["version"].map(String.init) ?? "draft"
         if wanted == "draft" { return try Catalogue(draft: draft) }
         guard let version = wanted == "live" ? document.liveVersion : Int(wanted),
             let (_, content) = try await versions.read(version, of: key, in: space)
-        else { throw HTTPProblem(.versionNotFound, "There is no such version.", field: "version") }
+        else { throw ServiceError(.versionNotFound, "There is no such version.", field: "version") }
         return try Catalogue(draft: content)
     }
 }
@@ -41,7 +41,7 @@ extension Catalogue {
         do {
             try self.init(try JSONValue(parsing: draft.utf8))
         } catch let fault as LocalizationFault {
-            throw HTTPProblem(
+            throw ServiceError(
                 .documentRefused, "The draft is not a valid catalogue; correct it first.", findings: [Finding(fault)])
         }
     }
@@ -54,7 +54,7 @@ extension Catalogue {
         do {
             _ = try Catalogue(json)
         } catch let fault as LocalizationFault {
-            throw HTTPProblem(.invalidBody, fault.reason, field: fault.place)
+            throw ServiceError(.invalidBody, fault.reason, field: fault.place)
         }
         return try json.draft(upTo: LocalizationLimits.documentSizeInBytes)
     }
@@ -82,7 +82,7 @@ extension Request {
     func language(_ name: Substring) throws -> LanguageTag? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let language = LanguageTag(String(text)) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must be a language tag such as de or pt-BR.", field: String(name))
         }
         return language
@@ -95,7 +95,7 @@ extension Request {
     where Choice.RawValue == String {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let choice = Choice(rawValue: String(text)) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: String(name))
         }

@@ -120,12 +120,12 @@ struct RuleStore: Sendable {
     }
 
     private static func check(_ former: PostgresRow?, _ condition: Precondition?, mustBeNew: Bool) throws {
-        if mustBeNew, former != nil { throw HTTPProblem(.preconditionFailed, "A rule with this name already exists.") }
+        if mustBeNew, former != nil { throw ServiceError(.preconditionFailed, "A rule with this name already exists.") }
         guard let condition else { return }
-        guard let former else { throw HTTPProblem(.preconditionFailed, "There is no rule with this name.") }
+        guard let former else { throw ServiceError(.preconditionFailed, "There is no rule with this name.") }
         let version = String(try former.decode(0, as: Int64.self))
         guard condition.tags?.contains(version) ?? true else {
-            throw HTTPProblem(.preconditionFailed, "The rule now has version \(version).")
+            throw ServiceError(.preconditionFailed, "The rule now has version \(version).")
         }
     }
 
@@ -133,7 +133,7 @@ struct RuleStore: Sendable {
         let count = try await transaction.query("SELECT count(*) FROM notifications.rules WHERE space = \(space.id)")[0]
             .decode(0, as: Int.self)
         guard count < Rule.maximumPerSpace else {
-            throw HTTPProblem(.limitExceeded, "An app may have at most \(Rule.maximumPerSpace) rules.")
+            throw ServiceError(.limitExceeded, "An app may have at most \(Rule.maximumPerSpace) rules.")
         }
     }
 
@@ -144,7 +144,7 @@ struct RuleStore: Sendable {
             let former = try await transaction.query(
                 "SELECT version FROM notifications.rules WHERE space = \(space.id) AND name = \(name) FOR UPDATE"
             ).first
-            guard former != nil else { throw HTTPProblem(.ruleNotFound) }
+            guard former != nil else { throw ServiceError(.ruleNotFound) }
             try Self.check(former, condition, mustBeNew: false)
             try await transaction.execute(
                 "DELETE FROM notifications.rules WHERE space = \(space.id) AND name = \(name)")
@@ -185,8 +185,8 @@ struct RuleStore: Sendable {
     ///
     /// - Throws: `rule-not-found`, `conflict` for a rule without a webhook.
     func rotateSecret(of name: String, in space: Space) async throws -> Secret {
-        guard let rule = try await rule(name, in: space) else { throw HTTPProblem(.ruleNotFound) }
-        guard rule.webhookURL != nil else { throw HTTPProblem(.conflict, "The rule has no webhook.") }
+        guard let rule = try await rule(name, in: space) else { throw ServiceError(.ruleNotFound) }
+        guard rule.webhookURL != nil else { throw ServiceError(.conflict, "The rule has no webhook.") }
         let salt = WebhookSecrets.makeSalt()
         try await postgres.execute(
             """

@@ -67,10 +67,10 @@ struct SendTBAnalyticsNotification: Endpoint {
         -> Message
     {
         guard let sender = principal.userID else {
-            throw HTTPProblem(.forbidden, "Sign in first, or send the message from the app's server.")
+            throw ServiceError(.forbidden, "Sign in first, or send the message from the app's server.")
         }
         guard notification.devices.isEmpty else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .forbidden, "Users may send to users only; sending to devices is reserved for the app's server.")
         }
         return try await messages.clients.send(
@@ -98,7 +98,7 @@ struct SendTBAnalyticsNotification: Endpoint {
                 WHERE space = \(space.id) AND md5(token) = md5(\(name)) AND token = \(name)
                     OR space = \(space.id) AND md5(token) = md5(\(name.lowercased())) AND token = \(name.lowercased()) AND service = 'apns' LIMIT 1
                 """)
-            guard let row = rows.first else { throw HTTPProblem(.installationNotFound, field: "deviceID") }
+            guard let row = rows.first else { throw ServiceError(.installationNotFound, field: "deviceID") }
             ids.append(try row.decode(0))
         }
         return ids

@@ -33,19 +33,19 @@ struct TBAnalyticsNotification: Sendable {
             "title", "message",
         ])
         let fields = try BodyFields(json, names)
-        guard case .object(let members) = json else { throw HTTPProblem(.invalidBody) }
+        guard case .object(let members) = json else { throw ServiceError(.invalidBody) }
         self.members = members.filter { !Self.ownNames.contains($0.name) }
         id = try fields.text("_id", upTo: 64)
         users = try Self.recipients(fields, Self.userNames)
         devices = try Self.recipients(fields, Self.deviceNames)
         guard users.isEmpty != devices.isEmpty else {
-            throw HTTPProblem(.invalidBody, "Name either users or devices, not both.", field: "userID")
+            throw ServiceError(.invalidBody, "Name either users or devices, not both.", field: "userID")
         }
         title = try fields.text("title", upTo: 1_000)
         message = try fields.text("message", upTo: 4_096)
         badge = try Self.badgeNames.lazy.compactMap { try fields.integer($0, in: 0...99_999) }.first
         guard title != nil || message != nil || badge != nil else {
-            throw HTTPProblem(.invalidBody, "A title, a message or a badge is required.", field: "message")
+            throw ServiceError(.invalidBody, "A title, a message or a badge is required.", field: "message")
         }
     }
 
@@ -54,14 +54,14 @@ struct TBAnalyticsNotification: Sendable {
         else { return [] }
         let values: [JSONValue] = if case .array(let elements) = value { elements } else { [value] }
         guard (1...maximumRecipients).contains(values.count) else {
-            throw HTTPProblem(.invalidBody, "This must name 1 to \(maximumRecipients) recipients.", field: name)
+            throw ServiceError(.invalidBody, "This must name 1 to \(maximumRecipients) recipients.", field: name)
         }
         return try values.map { value in
             switch value {
             case .string(let text)
             where (1...Audience.maximumNameLength).contains(text.utf8.count) && !text.utf8.contains(0): return text
             case .number(let literal): return literal
-            default: throw HTTPProblem(.invalidBody, "This must be an id or a list of ids.", field: name)
+            default: throw ServiceError(.invalidBody, "This must be an id or a list of ids.", field: name)
             }
         }
     }

@@ -40,7 +40,7 @@ struct ChangeCursor: Sendable, Hashable {
         guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(text[...]),
             let text = String(bytes: bytes, encoding: .utf8), text.hasPrefix("1|"),
             let cursor = Self(body: text.dropFirst(2))
-        else { throw HTTPProblem(.invalidParameter, "Expected a cursor from an earlier answer.", field: parameter) }
+        else { throw ServiceError(.invalidParameter, "Expected a cursor from an earlier answer.", field: parameter) }
         self = cursor
     }
 

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -83,7 +84,7 @@ struct ChangeFeed: Sendable {
             page = try await read(query, from: snapshot, to: view.end.snapshot, after: first - 1, view)
         case .within(let from, let to, let seq): page = try await read(query, from: from, to: to, after: seq, view)
         case .walking:
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Expected the cursor of a change log, found that of a walk.", field: "after")
         }
         // The log may have been pruned while it was read.

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -22,7 +23,7 @@ struct ChangeStore: Sendable {
     /// - Throws: `cursor-expired` if the log no longer has, or never had, all changes after the cursor.
     func end(of collection: CollectionName, after cursor: ChangeCursor? = nil, in space: AppSpace) async throws -> End {
         let view = try await view(of: [collection.text], after: cursor, in: space)
-        guard !view.isForeign, view.lost.isEmpty else { throw HTTPProblem(.cursorExpired) }
+        guard !view.isForeign, view.lost.isEmpty else { throw ServiceError(.cursorExpired) }
         return view.end
     }
 
@@ -119,7 +120,7 @@ struct ChangeStore: Sendable {
         from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, isPast: Bool, in space: AppSpace
     ) async throws -> Batch? {
         guard let table = PostgresIdentifier(schema: space.schema, name: shape.collection) else {
-            throw HTTPProblem(.invalidName)
+            throw ServiceError(.invalidName)
         }
         let object = isPast ? shape.past : shape.object
         let now: PostgresQuery =
@@ -231,7 +232,7 @@ struct ChangeStore: Sendable {
 
     static func end(_ row: PostgresRow) throws -> End {
         let last = try row.decode(2, as: String?.self)
-        guard let snapshot = Snapshot(try row.decode(0, as: String.self)) else { throw HTTPProblem(.internalError) }
+        guard let snapshot = Snapshot(try row.decode(0, as: String.self)) else { throw ServiceError(.internalError) }
         return End(snapshot: snapshot.durable(upTo: last.flatMap { UInt64($0) }), epoch: try row.decode(1))
     }
 

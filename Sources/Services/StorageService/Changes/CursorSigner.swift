@@ -38,7 +38,7 @@ struct CursorSigner: Sendable {
     func cursor(
         _ text: some StringProtocol, parameter: String = "since", of collection: CollectionName, in space: AppSpace
     ) throws -> ChangeCursor {
-        let refusal = HTTPProblem(
+        let refusal = ServiceError(
             .invalidParameter,
             "Expected the cursor of an earlier answer for this collection, app and environment, unchanged.",
             field: parameter)
@@ -47,7 +47,7 @@ struct CursorSigner: Sendable {
             guard let text = String(bytes: bytes, encoding: .utf8), ChangeCursor(body: text.dropFirst(2)) != nil else {
                 throw refusal
             }
-            throw HTTPProblem(.cursorExpired)
+            throw ServiceError(.cursorExpired)
         }
         let (body, mac) = (Data(bytes.dropLast(SHA256.Digest.byteCount)), Data(bytes.suffix(SHA256.Digest.byteCount)))
         guard
@@ -55,7 +55,7 @@ struct CursorSigner: Sendable {
                 separator: "|", maxSplits: 2, omittingEmptySubsequences: false),
             parts.count == 3, parts[0] == "2", let cursor = ChangeCursor(body: parts[2])
         else { throw refusal }
-        guard parts[1] == keyName else { throw HTTPProblem(.cursorExpired) }
+        guard parts[1] == keyName else { throw ServiceError(.cursorExpired) }
         guard
             HMAC<SHA256>.isValidAuthenticationCode(
                 mac, authenticating: Self.message(body, collection.text, space), using: key)

@@ -98,7 +98,7 @@ final class Live: Sendable {
     ) async {
         do {
             try await tail.join(request, as: principal, after: cursor, as: number, outbox)
-        } catch let problem as HTTPProblem where problem.code.status < 500 {
+        } catch let problem as ServiceError where problem.isCallersFault {
             outbox.finish(with: .error(problem))
         } catch {
             // A temporary failure: the client reconnects with its cursor, as after any other interruption.
@@ -116,10 +116,10 @@ final class Live: Sendable {
 
     private func check(_ space: AppSpace, _ state: State) throws {
         guard state.count < limits.subscribers else {
-            throw HTTPProblem(.unavailable, "The server has reached its maximum number of subscribers.")
+            throw ServiceError(.unavailable, "The server has reached its maximum number of subscribers.")
         }
         guard state.counts[space.schema, default: 0] < limits.subscribersPerApp else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .tooManyRequests, "The app has reached its maximum of \(limits.subscribersPerApp) subscribers.")
         }
     }

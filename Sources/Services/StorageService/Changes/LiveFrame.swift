@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import NIOCore
 
@@ -39,7 +40,7 @@ struct LiveFrame: Sendable {
     }
 
     /// The last frame of a stream that the client must not resume unchanged.
-    static func error(_ problem: HTTPProblem) -> LiveFrame {
+    static func error(_ problem: ServiceError) -> LiveFrame {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body =

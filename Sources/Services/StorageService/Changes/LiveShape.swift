@@ -27,13 +27,13 @@ struct LiveRequest: Sendable, Hashable {
         let value = try checked { () throws(JSONError) in try JSONValue(parsing: filter.utf8) }
         let compiled = try FilterCompiler.filter(value, in: scope)
         guard !compiled.dependsOnMore else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidFilter,
                 "A filter for live changes must not use $inQuery, $notInQuery, $select, $dontSelect, $relatedTo or $relativeTime.",
                 field: "where")
         }
         guard !compiled.isCostly else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidFilter, "A $regex in a filter for live changes must consist of ^ and plain text.",
                 field: "where")
         }

@@ -111,7 +111,7 @@ actor LiveTail {
         repeat {
             let isDone = await advanceOnce()
             guard groups[shape] != nil else { return }
-            guard isDone else { throw HTTPProblem(.unavailable) }
+            guard isDone else { throw ServiceError(.unavailable) }
         } while groups[shape]?.isPartial == true
     }
 
@@ -270,7 +270,7 @@ actor LiveTail {
             groups[shape]?.isPartial = false
         } catch  where generation != self.generation {
             return
-        } catch let problem as HTTPProblem where problem.code.status < 500 {
+        } catch let problem as ServiceError where problem.isCallersFault {
             close(shape, with: .error(problem))
         } catch {
             // Changes that were already handed out must not be repeated, so the streams end and clients reconnect with
@@ -387,7 +387,7 @@ actor LiveTail {
                 switch result {
                 case .success(shape): groups[shape]?.subscribers[number]?.names = Self.names(rights.identity)
                 case .success: subscriber.outbox.finish()
-                case .failure(let problem as HTTPProblem): subscriber.outbox.finish(with: .error(problem))
+                case .failure(let problem as ServiceError): subscriber.outbox.finish(with: .error(problem))
                 case .failure: subscriber.outbox.finish()
                 }
             }
@@ -425,7 +425,7 @@ actor LiveTail {
 
     /// Ends every stream because the log is no longer the same.
     private func startOver() {
-        for shape in groups.keys { close(shape, with: .error(HTTPProblem(.cursorExpired))) }
+        for shape in groups.keys { close(shape, with: .error(ServiceError(.cursorExpired))) }
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import MartletPostgres
@@ -34,7 +35,7 @@ struct FileIntake: Sendable {
                 FileStore.Content(written, blob, declaredType: declaration.contentType), at: declaration.path,
                 declaration.grants,
                 if: declaration.condition, in: scope)
-        } catch let problem as HTTPProblem where problem.code.status < 500 {
+        } catch let problem as ServiceError where problem.isCallersFault {
             // The row was certainly not written. After any other error it may have been, so the blob is left to
             // `OrphanCollection`.
             try? await settings.backend.remove(blob)
@@ -49,7 +50,7 @@ struct FileIntake: Sendable {
         do {
             return try await settings.backend.write(content, to: blob, limitInBytes: limitInBytes)
         } catch FileError.tooLarge(let limit) {
-            throw HTTPProblem(.payloadTooLarge, "A file may have at most \(limit) bytes here.")
+            throw ServiceError(.payloadTooLarge, "A file may have at most \(limit) bytes here.")
         }
     }
 }

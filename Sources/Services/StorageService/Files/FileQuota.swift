@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -12,7 +13,7 @@ struct FileQuota: Sendable, Equatable {
 
     static let none = FileQuota()
 
-    static let exceeded = HTTPProblem(.fileQuotaExceeded)
+    static let exceeded = ServiceError(.fileQuotaExceeded)
 }
 
 /// The usage of an environment's files, with their limits: the environment's own, otherwise the server's.
@@ -36,7 +37,7 @@ extension FileStore {
                 SELECT coalesce(sum(size), 0)::bigint FROM \(try space.own("_transfers")) WHERE NOT is_finished)
             FROM \(try space.own("_file_usage"))
             """, in: space)
-        guard let row = rows.first else { throw HTTPProblem(.internalError, cause: "the space has no usage row") }
+        guard let row = rows.first else { throw ServiceError(.internalError, cause: "the space has no usage row") }
         let own = FileQuota(maximumFiles: try row.decode(2), maximumBytes: try row.decode(3))
         return FileUsage(
             files: try row.decode(0), bytes: try row.decode(1), unfinishedBytes: try row.decode(4),

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import NIOCore
@@ -24,16 +25,16 @@ struct FileResponse: Sendable {
     /// - Throws: `invalid-parameter`, `precondition-failed`, `range-not-satisfiable`.
     func response(to request: Request, from backend: any FileBackend) throws -> Response {
         var headers = headers
-        guard try request.matches(tag) else { throw HTTPProblem(.preconditionFailed) }
+        guard try request.matches(tag) else { throw ServiceError(.preconditionFailed) }
         if try request.knows(tag) { return Response(status: .notModified, headers: headers) }
         let range: Range<Int>?
         do {
             range = try ByteRange.parse(
                 request.headers[.range], ifRange: request.headers[.ifRange], tag: tag.header, size: sizeInBytes)
         } catch is ByteRange.Unsatisfiable {
-            throw HTTPProblem(
-                .rangeNotSatisfiable, "The file has \(sizeInBytes) bytes.",
-                headers: [.contentRange: "bytes */\(sizeInBytes)"])
+            throw ErrorWithHeaders(
+                ServiceError(.rangeNotSatisfiable, "The file has \(sizeInBytes) bytes."),
+                [.contentRange: "bytes */\(sizeInBytes)"])
         }
         headers[.contentType] = contentType.hasPrefix("text/") ? contentType + "; charset=utf-8" : contentType
         headers[.acceptRanges] = "bytes"

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import NIOCore
 
@@ -88,7 +89,7 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
         }
     }
 
-    private static func problem(_ reason: String) -> HTTPProblem {
-        HTTPProblem(.invalidBody, "Expected a multipart/form-data body with one file: \(reason).")
+    private static func problem(_ reason: String) -> ServiceError {
+        ServiceError(.invalidBody, "Expected a multipart/form-data body with one file: \(reason).")
     }
 }

@@ -31,7 +31,7 @@ extension BeforeHooks {
             while let (number, object) = try await group.next() {
                 size += object.readableBytes
                 guard size <= Document.maximumBatchSizeInBytes else {
-                    throw HTTPProblem(
+                    throw ServiceError(
                         .hookFailed,
                         "The hooks returned objects of more than \(Document.maximumBatchSizeInBytes) bytes in all.")
                 }
@@ -58,7 +58,7 @@ extension BeforeHooks {
         do {
             let write = try await asked(.create(try Document(object), mustBeNew: false), in: scope, until: deadline)
             return write.document.map { ByteBuffer(bytes: $0.json.bytes) } ?? object
-        } catch var problem as HTTPProblem {
+        } catch var problem as ServiceError {
             problem.field = "\(number)" + (problem.field.map { ".\($0)" } ?? "")
             throw problem
         }

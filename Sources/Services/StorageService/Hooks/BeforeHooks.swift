@@ -99,8 +99,8 @@ struct BeforeHooks: Sendable {
             case .change(let id, _, let isUpsert): return .change(id, try made(id), isUpsert: isUpsert)
             case .remove, .delete: return write
             }
-        } catch let problem as HTTPProblem {
-            throw HTTPProblem(
+        } catch let problem as ServiceError {
+            throw ServiceError(
                 .hookFailed, "The hook \"\(hook.name)\" answered with an object that cannot be stored.",
                 cause: "\(problem.code.rawValue) \(problem.field ?? "")")
         }
@@ -134,10 +134,10 @@ struct BeforeHooks: Sendable {
                 return (nil, try await initial(document, scope))
             }
             guard !mustBeNew else {
-                throw HTTPProblem(.preconditionFailed, "An object with this id exists.", field: "_id")
+                throw ServiceError(.preconditionFailed, "An object with this id exists.", field: "_id")
             }
             guard found.may else {
-                throw found.seen ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id")
+                throw found.seen ? Access.refusal(.update) : ServiceError(.conflict, "The id is taken.", field: "_id")
             }
             return (found.before, found.after)
         case .replace(let id, let document):
@@ -154,7 +154,7 @@ struct BeforeHooks: Sendable {
                 return (nil, try await initial(document, scope))
             }
             guard found.seen else {
-                throw HTTPProblem(.preconditionFailed, "An object with this id exists.", field: "_id")
+                throw ServiceError(.preconditionFailed, "An object with this id exists.", field: "_id")
             }
             try Self.check(found, .update, veil)
             return (found.before, found.after)
@@ -172,7 +172,7 @@ struct BeforeHooks: Sendable {
         includingRemoved: Bool = false, in scope: QueryScope
     ) async throws -> (before: String?, after: String?) {
         let found = try await stored(id, document, doc, operation, veil, includingRemoved: includingRemoved, in: scope)
-        guard let found, found.seen else { throw HTTPProblem(.objectNotFound) }
+        guard let found, found.seen else { throw ServiceError(.objectNotFound) }
         try Self.check(found, operation, veil)
         return (found.before, found.after)
     }

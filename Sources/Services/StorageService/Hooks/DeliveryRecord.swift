@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -11,7 +12,7 @@ struct DeliveryRecord: Encodable, Sendable {
         /// - Throws: `invalid-parameter`.
         init(parameter text: some StringProtocol) throws {
             guard let state = State(rawValue: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "It must be waiting, done or dead.", field: "state")
+                throw ServiceError(.invalidParameter, "It must be waiting, done or dead.", field: "state")
             }
             self = state
         }

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -100,7 +101,7 @@ struct DeliveryStore: Sendable {
                     """)
                 return false
             }
-            guard let from = Snapshot(try row.decode(3, as: String.self)) else { throw HTTPProblem(.internalError) }
+            guard let from = Snapshot(try row.decode(3, as: String.self)) else { throw ServiceError(.internalError) }
             let to = try row.decode(4, as: String?.self).flatMap { Snapshot($0) } ?? current
             let event =
                 try row.decode(0, as: String.self) == Hook.Event.afterSave.rawValue

@@ -49,7 +49,7 @@ struct Hook: Sendable, Equatable {
     /// - Parameter row: Must begin with `columns`.
     init(_ row: PostgresRow) throws {
         guard let event = Event(rawValue: try row.decode(1)) else {
-            throw HTTPProblem(.internalError, cause: "an unknown event")
+            throw ServiceError(.internalError, cause: "an unknown event")
         }
         name = try row.decode(0)
         self.event = event
@@ -94,29 +94,29 @@ struct HookBody: Codable, Sendable {
     func check() throws {
         if event == .function {
             guard collection == nil else {
-                throw HTTPProblem(.invalidBody, "A function must not have a collection.", field: "collection")
+                throw ServiceError(.invalidBody, "A function must not have a collection.", field: "collection")
             }
         } else {
             guard let collection else {
-                throw HTTPProblem(.invalidBody, "This field is required.", field: "collection")
+                throw ServiceError(.invalidBody, "This field is required.", field: "collection")
             }
             _ = try CollectionName(collection)
             guard callers == nil else {
-                throw HTTPProblem(.invalidBody, "Only a function may have callers.", field: "callers")
+                throw ServiceError(.invalidBody, "Only a function may have callers.", field: "callers")
             }
         }
         guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "It must be from \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
                 field: "timeoutMilliseconds")
         }
         let callers = callers ?? []
         guard callers.count <= Grantee.maximumListed else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: "callers")
         }
         guard callers.allSatisfy({ $0 == "*" || $0 == "authenticated" || Grantee.isUserOrRole($0) }) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "A caller must be \"*\", \"authenticated\", a user's id or \"role:<name>\".",
                 field: "callers")
         }

@@ -48,7 +48,7 @@ final class HookClient: Sendable {
             counts[space] = own + 1
             return false
         }
-        guard !isBusy else { throw HTTPProblem(.unavailable, "Too many hook calls are in progress. Try again later.") }
+        guard !isBusy else { throw ServiceError(.unavailable, "Too many hook calls are in progress. Try again later.") }
         defer {
             underWay.withLock { counts in
                 for key in [nil, space] { counts[key] = counts[key].flatMap { $0 > 1 ? $0 - 1 : nil } }

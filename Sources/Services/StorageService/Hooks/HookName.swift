@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// The name of a hook or function: a letter, then at most 62 letters, digits, `_` or `-`; ASCII, case-sensitive.
@@ -15,7 +16,7 @@ struct HookName: Sendable, Hashable {
             }
         }
         guard isWellFormed, (1...63).contains(text.utf8.count) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidName, "A hook's name must be a letter and then at most 62 letters, digits, _ or -.",
                 field: "name")
         }

@@ -41,7 +41,7 @@ final class HookStore: Sendable {
     /// - Throws: `hook-not-found`.
     func function(_ name: HookName, in space: AppSpace) async throws -> Hook {
         let hook = try await enabled(in: space).first { $0.event == .function && $0.name == name.text }
-        guard let hook else { throw HTTPProblem(.hookNotFound) }
+        guard let hook else { throw ServiceError(.hookNotFound) }
         return hook
     }
 
@@ -56,7 +56,7 @@ final class HookStore: Sendable {
     func find(_ name: HookName, of space: AppSpace) async throws -> Hook {
         let rows = try await run(
             "SELECT \(Hook.columns) FROM \(try space.own("_hooks")) AS h WHERE name = \(name.text)", in: space)
-        guard let row = rows.first else { throw HTTPProblem(.hookNotFound) }
+        guard let row = rows.first else { throw ServiceError(.hookNotFound) }
         return try Hook(row)
     }
 
@@ -79,7 +79,7 @@ final class HookStore: Sendable {
                 "SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + " hooks"), 0))")
             let others = try await transaction.query("SELECT count(*) FROM \(table) WHERE name <> \(name.text)")
             guard try others[0].decode(0, as: Int.self) < Hook.maximumPerSpace else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .limitExceeded, "An app may have at most \(Hook.maximumPerSpace) hooks.", field: "name")
             }
             let rows = try await transaction.query(
@@ -140,7 +140,7 @@ final class HookStore: Sendable {
                     former_until = now() + make_interval(secs => \(Double(Hook.formerSecretSeconds)))
                 WHERE name = \(name.text) RETURNING \(Hook.columns)
                 """)
-            guard let row = rows.first else { throw HTTPProblem(.hookNotFound) }
+            guard let row = rows.first else { throw ServiceError(.hookNotFound) }
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
             return try Hook(row)
         }

@@ -19,7 +19,7 @@ struct HookVerdict: Sendable {
         let outcome: WebhookOutcome
         do {
             outcome = try await ask()
-        } catch let problem as HTTPProblem {
+        } catch let problem as ServiceError {
             ledger.count(hook, .busy, took: .now - start)
             throw problem
         }
@@ -33,7 +33,7 @@ struct HookVerdict: Sendable {
         let error = value?["error"].flatMap { $0 == .null ? nil : $0 }
         if isRefusal || error != nil {
             ledger.count(hook, .refused, took: .now - start)
-            throw HTTPProblem(
+            throw ServiceError(
                 .hookRefused, error.flatMap(Self.sentence), cause: "hook \(hook.name): \(outcome.status ?? 0)")
         }
         guard let value, case .object = value else {
@@ -47,8 +47,8 @@ struct HookVerdict: Sendable {
 
     private static let notUnderstood = "The hook's answer is not valid."
 
-    private static func failed(_ hook: Hook, _ cause: String?) -> HTTPProblem {
-        HTTPProblem(
+    private static func failed(_ hook: Hook, _ cause: String?) -> ServiceError {
+        ServiceError(
             .hookFailed, "The hook \"\(hook.name)\" could not be reached, or did not give a valid answer in time.",
             cause: cause)
     }

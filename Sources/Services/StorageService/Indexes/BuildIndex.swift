@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -51,7 +52,7 @@ struct BuildIndex: JobHandler {
     private func finish(_ build: IndexBuilds.Build, _ report: Report, _ job: RunningJob) async throws {
         let (table, comment) = (try build.space.table(build.collection), try IndexStore.comment(build.definition))
         guard let index = PostgresIdentifier(schema: build.space.schema, name: build.relation.text) else {
-            throw HTTPProblem(.internalError)
+            throw ServiceError(.internalError)
         }
         try await transfers.postgres.withTransaction { transaction in
             guard try await transaction.execute("DELETE FROM storage.index_builds WHERE job = \(job.id)") == 1 else {
@@ -92,7 +93,7 @@ struct BuildIndex: JobHandler {
                 detail: "Several objects have the same values, so the index cannot be unique.",
                 cause: error.description)
         }
-        guard let problem = error.clientProblem as? HTTPProblem, problem.code.status < 500 else { return nil }
+        guard let problem = error.clientProblem as? ServiceError, problem.isCallersFault else { return nil }
         return JobFailure(
             code: problem.code.rawValue, detail: problem.detail ?? "The index cannot be built.",
             cause: error.description)

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -106,7 +107,7 @@ struct ConcurrentIndex: Sendable {
     /// Drops an index. Waits for transactions that use the collection, but blocks no others.
     static func drop(_ relation: IndexName, of space: AppSpace, on builder: PostgresClient) async throws {
         guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else {
-            throw HTTPProblem(.internalError)
+            throw ServiceError(.internalError)
         }
         try await builder.executeScript(
             "DROP INDEX CONCURRENTLY IF EXISTS \(index.quoted)", role: space.role, timeout: dropTimeout)

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -52,13 +53,13 @@ struct IndexBuilds: Sendable {
         _ index: IndexDefinition, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction
     ) async throws -> UUID {
         guard try await jobs.unfinished(scope: space.jobScope, kinds: [BuildIndex.kind]) < Self.maximumUnfinished else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded, "An app may have at most \(Self.maximumUnfinished) indexes waiting to be built.")
         }
         let options = JobOptions(scope: space.jobScope, lane: BuildIndex.lane)
         let parameters = BuildIndex.Options(space: SpaceName(space), collection: collection.text, name: index.name)
         guard let job = try await jobs.enqueue(BuildIndex.self, parameters, options, in: transaction) else {
-            throw HTTPProblem(.conflict)
+            throw ServiceError(.conflict)
         }
         try await forget(index.name, on: collection, of: space, in: transaction)
         try await transaction.execute(
@@ -127,7 +128,7 @@ struct IndexBuilds: Sendable {
     /// - Throws: `conflict` while an index is being built, during which the collection must not be renamed.
     func requireNone(on collection: CollectionName, of space: AppSpace) async throws {
         guard try await !list(on: collection, of: space).contains(where: { $0.state == .building }) else {
-            throw HTTPProblem(.conflict, "An index of the collection is being built. Wait for it, or drop it.")
+            throw ServiceError(.conflict, "An index of the collection is being built. Wait for it, or drop it.")
         }
     }
 

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -49,7 +50,7 @@ struct IndexDefinition: Codable, Sendable, Equatable {
     func keys() throws -> PostgresQuery {
         guard kind != .ordered else { return "(\(try fields.map(Self.orderedKey).joined(separator: ", ")))" }
         guard fields.count == 1, !unique else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "An index of this kind must have one field and cannot be unique.", field: "fields")
         }
         if kind == .text {
@@ -66,7 +67,7 @@ struct IndexDefinition: Codable, Sendable, Equatable {
 
     private func documentPath() throws -> FieldPath {
         guard case .document(let path) = try Target(fields[0]) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "An index of this kind must be on a field of the document.", field: "fields")
         }
         return path

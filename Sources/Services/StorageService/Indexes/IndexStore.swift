@@ -30,7 +30,7 @@ struct IndexStore: Sendable {
     static func makeTurn() -> AsyncSemaphore {
         AsyncSemaphore(
             limit: 1, maximumWaiting: maximumWaitingBuilds,
-            refusal: HTTPProblem(
+            refusal: ServiceError(
                 .unavailable, "\(maximumWaitingBuilds) indexes are waiting to be built. Try again later."))
     }
 
@@ -53,7 +53,7 @@ struct IndexStore: Sendable {
         do {
             try await turn.withPermit { try await createNow(index, "\(keys)\(condition)", on: collection, of: space) }
         } catch let error as PostgresError where error.isUndefinedTable {
-            throw HTTPProblem(.collectionNotFound)
+            throw ServiceError(.collectionNotFound)
         } catch let error as PostgresError {
             throw error.clientProblem ?? error
         }
@@ -69,7 +69,7 @@ struct IndexStore: Sendable {
             SELECT pg_table_size(oid) FROM pg_class
             WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relname = \(collection.text) AND relkind = 'r'
             """)
-        guard let row = rows.first else { throw HTTPProblem(.collectionNotFound) }
+        guard let row = rows.first else { throw ServiceError(.collectionNotFound) }
         // NULL if the collection is being dropped.
         return try row.decode(0, as: Int?.self) ?? 0
     }
@@ -82,7 +82,7 @@ struct IndexStore: Sendable {
         let (table, name) = (try space.table(collection), IndexName.make())
         let (identifier, comment) = (try name.identifier, try Self.comment(index))
         guard let qualified = PostgresIdentifier(schema: space.schema, name: name.text) else {
-            throw HTTPProblem(.invalidName)
+            throw ServiceError(.invalidName)
         }
         let start: PostgresQuery = index.unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
         try await builder.withTransaction { transaction in
@@ -115,10 +115,10 @@ struct IndexStore: Sendable {
         }
         let existing = ready + (try await builds.list(on: collection, of: space)).filter { $0.state == .building }
         guard !existing.contains(where: { $0.definition.name == index.name }) else {
-            throw HTTPProblem(.conflict, "An index \"\(index.name)\" exists.", field: "name")
+            throw ServiceError(.conflict, "An index \"\(index.name)\" exists.", field: "name")
         }
         guard existing.count < Self.maximumIndexes else {
-            throw HTTPProblem(.limitExceeded, "A collection may have at most \(Self.maximumIndexes) indexes.")
+            throw ServiceError(.limitExceeded, "A collection may have at most \(Self.maximumIndexes) indexes.")
         }
     }
 
@@ -147,7 +147,7 @@ struct IndexStore: Sendable {
             let existing = try await Self.list(on: collection, of: space, transaction)
             guard let index = existing.first(where: { $0.definition.name == name }),
                 let identifier = PostgresIdentifier(schema: space.schema, name: index.internalName)
-            else { throw HTTPProblem(.indexNotFound) }
+            else { throw ServiceError(.indexNotFound) }
             try await transaction.execute("DROP INDEX \(identifier)")
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
@@ -158,7 +158,7 @@ struct IndexStore: Sendable {
     ) async throws {
         let rows = try await transaction.query(
             "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = \(collection.text)")
-        guard !rows.isEmpty else { throw HTTPProblem(.collectionNotFound) }
+        guard !rows.isEmpty else { throw ServiceError(.collectionNotFound) }
     }
 
     private static func list(
@@ -182,7 +182,7 @@ struct IndexStore: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let comment = PostgresLiteral(String(decoding: try encoder.encode(index), as: UTF8.self)) else {
-            throw HTTPProblem(.invalidName)
+            throw ServiceError(.invalidName)
         }
         return comment
     }

@@ -18,17 +18,17 @@ struct Access: Sendable {
     func require(_ operation: Operation) throws {
         if isClosed { throw Self.closed }
         guard permission(for: operation) != .denied else {
-            throw HTTPProblem(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
+            throw ServiceError(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
         }
         guard operation == .update || operation == .delete, permission(for: .get) == .denied,
             permission(for: .find) == .denied
         else { return }
-        throw HTTPProblem(
+        throw ServiceError(
             .forbidden, "To \(operation.rawValue) an object, the caller must be able to read it, by get or by find.")
     }
 
     /// The refusal of clients in a closed environment.
-    static let closed = HTTPProblem(
+    static let closed = ServiceError(
         .forbidden,
         "The test environment has a copy of live data and is closed to clients. The app's server opens it: PUT environment."
     )
@@ -67,8 +67,8 @@ struct Access: Sendable {
     }
 
     /// The error for an object that this identity may read but not change.
-    static func refusal(_ operation: Operation) -> HTTPProblem {
-        HTTPProblem(
+    static func refusal(_ operation: Operation) -> ServiceError {
+        ServiceError(
             .forbidden, "The collection's rules or the object's writers do not allow this: \(operation.rawValue).")
     }
 
@@ -94,7 +94,7 @@ struct Access: Sendable {
         guard let grantees = rules.hidden?[FieldName(path.parts[0])], permission(of: grantees) != .granted else {
             return
         }
-        throw HTTPProblem(.forbidden, "This field is hidden.", field: path.text)
+        throw ServiceError(.forbidden, "This field is hidden.", field: path.text)
     }
 
     /// As `check(_:)`, for a field in a filter, order or list; system fields are never hidden.
@@ -108,11 +108,11 @@ struct Access: Sendable {
         /// One of the fields involved.
         let field: FieldName
 
-        var refusal: HTTPProblem { Access.hidden(field) }
+        var refusal: ServiceError { Access.hidden(field) }
     }
 
-    private static func hidden(_ field: FieldName) -> HTTPProblem {
-        HTTPProblem(
+    private static func hidden(_ field: FieldName) -> ServiceError {
+        ServiceError(
             .forbidden, "This field is hidden. A write that depends on its value would reveal it.",
             field: field.text)
     }

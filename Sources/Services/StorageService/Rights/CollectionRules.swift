@@ -39,7 +39,7 @@ struct CollectionRules: Sendable, Equatable {
         rules = try Self.lists(body["rules"], "rules")?.reduce(into: [:]) { rules, list in
             guard let operation = Operation(rawValue: list.name) else {
                 let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "Expected an operation: \(known).", field: "rules.\(list.name.prefix(128))")
             }
             rules[operation] = list.grantees
@@ -49,7 +49,7 @@ struct CollectionRules: Sendable, Equatable {
         let lists: BodyFields
         do {
             lists = try BodyFields(value, ["readers", "writers"])
-        } catch var problem as HTTPProblem {
+        } catch var problem as ServiceError {
             problem.field = "defaults" + (problem.field.map { ".\($0)" } ?? "")
             throw problem
         }
@@ -61,15 +61,15 @@ struct CollectionRules: Sendable, Equatable {
     private static func lists(_ value: JSONValue?, _ field: String) throws -> [(name: String, grantees: [String])]? {
         guard let value, value != .null else { return nil }
         guard case .object(let members) = value else {
-            throw HTTPProblem(.invalidBody, "Expected an object of names, each with a list of grantees.", field: field)
+            throw ServiceError(.invalidBody, "Expected an object of names, each with a list of grantees.", field: field)
         }
         guard Set(members.map { FieldName($0.name) }).count == members.count else {
-            throw HTTPProblem(.invalidBody, "A name occurs twice.", field: field)
+            throw ServiceError(.invalidBody, "A name occurs twice.", field: field)
         }
         return try members.map { member in
             let inner = "\(field).\(member.name.prefix(128))"
             guard let list = try list(member.value, inner) else {
-                throw HTTPProblem(.invalidBody, "Expected a list of grantees.", field: inner)
+                throw ServiceError(.invalidBody, "Expected a list of grantees.", field: inner)
             }
             return (member.name, list)
         }
@@ -79,11 +79,11 @@ struct CollectionRules: Sendable, Equatable {
     private static func list(_ value: JSONValue?, _ field: String) throws -> [String]? {
         guard let value, value != .null else { return nil }
         guard case .array(let elements) = value else {
-            throw HTTPProblem(.invalidBody, "Expected a list of grantees.", field: field)
+            throw ServiceError(.invalidBody, "Expected a list of grantees.", field: field)
         }
         return try elements.map { element in
             guard case .string(let name) = element else {
-                throw HTTPProblem(.invalidBody, "Expected a list of strings.", field: field)
+                throw ServiceError(.invalidBody, "Expected a list of strings.", field: field)
             }
             return name
         }
@@ -141,13 +141,13 @@ struct CollectionRules: Sendable, Equatable {
             try Self.check(grantees, allowingFields: operation != .addField, field: "rules.\(operation.rawValue)")
         }
         guard (hidden ?? [:]).count <= Self.maximumHidden else {
-            throw HTTPProblem(.limitExceeded, "At most \(Self.maximumHidden) fields may be hidden.", field: "hidden")
+            throw ServiceError(.limitExceeded, "At most \(Self.maximumHidden) fields may be hidden.", field: "hidden")
         }
         for (name, grantees) in hidden ?? [:] {
             let field = "hidden.\(name.text.prefix(128))"
             guard SystemField(rawValue: name.text) == nil, let path = try? FieldPath(name.text), path.parts.count == 1
             else {
-                throw HTTPProblem(.invalidBody, "Only top-level fields of the document can be hidden.", field: field)
+                throw ServiceError(.invalidBody, "Only top-level fields of the document can be hidden.", field: field)
             }
             try Self.check(grantees, allowingFields: true, field: field)
         }
@@ -158,12 +158,13 @@ struct CollectionRules: Sendable, Equatable {
 
     private static func check(_ grantees: [String], allowingFields: Bool, field: String) throws {
         guard grantees.count <= Grantee.maximumListed else {
-            throw HTTPProblem(.limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: field)
+            throw ServiceError(
+                .limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: field)
         }
         for grantee in grantees where grantee != "*" && grantee != "authenticated" && !Grantee.isUserOrRole(grantee) {
             guard allowingFields, grantee.hasPrefix("field:"), (try? FieldPath(String(grantee.dropFirst(6)))) != nil
             else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody,
                     "A grantee must be \"*\", \"authenticated\", a user's id, \"role:<name>\" or \"field:<path>\".",
                     field: field)
@@ -195,7 +196,7 @@ extension CollectionRules {
                 guard !isDefault || name != "owner",
                     let detail = Self.objection(to: name, isDefault: isDefault, surroundings)
                 else { continue }
-                throw HTTPProblem(.invalidBody, detail, field: field)
+                throw ServiceError(.invalidBody, detail, field: field)
             }
         }
     }

@@ -73,10 +73,10 @@ enum Grantee {
     /// - Throws: `invalid-body` naming `field`.
     static func checked(_ names: [String], field: String) throws -> [String] {
         guard names.count <= maximumListed else {
-            throw HTTPProblem(.limitExceeded, "A list may have at most \(maximumListed) entries.", field: field)
+            throw ServiceError(.limitExceeded, "A list may have at most \(maximumListed) entries.", field: field)
         }
         guard names.allSatisfy({ $0 == "*" || isUserOrRole($0) }) else {
-            throw HTTPProblem(.invalidBody, "Expected a list of \"*\", users' ids and \"role:<name>\".", field: field)
+            throw ServiceError(.invalidBody, "Expected a list of \"*\", users' ids and \"role:<name>\".", field: field)
         }
         return names
     }

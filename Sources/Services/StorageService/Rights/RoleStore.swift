@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -29,11 +30,11 @@ struct RoleStore: Sendable {
         /// - Throws: `invalid-body`, `limit-exceeded`, naming the field.
         static func checked(_ members: [String], _ field: String) throws -> [String] {
             guard members.count <= maximumMembers else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .limitExceeded, "At most \(maximumMembers) members may be changed at a time.", field: field)
             }
             guard members.allSatisfy(Grantee.isUserOrRole) else {
-                throw HTTPProblem(.invalidBody, "A member must be a user's id or \"role:<name>\".", field: field)
+                throw ServiceError(.invalidBody, "A member must be a user's id or \"role:<name>\".", field: field)
             }
             return members
         }
@@ -69,7 +70,7 @@ struct RoleStore: Sendable {
                 "SELECT count(*), count(*) FILTER (WHERE name = \(name)) FROM \(roles)")
             let isKnown = try known[0].decode(1, as: Int.self) == 1
             guard try isKnown || known[0].decode(0, as: Int.self) < Self.maximumRoles else {
-                throw HTTPProblem(.limitExceeded, "An app may have at most \(Self.maximumRoles) roles.")
+                throw ServiceError(.limitExceeded, "An app may have at most \(Self.maximumRoles) roles.")
             }
             try await transaction.execute("INSERT INTO \(roles) (name) VALUES (\(name)) ON CONFLICT DO NOTHING")
             try await transaction.execute(

@@ -14,7 +14,7 @@ struct RulesStore: Sendable {
     func read(_ collection: CollectionName, of space: AppSpace) async throws -> CollectionRules {
         rights.forget(space)
         guard let known = try await rights.collections(of: space)[collection.text] else {
-            throw HTTPProblem(.collectionNotFound)
+            throw ServiceError(.collectionNotFound)
         }
         return known.rules
     }

@@ -173,7 +173,7 @@ struct EnvironmentCopy {
         try await Self.dropCollections(of: test, in: transaction)
         try await Self.raiseFloor(of: tables.map(\.name), in: test, transaction)
         for table in tables {
-            guard let name = PostgresIdentifier(table.name) else { throw HTTPProblem(.internalError) }
+            guard let name = PostgresIdentifier(table.name) else { throw ServiceError(.internalError) }
             // A table created since this transaction's snapshot is not in the list.
             try await transaction.executeScript("DROP TABLE IF EXISTS \(try identifier(test, table.name).quoted)")
             try await transaction.executeScript(
@@ -242,7 +242,7 @@ struct EnvironmentCopy {
         return try await transaction.query(query, timeout: timeout).map { row in
             guard let source = BlobName(space: live.schema, id: try row.decode(1)),
                 case .object(let members) = try JSONValue(parsing: try row.decode(3, as: String.self).utf8)
-            else { throw HTTPProblem(.internalError, cause: "a file's row lacks expected members") }
+            else { throw ServiceError(.internalError, cause: "a file's row lacks expected members") }
             let target = BlobName.random(in: test.schema)
             return File(
                 path: try row.decode(0), source: source, target: target, sizeInBytes: try row.decode(2),
@@ -271,7 +271,7 @@ struct EnvironmentCopy {
     /// Drops every collection of the space with everything that belongs to it, and its files, whose bytes become
     /// orphans. The transaction must have the space's role.
     static func dropCollections(of space: AppSpace, in transaction: PostgresTransaction) async throws {
-        guard space.environment == .test else { throw HTTPProblem(.internalError, cause: "only test may be wiped") }
+        guard space.environment == .test else { throw ServiceError(.internalError, cause: "only test may be wiped") }
         let rows = try await transaction.query(
             """
             SELECT relname::text FROM pg_class
@@ -320,14 +320,14 @@ struct EnvironmentCopy {
 
     private var copier: PostgresIdentifier {
         get throws {
-            guard let role = PostgresIdentifier(live.schema + "_copy") else { throw HTTPProblem(.internalError) }
+            guard let role = PostgresIdentifier(live.schema + "_copy") else { throw ServiceError(.internalError) }
             return role
         }
     }
 
     private func identifier(_ space: AppSpace, _ name: String) throws -> PostgresIdentifier {
         guard let identifier = PostgresIdentifier(schema: space.schema, name: name) else {
-            throw HTTPProblem(.internalError)
+            throw ServiceError(.internalError)
         }
         return identifier
     }

@@ -276,7 +276,7 @@ struct TransferStores: Sendable {
     func checkNumberOfJobs(of space: AppSpace) async throws {
         let kinds = [ImportCollection.kind, ExportCollection.kind, CopyEnvironment.kind]
         guard try await jobs.unfinished(scope: space.jobScope, kinds: kinds) < Self.maximumUnfinishedJobs else {
-            throw HTTPProblem(.limitExceeded, "An app may have at most \(Self.maximumUnfinishedJobs) unfinished jobs.")
+            throw ServiceError(.limitExceeded, "An app may have at most \(Self.maximumUnfinishedJobs) unfinished jobs.")
         }
     }
 

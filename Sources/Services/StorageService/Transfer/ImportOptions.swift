@@ -60,20 +60,20 @@ struct ImportOptions: Codable, Sendable {
         skipBad = try flag("skipBad")
         emptyIsNull = try flag("emptyIsNull")
         guard let existing = Existing(rawValue: String(parameters["existing"] ?? "refuse")) else {
-            throw HTTPProblem(.invalidParameter, "It must be refuse, replace or skip.", field: "existing")
+            throw ServiceError(.invalidParameter, "It must be refuse, replace or skip.", field: "existing")
         }
         self.existing = existing
         delimiter = try Self.delimiter(parameters["delimiter"])
         types = try Self.types(parameters["types"])
         idField = parameters["idField"].map(String.init)
         if let idField, idField.isEmpty || idField.utf8.count > 128 || idField.holds(".") {
-            throw HTTPProblem(.invalidParameter, "It must be the name of a top-level field.", field: "idField")
+            throw ServiceError(.invalidParameter, "It must be the name of a top-level field.", field: "idField")
         }
         let csvOnly: [(name: String, isGiven: Bool)] = [
             ("delimiter", delimiter != nil), ("types", !types.isEmpty), ("emptyIsNull", emptyIsNull),
         ]
         if format != .csv, let wrong = csvOnly.first(where: \.isGiven) {
-            throw HTTPProblem(.invalidParameter, "It is only allowed with format=csv.", field: wrong.name)
+            throw ServiceError(.invalidParameter, "It is only allowed with format=csv.", field: wrong.name)
         }
     }
 
@@ -82,7 +82,7 @@ struct ImportOptions: Codable, Sendable {
         case nil: return nil
         case ",", ";", "\t": return text.map(String.init)
         case "tab": return "\t"
-        default: throw HTTPProblem(.invalidParameter, "It must be a comma, a semicolon or tab.", field: "delimiter")
+        default: throw ServiceError(.invalidParameter, "It must be a comma, a semicolon or tab.", field: "delimiter")
         }
     }
 
@@ -95,7 +95,7 @@ struct ImportOptions: Codable, Sendable {
                 types.count < TransferLimits.columns
             else {
                 let names = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
-                throw HTTPProblem(.invalidParameter, "It must be column:type, …; types are \(names).", field: "types")
+                throw ServiceError(.invalidParameter, "It must be column:type, …; types are \(names).", field: "types")
             }
             types[String(entry[..<colon])] = type
         }

@@ -29,7 +29,7 @@ struct ImportRecord: Sendable {
         let document: Document
         do {
             document = try Document(ByteBuffer(bytes: text))
-        } catch let problem as HTTPProblem {
+        } catch let problem as ServiceError {
             throw RecordFault(reason: problem.detail ?? problem.code.title, field: problem.field)
         } catch {
             throw RecordFault(reason: "The record cannot be read.")

@@ -56,7 +56,7 @@ extension ServiceContext {
         case .user:
             try admitClient()
             guard try principal.userID != nil else {
-                throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….")
+                throw ServiceError(.invalidToken, "Send an access token: Authorization: Bearer ….")
             }
         case .server: _ = try master
         case .managers(let actions, let areas): try admitManager(actions, areas)
@@ -64,14 +64,14 @@ extension ServiceContext {
         case .staffOfApp(let action, let area): try staff(may: action, area, in: parameters.get("app") ?? "")
         case .signedInStaff: _ = try signedInStaff
         case .staffBeforePasswordReset: _ = try staffBeforeReset
-        case .staffSigningIn: guard try principal.kind == .staff else { throw HTTPProblem(.forbidden) }
-        case .kinds(let kinds): guard kinds.contains(try principal.kind) else { throw HTTPProblem(.forbidden) }
+        case .staffSigningIn: guard try principal.kind == .staff else { throw ServiceError(.forbidden) }
+        case .kinds(let kinds): guard kinds.contains(try principal.kind) else { throw ServiceError(.forbidden) }
         }
     }
 
     private func admitClient() throws {
         let kind = try principal.kind
-        guard kind == .client || kind == .master else { throw HTTPProblem(.forbidden) }
+        guard kind == .client || kind == .master else { throw ServiceError(.forbidden) }
     }
 
     private func admitManager(_ actions: [StaffAction], _ areas: [StaffArea]) throws {
@@ -85,7 +85,7 @@ extension ServiceContext {
         guard isAllowed else {
             let action = actions.map(\.rawValue).joined(separator: " or ")
             let area = areas.map(\.rawValue).joined(separator: " or ")
-            throw HTTPProblem(.forbidden, "This call needs the right to \(action) in the area \(area).")
+            throw ServiceError(.forbidden, "This call needs the right to \(action) in the area \(area).")
         }
     }
 }

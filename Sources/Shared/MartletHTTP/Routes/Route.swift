@@ -1,5 +1,6 @@
 public import HTTPTypes
 public import Hummingbird
+public import MartletCore
 
 /// The declaration of one API call: its address, callers, parameters, body, answers and errors.
 ///
@@ -20,7 +21,7 @@ public struct Route: Sendable {
     /// values mean.
     public let checksOwnQuery: Bool
     /// Converts a problem to the error format of another protocol. Nil if the problem has no such form.
-    public let refusal: (@Sendable (HTTPProblem) -> Response?)?
+    public let refusal: (@Sendable (ServiceError) -> Response?)?
     /// False for calls between our own processes, and for routes that always refuse.
     public let isDocumented: Bool
     public let takesBody: Bool
@@ -38,7 +39,7 @@ public struct Route: Sendable {
     public init(
         _ method: HTTPRequest.Method, _ path: String, _ operation: String, _ summary: String, callers: Callers,
         parameters: [RouteParameter] = [], checksOwnQuery: Bool = false,
-        refusal: (@Sendable (HTTPProblem) -> Response?)? = nil, isDocumented: Bool = true,
+        refusal: (@Sendable (ServiceError) -> Response?)? = nil, isDocumented: Bool = true,
         details: String? = nil, body: @autoclosure @escaping @Sendable () -> RouteBody? = nil,
         answers: @autoclosure @escaping @Sendable () -> [RouteAnswer] = [],
         errors: KeyValuePairs<Int, String> = [:]

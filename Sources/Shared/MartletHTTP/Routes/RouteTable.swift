@@ -35,7 +35,7 @@ public struct RouteTable {
                 var context = context
                 try await checks.check(request, &context)
                 return try await endpoint.respond(to: request, context)
-            } catch let problem as HTTPProblem {
+            } catch let problem as ServiceError {
                 guard let response = route.refusal?(problem) else { throw problem }
                 return response
             }
@@ -111,7 +111,8 @@ private struct RequestChecks: Sendable {
         var seen: Set<Substring> = []
         for parameter in request.uri.queryParameters {
             guard let check = query.first(where: { $0.name == parameter.key }) else {
-                throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
+                throw ServiceError(
+                    .invalidParameter, "This query parameter is not known.", field: String(parameter.key))
             }
             try check.check(parameter.value)
             // The first value of a repeated parameter counts, as for all readers of the query.
@@ -163,14 +164,14 @@ private struct QueryCheck: Sendable {
         }
     }
 
-    var missing: HTTPProblem {
-        HTTPProblem(.invalidParameter, "This query parameter is required.", field: String(name))
+    var missing: ServiceError {
+        ServiceError(.invalidParameter, "This query parameter is required.", field: String(name))
     }
 
     /// - Throws: `invalid-parameter`.
     func check(_ value: Substring) throws {
         guard let expected = fault(in: value) else { return }
-        throw HTTPProblem(.invalidParameter, expected, field: String(name))
+        throw ServiceError(.invalidParameter, expected, field: String(name))
     }
 
     private static func expected(_ range: ClosedRange<Int>) -> String {
@@ -216,7 +217,7 @@ extension ServiceContext {
             }
             let name = renamed[key] ?? key
             guard let text = value.removingPercentEncoding, !text.utf8.contains(0) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidPath, "A part of the path is not percent-encoded UTF-8.", field: String(name))
             }
             decoded.append((name, text[...]))

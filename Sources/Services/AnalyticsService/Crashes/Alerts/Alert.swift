@@ -66,26 +66,26 @@ struct Alert: Sendable, Equatable {
     init(_ body: BodyFields) throws {
         name = try body.requiredString("name")
         guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
-            throw HTTPProblem(.invalidBody, "The name must have 1 to 200 bytes and no NUL characters.", field: "name")
+            throw ServiceError(.invalidBody, "The name must have 1 to 200 bytes and no NUL characters.", field: "name")
         }
         kind = try body.required("kind")
         isEnabled = try body.flag("enabled") ?? true
         levels = try (body.strings("levels", upTo: CrashLevel.allCases.count) ?? []).map {
             guard let level = CrashLevel(name: $0) else {
-                throw HTTPProblem(.invalidBody, "Each level must be one of \(CrashLevel.names).", field: "levels")
+                throw ServiceError(.invalidBody, "Each level must be one of \(CrashLevel.names).", field: "levels")
             }
             return level
         }
         releases = try body.strings("releases", upTo: Self.maximumReleases) ?? []
         guard releases.allSatisfy({ (1...250).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Each release must have 1 to 250 bytes and no NUL characters.", field: "releases")
         }
         pauseInSeconds = try body.integer("pauseSeconds", in: Self.pause) ?? Self.usualPauseInSeconds
         target = try AlertAddress(body["target"])
         try body.refuse(Self.counting.subtracting(Self.counting(kind)), with: kind)
         if kind == .crashFree, !levels.isEmpty {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Sessions have no level, so a crash-free alert cannot filter by levels.", field: "levels")
         }
         (scope, measure, threshold, windowInSeconds, minimum) = (.issue, nil, 0, 0, 0)
@@ -112,14 +112,14 @@ struct Alert: Sendable, Equatable {
         scope = try body.choice("scope") ?? .issue
         let measure: Measure = try body.choice("measure") ?? .events
         guard measure != .sessions else {
-            throw HTTPProblem(.invalidBody, "The measure of a rate must be events or users.", field: "measure")
+            throw ServiceError(.invalidBody, "The measure of a rate must be events or users.", field: "measure")
         }
         self.measure = measure
         guard let count = try body.integer("threshold", in: 1...1_000_000_000) else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "threshold")
+            throw ServiceError(.invalidBody, "This field is required.", field: "threshold")
         }
         guard let window = try body.integer("windowSeconds", in: Self.rateWindow) else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "windowSeconds")
+            throw ServiceError(.invalidBody, "This field is required.", field: "windowSeconds")
         }
         (threshold, windowInSeconds) = (Double(count), window)
     }
@@ -128,13 +128,13 @@ struct Alert: Sendable, Equatable {
         scope = .app
         let measure: Measure = try body.choice("measure") ?? .sessions
         guard measure != .events else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The measure of a crash-free rate must be sessions or users.", field: "measure")
         }
         self.measure = measure
         guard case .number(let literal) = body["threshold"], let percent = Double(literal), percent > 0, percent <= 100
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The threshold must be a percentage above 0 and at most 100.", field: "threshold")
         }
         threshold = percent
@@ -149,7 +149,7 @@ extension BodyFields {
     where Word.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The value must be one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: name)
         }
@@ -159,14 +159,14 @@ extension BodyFields {
     fileprivate func required<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word
     where Word.RawValue == String {
         guard let word: Word = try choice(name) else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: name)
+            throw ServiceError(.invalidBody, "This field is required.", field: name)
         }
         return word
     }
 
     fileprivate func refuse(_ names: Set<String>, with kind: Alert.Kind) throws {
         for name in names.sorted() where self[name] != nil {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "An alert of the kind \(kind.rawValue) does not have this field.", field: name)
         }
     }

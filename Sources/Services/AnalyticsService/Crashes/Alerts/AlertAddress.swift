@@ -16,7 +16,7 @@ enum AlertAddress: Sendable, Equatable {
     /// - Throws: `invalid-body` naming the field.
     init(_ value: JSONValue?) throws {
         guard let value, value != .null else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "target")
+            throw ServiceError(.invalidBody, "This field is required.", field: "target")
         }
         guard let fields = try? BodyFields(value, ["type", "url", "staff"]) else { throw Self.refusal }
         switch (try fields.string("type"), try fields.string("url"), fields["staff"]) {
@@ -30,14 +30,14 @@ enum AlertAddress: Sendable, Equatable {
     private static func staff(_ elements: [JSONValue]) throws -> [UUID] {
         let ids = elements.compactMap { if case .string(let text) = $0 { UUID(uuidString: text) } else { nil } }
         guard ids.count == elements.count, (1...maximumStaff).contains(ids.count), Set(ids).count == ids.count else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The list must have 1 to \(maximumStaff) ids of staff members, without duplicates.",
                 field: "target.staff")
         }
         return ids
     }
 
-    private static let refusal = HTTPProblem(
+    private static let refusal = ServiceError(
         .invalidBody,
         #"The target must be {"type":"webhook","url":"…"}, {"type":"mail","staff":["<id>"]} or {"type":"notification"}."#,
         field: "target")

@@ -20,7 +20,7 @@ struct AlertDeliveryStore: Sendable {
 
     /// Stores a delivery and enqueues its job.
     func add(_ body: String, of alert: UUID, space: Int32, in transaction: PostgresTransaction) async throws {
-        guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
+        guard let id = UUID(uuidString: UUIDv7.make()) else { throw ServiceError(.internalError) }
         try await transaction.execute(
             "INSERT INTO analytics.crash_alert_deliveries (id, space, alert, body) VALUES (\(id), \(space), \(alert), \(body))"
         )
@@ -63,7 +63,7 @@ struct AlertDeliveryStore: Sendable {
             guard try row.decode(0, as: String.self) == State.dead.rawValue,
                 try await enqueue(id, in: transaction) != nil
             else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .conflict, "The delivery has succeeded or is still being retried; only a dead one can be retried.")
             }
             return try await transaction.query(

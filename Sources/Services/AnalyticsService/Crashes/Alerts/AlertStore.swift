@@ -26,7 +26,7 @@ struct AlertStore: Sendable {
     ///
     /// - Throws: `limit-exceeded` beyond `Alert.maximumPerSpace`; `conflict` if the name is taken.
     func create(_ alert: Alert, by author: Author, in space: Space) async throws -> (json: String, secret: Secret) {
-        guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
+        guard let id = UUID(uuidString: UUIDv7.make()) else { throw ServiceError(.internalError) }
         let salt = WebhookSecrets.makeSalt()
         let json = try await postgres.withTransaction { transaction in
             try await transaction.execute(
@@ -34,7 +34,7 @@ struct AlertStore: Sendable {
             let count = try await transaction.query(
                 "SELECT count(*) FROM analytics.crash_alerts WHERE space = \(space.id)")[0].decode(0, as: Int.self)
             guard count < Alert.maximumPerSpace else {
-                throw HTTPProblem(.limitExceeded, "An app may have \(Alert.maximumPerSpace) alerts.")
+                throw ServiceError(.limitExceeded, "An app may have \(Alert.maximumPerSpace) alerts.")
             }
             return try await Self.unique {
                 try await transaction.query(
@@ -73,7 +73,7 @@ struct AlertStore: Sendable {
                     WHERE id = \(id) AND space = \(space.id) RETURNING \(Self.json)
                     """)
             }
-            guard let row = rows.first else { throw HTTPProblem(.alertNotFound) }
+            guard let row = rows.first else { throw ServiceError(.alertNotFound) }
             return try row.decode(0)
         }
     }
@@ -93,7 +93,7 @@ struct AlertStore: Sendable {
             UPDATE analytics.crash_alerts SET former_salt = salt, salt = \(salt), former_until = now() + make_interval(secs => \(Double(Alert.formerSecretSeconds)))
             WHERE id = \(id) AND space = \(space.id)
             """)
-        guard count > 0 else { throw HTTPProblem(.alertNotFound) }
+        guard count > 0 else { throw ServiceError(.alertNotFound) }
         return secret(salt, of: id).text
     }
 
@@ -123,7 +123,7 @@ struct AlertStore: Sendable {
         do {
             return try await body()
         } catch let error as PostgresError where error.isUniqueViolation {
-            throw HTTPProblem(.conflict, "Another alert already has this name.", field: "name")
+            throw ServiceError(.conflict, "Another alert already has this name.", field: "name")
         }
     }
 

@@ -9,7 +9,7 @@ import NIOCore
 protocol AlertTarget: Sendable {
     /// Checks that alerts could be delivered to the address.
     ///
-    /// - Throws: `HTTPProblem` naming the field.
+    /// - Throws: `ServiceError` naming the field.
     func check(_ address: AlertAddress, in space: Space) async throws
 
     /// Makes one attempt to deliver a message.

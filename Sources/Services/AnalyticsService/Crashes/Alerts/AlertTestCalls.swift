@@ -22,7 +22,7 @@ final class AlertTestCalls: Sendable {
             count += 1
             return false
         }
-        guard !isBusy else { throw HTTPProblem(.unavailable, "Too many tests are running. Try again later.") }
+        guard !isBusy else { throw ServiceError(.unavailable, "Too many tests are running. Try again later.") }
         defer { underWay.withLock { $0 -= 1 } }
         let data =
             #"{"app":\#(JSONValue.quote(space.appID)),"environment":"\#(space.environment.rawValue)","test":true}"#

@@ -30,7 +30,7 @@ struct FiringAlert: Sendable {
     init(_ row: PostgresRow) throws {
         guard let kind = Alert.Kind(rawValue: try row.decode(5)), let scope = Alert.Scope(rawValue: try row.decode(8))
         else {
-            throw HTTPProblem(.internalError, cause: "unknown kind or scope of alert")
+            throw ServiceError(.internalError, cause: "unknown kind or scope of alert")
         }
         (self.kind, self.scope) = (kind, scope)
         (id, space, appID, environment, name) = (

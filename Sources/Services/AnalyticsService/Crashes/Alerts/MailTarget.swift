@@ -25,11 +25,11 @@ struct MailTarget: Sendable {
         do {
             answer = try await orders.place([], space.appID, space.environment.rawValue)
         } catch let error where !(error is CancellationError) {
-            throw HTTPProblem(
+            throw ServiceError(
                 .unavailable, "The notifications service could not be reached. Try again.", cause: "\(error)",
-                headers: [.retryAfter: "5"])
+                retryAfter: 5)
         }
-        guard answer.canSend else { throw HTTPProblem(.notImplemented, Self.noServer, field: "target") }
+        guard answer.canSend else { throw ServiceError(.notImplemented, Self.noServer, field: "target") }
     }
 
     /// - Throws: `CancellationError`.

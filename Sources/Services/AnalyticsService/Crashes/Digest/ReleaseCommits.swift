@@ -29,7 +29,7 @@ struct ReleaseCommit: Sendable {
     /// - Throws: `invalid-body`.
     init(_ value: JSONValue) throws {
         guard let id = value["id"]?.looseText, (1...64).contains(id.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "A commit must have an id of 1 to 64 bytes.", field: "commits")
+            throw ServiceError(.invalidBody, "A commit must have an id of 1 to 64 bytes.", field: "commits")
         }
         func line(_ name: String, upTo limit: Int) -> String {
             (value[name]?.looseText ?? "").split(separator: "\n", maxSplits: 1).first.map {
@@ -52,7 +52,7 @@ struct ReleaseCommit: Sendable {
     static func list(_ body: JSONValue) throws -> [ReleaseCommit]? {
         guard let value = body["commits"], value != .null else { return nil }
         guard case .array(let commits) = value else {
-            throw HTTPProblem(.invalidBody, "This must be a list of commits.", field: "commits")
+            throw ServiceError(.invalidBody, "This must be a list of commits.", field: "commits")
         }
         return try commits.prefix(maximumCount).map { try ReleaseCommit($0) }
     }

@@ -125,7 +125,7 @@ extension ServiceContext {
     fileprivate var ingestPrincipal: Principal {
         get throws {
             let principal = try principal
-            guard principal.kind == .ingest else { throw HTTPProblem(.forbidden, "This call needs an ingest key.") }
+            guard principal.kind == .ingest else { throw ServiceError(.forbidden, "This call needs an ingest key.") }
             return principal
         }
     }
@@ -143,7 +143,7 @@ extension Request {
         }
         do {
             return (try await wholeBody(upTo: CrashIntake.Limits.body), coding)
-        } catch let problem as HTTPProblem where problem.code == .payloadTooLarge {
+        } catch let problem as ServiceError where problem.code == .payloadTooLarge {
             throw EnvelopeRefusal.tooLarge(problem.detail ?? "the body is too large")
         }
     }

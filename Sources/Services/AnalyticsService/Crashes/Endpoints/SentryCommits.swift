@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import NIOCore
 
@@ -57,7 +58,7 @@ struct ListSentryCommits: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await releases.spaces.space(of: try context.master)
         guard let list = try await releases.commits.list(of: try context.sentryVersion, in: space) else {
-            throw HTTPProblem(.notFound, "There is no such release.")
+            throw ServiceError(.notFound, "There is no such release.")
         }
         return .json(ByteBuffer(string: list))
     }

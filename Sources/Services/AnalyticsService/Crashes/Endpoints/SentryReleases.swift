@@ -40,7 +40,7 @@ struct CreateSentryRelease: Endpoint {
         let principal = try context.master
         let body = try await request.sentryRelease(of: principal)
         guard let version = body["version"]?.looseText else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "version")
+            throw ServiceError(.invalidBody, "This field is required.", field: "version")
         }
         let name = try SentryReleases.name(version, "version")
         var response = Response.json(try await releases.make(name, try SentryReleases.Facts(body), for: principal))
@@ -110,7 +110,7 @@ struct ReadSentryRelease: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         guard let json = try await releases.read(try context.sentryVersion, for: principal) else {
-            throw HTTPProblem(.notFound, "There is no such release.")
+            throw ServiceError(.notFound, "There is no such release.")
         }
         return .json(json)
     }
@@ -120,21 +120,21 @@ extension Request {
     /// - Throws: `invalid-json`; `invalid-body` for unsupported fields; `app-not-found` if a project is not the key's.
     fileprivate func sentryRelease(of principal: Principal) async throws -> JSONValue {
         let value = try await json(upTo: SentryReleases.maximumSizeInBytes)
-        guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
+        guard case .object = value else { throw ServiceError(.invalidBody, "The body must be an object.") }
         if let status = value["status"]?.looseText, status != "open" {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Martlet does not archive releases, but those without reports can be deleted.",
                 field: "status")
         }
         guard !value.hasReferences else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "Martlet does not read repositories: send the commits, as `releases set-commits --local` does.",
                 field: "refs")
         }
         for project in value["projects"]?.looseList ?? [] {
             guard let name = project.looseText, name == String(principal.appNumber) || name == principal.appID else {
-                throw HTTPProblem(.appNotFound, "This key belongs to the project \(principal.appNumber).")
+                throw ServiceError(.appNotFound, "This key belongs to the project \(principal.appNumber).")
             }
         }
         return value
@@ -149,7 +149,7 @@ extension JSONValue {
     func date(_ name: String) throws -> Date? {
         guard let value = self[name], value != .null else { return nil }
         guard let date = Date(loose: value), date.timeIntervalSince1970 < 4e9 else {
-            throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
+            throw ServiceError(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
         }
         return date
     }
@@ -193,7 +193,7 @@ struct SentryReleases: Sendable {
         guard (1...250).contains(text.utf8.count),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "A release's name must have 1 to 250 bytes and no control characters.", field: field)
         }
         return ReleaseName(text)
@@ -207,7 +207,7 @@ struct SentryReleases: Sendable {
         let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
             let known = try await store.releases([(space: space.id, name: name, seen: Date())], transaction)
             guard let release = known.values.first else {
-                throw HTTPProblem(.limitExceeded, "An app may have \(ReleaseStore.maximumReleases) releases.")
+                throw ServiceError(.limitExceeded, "An app may have \(ReleaseStore.maximumReleases) releases.")
             }
             if let released = facts.released {
                 try await transaction.execute(
@@ -221,7 +221,7 @@ struct SentryReleases: Sendable {
         }
         store.remember(known)
         guard let json = try await read(name, for: principal) else {
-            throw HTTPProblem(.internalError, cause: "the release just created is gone")
+            throw ServiceError(.internalError, cause: "the release just created is gone")
         }
         return json
     }

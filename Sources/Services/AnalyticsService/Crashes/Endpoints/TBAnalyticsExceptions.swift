@@ -32,10 +32,10 @@ struct PostTBAnalyticsException: Endpoint {
         let principal = try context.principal
         let body = try await request.wholeBody(upTo: Self.maximumSizeInBytes)
         let value: JSONValue
-        do { value = try LooseJSON.value(body.readableBytesView) } catch { throw HTTPProblem(error) }
+        do { value = try LooseJSON.value(body.readableBytesView) } catch { throw ServiceError(error) }
         guard case .array(let elements) = value else { return .json(try await store([value], principal)[0]) }
         guard elements.count <= Self.maximumCount else {
-            throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) exceptions can be sent at once.")
+            throw ServiceError(.limitExceeded, "At most \(Self.maximumCount) exceptions can be sent at once.")
         }
         return .page(try await store(elements, principal))
     }
@@ -45,15 +45,15 @@ struct PostTBAnalyticsException: Endpoint {
         do {
             try await intake.take(envelopes.map(\.envelope), of: principal)
         } catch let refusal as EnvelopeRefusal {
-            guard refusal.status == .tooManyRequests else { throw HTTPProblem(.payloadTooLarge, refusal.causes.first) }
+            guard refusal.status == .tooManyRequests else { throw ServiceError(.payloadTooLarge, refusal.causes.first) }
             let seconds = refusal.rateLimits.map(\.seconds).max() ?? 60
-            throw HTTPProblem(.tooManyRequests, refusal.detail, headers: [.retryAfter: String(seconds)])
+            throw ServiceError(.tooManyRequests, refusal.detail, retryAfter: seconds)
         }
         return envelopes.map { #"{"_id":"\#($0.id.eventID)"}"# }
     }
 
     private static func envelope(_ value: JSONValue, _ principal: Principal) throws -> (id: UUID, envelope: Envelope) {
-        guard case .object = value else { throw HTTPProblem(.invalidBody, "An exception must be an object.") }
+        guard case .object = value else { throw ServiceError(.invalidBody, "An exception must be an object.") }
         var event = TBAnalyticsException(value).event
         // The user in the access token takes precedence over the one that the app reports.
         if let user = principal.userID { event = event.setting("user", .object([.init("id", .string(user))])) }

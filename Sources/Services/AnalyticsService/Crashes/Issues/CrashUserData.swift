@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
@@ -40,7 +41,7 @@ struct CrashUserData: UserDataHolder {
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (person, space) = try await owner(request)
         guard let after = request.after.map({ Int64($0) }) ?? 0, after >= 0 else {
-            throw HTTPProblem(.invalidBody, "This does not come from an earlier portion.", field: "after")
+            throw ServiceError(.invalidBody, "This does not come from an earlier portion.", field: "after")
         }
         let rows = try await postgres.query(
             """
@@ -65,10 +66,10 @@ struct CrashUserData: UserDataHolder {
 
     private func owner(_ request: UserDataRequest) async throws -> (person: Int64, space: Space) {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "This is not an app's id.", field: "app")
+            throw ServiceError(.invalidBody, "This is not an app's id.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "This is not a user's id.", field: "user")
+            throw ServiceError(.invalidBody, "This is not a user's id.", field: "user")
         }
         let space = try await spaces.space(of: request.app, request.environment)
         return (Person.account(user.uuidString.lowercased(), in: space), space)

@@ -36,12 +36,12 @@ enum IssueChange: Sendable, Equatable {
         if let value = body["assignee"] {
             let id = try body.string("assignee").flatMap { UUID(uuidString: $0) }
             guard value == .null || id != nil else {
-                throw HTTPProblem(.invalidBody, "It must be a staff member's id, or null.", field: "assignee")
+                throw ServiceError(.invalidBody, "It must be a staff member's id, or null.", field: "assignee")
             }
             changes.append(.assign(id))
         }
         guard !changes.isEmpty else {
-            throw HTTPProblem(.invalidBody, "A state or an assignee is required.", field: "state")
+            throw ServiceError(.invalidBody, "A state or an assignee is required.", field: "state")
         }
         return changes
     }
@@ -59,7 +59,7 @@ enum IssueChange: Sendable, Equatable {
             case "next": return .resolve(in: .nextRelease)
             case let name?:
                 guard (1...250).contains(name.utf8.count), !name.utf8.contains(0) else {
-                    throw HTTPProblem(
+                    throw ServiceError(
                         .invalidBody, "This must be a release's name or version, or \"next\".", field: "release")
                 }
                 return .resolve(in: .release(name))
@@ -67,18 +67,18 @@ enum IssueChange: Sendable, Equatable {
         case "ignored":
             let until = try body.time("until")
             if let until, !(Date()..<Date(timeIntervalSinceNow: 3_660 * 86_400)).contains(until) {
-                throw HTTPProblem(.invalidBody, "It must be within the next ten years.", field: "until")
+                throw ServiceError(.invalidBody, "It must be within the next ten years.", field: "until")
             }
             return .ignore(
                 until: until, events: try body.integer("events", in: counts),
                 users: try body.integer("users", in: counts))
-        default: throw HTTPProblem(.invalidBody, "The state must be unresolved, ignored or resolved.", field: "state")
+        default: throw ServiceError(.invalidBody, "The state must be unresolved, ignored or resolved.", field: "state")
         }
     }
 
     private static func refuse(_ names: [String], of body: BodyFields, unless state: String) throws {
         for name in names where body[name] != nil {
-            throw HTTPProblem(.invalidBody, "This is only allowed with the state \(state).", field: name)
+            throw ServiceError(.invalidBody, "This is only allowed with the state \(state).", field: name)
         }
     }
 }

@@ -107,7 +107,7 @@ struct IssueChanges: Sendable {
         let issues = try await transaction.query(
             "SELECT id FROM analytics.issues WHERE id = ANY (\(known.map { Int($0) })) AND deleted IS NULL ORDER BY id FOR NO KEY UPDATE"
         ).map { try $0.decode(0, as: Int64.self) }
-        guard known.count == numbers.count, issues.count == Set(known).count else { throw HTTPProblem(.issueNotFound) }
+        guard known.count == numbers.count, issues.count == Set(known).count else { throw ServiceError(.issueNotFound) }
         return issues
     }
 
@@ -200,7 +200,7 @@ struct IssueChanges: Sendable {
         case .nextRelease: return try await newestRelease(nil, preferring: package, in: space, transaction)
         case .release(let name):
             guard let release = try await newestRelease(name, preferring: package, in: space, transaction) else {
-                throw HTTPProblem(.invalidBody, "No report or session came from this release.", field: "release")
+                throw ServiceError(.invalidBody, "No report or session came from this release.", field: "release")
             }
             return release
         }

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -39,25 +40,25 @@ struct IssueFilter: Sendable {
         configuration = try request.shortText("configuration", upTo: 200)
         variant = try request.shortText("variant", upTo: 400)
         guard variant?.contains("=") ?? true, !(variant?.contains(",") ?? false) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "The variant must have the form experiment=variation.", field: "variant")
         }
         assignee = try request.shortText("assignee", upTo: 64)?.lowercased()
         guard assignee.map({ $0 == "none" || UUID(uuidString: $0) != nil }) ?? true else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "The assignee must be a staff member's id, or none.", field: "assignee")
         }
         firstSeen = (try request.time("firstSeenFrom"), try request.time("firstSeenTo"))
         lastSeen = (try request.time("lastSeenFrom"), try request.time("lastSeenTo"))
         let wanted = request.uri.queryParameters.getAll("tag")
         guard wanted.count <= Self.maximumTags else {
-            throw HTTPProblem(.invalidParameter, "At most \(Self.maximumTags) tags can be given.", field: "tag")
+            throw ServiceError(.invalidParameter, "At most \(Self.maximumTags) tags can be given.", field: "tag")
         }
         tags = try wanted.map { tag in
             guard let colon = tag.firstIndex(of: ":"), colon > tag.startIndex, tag.utf8.count <= 1_000,
                 !tag.utf8.contains(0)
             else {
-                throw HTTPProblem(.invalidParameter, "A tag must have the form key:value.", field: "tag")
+                throw ServiceError(.invalidParameter, "A tag must have the form key:value.", field: "tag")
             }
             return (String(tag[..<colon]), String(tag[tag.index(after: colon)...]))
         }
@@ -110,7 +111,7 @@ enum IssueOrder: String, Sendable, CaseIterable {
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
         guard let order = Self(rawValue: String(request.uri.queryParameters["sort"] ?? "lastSeen")) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "The order must be one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: "sort")
         }
@@ -155,7 +156,7 @@ extension Request {
         guard let text = uri.queryParameters[name] else { return [] }
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map { word(String($0)) }
         guard words.count <= Word.allCases.count, !words.contains(where: { $0 == nil }) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter,
                 "This must be a comma-separated list of \(Word.allCases.map { "\($0)" }.joined(separator: ", ")).",
                 field: String(name))
@@ -167,7 +168,7 @@ extension Request {
     func shortText(_ name: Substring, upTo limit: Int) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must have 1 to \(limit) bytes and no NUL characters.", field: String(name))
         }
         return String(text)

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -84,14 +85,14 @@ extension IssueLine.Interval {
     /// - Throws: `invalid-parameter`.
     static func line(of request: Request) throws -> (interval: Self, steps: Int, last: Date) {
         guard let interval = Self(rawValue: String(request.uri.queryParameters["interval"] ?? "month")) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "The interval must be one of \(allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: "interval")
         }
         let steps = try request.number("steps", default: interval.usualSteps, in: 1...interval.maximumSteps)
         let last = try request.time("to") ?? Date()
         guard (0..<4e9).contains(last.timeIntervalSince1970) else {
-            throw HTTPProblem(.invalidParameter, "The time is out of range.", field: "to")
+            throw ServiceError(.invalidParameter, "The time is out of range.", field: "to")
         }
         return (interval, steps, last)
     }

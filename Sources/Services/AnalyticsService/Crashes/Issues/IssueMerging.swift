@@ -24,7 +24,7 @@ struct IssueMerging: Sendable {
     func merge(_ numbers: [Int32], into issue: Int64, by author: Author, in space: Space) async throws {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
-            guard try await Self.lock(issue, in: space, transaction) else { throw HTTPProblem(.issueNotFound) }
+            guard try await Self.lock(issue, in: space, transaction) else { throw ServiceError(.issueNotFound) }
             let others = try await IssueChanges.lock(numbers, in: space, transaction).filter { $0 != issue }.map {
                 Int($0)
             }
@@ -122,17 +122,17 @@ struct IssueMerging: Sendable {
     ) {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
-            guard try await Self.lock(issue, in: space, transaction) else { throw HTTPProblem(.issueNotFound) }
+            guard try await Self.lock(issue, in: space, transaction) else { throw ServiceError(.issueNotFound) }
             let own = try await transaction.query(
                 "SELECT encode(hash, 'hex') FROM analytics.issue_hashes WHERE issue = \(issue)"
             ).map {
                 try $0.decode(0, as: String.self)
             }
             guard Set(hashes).isSubset(of: own) else {
-                throw HTTPProblem(.conflict, "The issue does not have all of these hashes.", field: "hashes")
+                throw ServiceError(.conflict, "The issue does not have all of these hashes.", field: "hashes")
             }
             guard Set(hashes).count < own.count else {
-                throw HTTPProblem(.conflict, "The issue would have no hash left.", field: "hashes")
+                throw ServiceError(.conflict, "The issue would have no hash left.", field: "hashes")
             }
             let (new, number) = try await Self.make(hashes, from: issue, in: space, transaction)
             let moving: PostgresQuery = "SELECT decode(hash, 'hex') FROM unnest(\(hashes)) AS h (hash)"

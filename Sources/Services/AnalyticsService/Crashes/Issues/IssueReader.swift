@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -56,7 +57,7 @@ struct IssueReader: Sendable {
                 (SELECT m.issue FROM analytics.merged_issues AS m WHERE m.space = \(space.id) AND m.number = \(number)),
                 (SELECT n.id FROM analytics.issues AS n WHERE n.space = \(space.id) AND n.number = \(number)))
             """)
-        guard let row = rows.first else { throw HTTPProblem(.issueNotFound) }
+        guard let row = rows.first else { throw ServiceError(.issueNotFound) }
         return try row.decode(0)
     }
 
@@ -64,7 +65,7 @@ struct IssueReader: Sendable {
     ///
     /// - Throws: `issue-not-found`.
     func read(_ id: Int64, in space: Space) async throws -> String {
-        guard let json = try await read([id], in: space).first else { throw HTTPProblem(.issueNotFound) }
+        guard let json = try await read([id], in: space).first else { throw ServiceError(.issueNotFound) }
         return json
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import MartletJobs
@@ -24,7 +25,7 @@ struct IssueRemoval: Sendable {
             let removed = try await transaction.execute(
                 "UPDATE analytics.issues SET deleted = now() WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL"
             )
-            guard removed == 1 else { throw HTTPProblem(.issueNotFound) }
+            guard removed == 1 else { throw ServiceError(.issueNotFound) }
             try await transaction.execute("DELETE FROM analytics.issue_hashes WHERE issue = \(issue)")
             try await TicketStore.dropIssue(issue, transaction)
             try await queue.enqueue(

@@ -27,7 +27,7 @@ struct ListCursor: Sendable, Equatable {
         guard parts.count == 3, parts[0] == order, let value = Int64(parts[1]), Self.values.contains(value),
             let id = Int64(parts[2])
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This cursor does not belong to a list in this order.", field: "cursor")
         }
         self.init(order: order, value: value, id: id)

@@ -12,14 +12,13 @@ import NIOCore
 enum SentryAPI {
     /// - Returns: Nil for errors of the server, which keep their usual form.
     @Sendable
-    static func refusal(_ problem: HTTPProblem) -> Response? {
-        guard problem.code.status < 500 || problem.code == .notImplemented else { return nil }
+    static func refusal(_ problem: ServiceError) -> Response? {
+        guard problem.isCallersFault || problem.code == .notImplemented else { return nil }
         let words = (problem.detail ?? problem.code.title) + (problem.field.map { " (\($0))" } ?? "")
         var response = Response.json(
             ByteBuffer(string: #"{"detail":\#(JSONValue.quote(words))}"#), status: .init(code: problem.code.status))
-        for field in problem.headers { response.headers[field.name] = field.value }
-        if problem.code == .tooManyRequests, response.headers[.retryAfter] == nil {
-            response.headers[.retryAfter] = "1"
+        if let seconds = problem.retryAfter ?? (problem.code == .tooManyRequests ? 1 : nil) {
+            response.headers[.retryAfter] = String(seconds)
         }
         return response
     }
@@ -43,7 +42,7 @@ struct RefuseSentryCall: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let path = request.uri.path + "/"
         let name = Self.names.first { path.contains($0.0) }?.1 ?? "this part of Sentry's API"
-        throw HTTPProblem(
+        throw ServiceError(
             .notImplemented,
             "Martlet does not support \(name), only sentry-cli's debug files, releases, deploys, issues, reports and envelopes."
         )

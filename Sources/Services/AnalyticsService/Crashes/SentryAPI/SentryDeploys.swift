@@ -42,10 +42,10 @@ struct CreateSentryDeploy: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
-        guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
+        guard case .object = value else { throw ServiceError(.invalidBody, "The body must be an object.") }
         let deploy = try SentryDeploy(value)
         guard let json = try await releases.add(deploy, to: try context.sentryVersion, for: principal) else {
-            throw HTTPProblem(.notFound, "There is no such release.")
+            throw ServiceError(.notFound, "There is no such release.")
         }
         var response = Response.json(ByteBuffer(string: json), status: .created)
         // A deploy has no URL of its own.
@@ -76,7 +76,7 @@ struct ListSentryDeploys: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard let list = try await releases.deploys(of: try context.sentryVersion, for: try context.master) else {
-            throw HTTPProblem(.notFound, "There is no such release.")
+            throw ServiceError(.notFound, "There is no such release.")
         }
         return .json(list)
     }
@@ -93,7 +93,7 @@ struct SentryDeploy: Sendable {
     /// - Throws: `invalid-body` naming the field.
     init(_ value: JSONValue) throws {
         guard let environment = try value.deployText("environment", upTo: 64) else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "environment")
+            throw ServiceError(.invalidBody, "This field is required.", field: "environment")
         }
         self.environment = environment
         name = try value.deployText("name", upTo: 64)
@@ -112,7 +112,7 @@ extension JSONValue {
         guard text.utf8.count <= limit,
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must have at most \(limit) bytes and no control characters.", field: name)
         }
         return text

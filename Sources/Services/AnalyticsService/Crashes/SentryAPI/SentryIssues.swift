@@ -108,7 +108,7 @@ struct ChangeSentryIssues: Endpoint {
         case "muted", "ignored": .ignore(until: nil, events: nil, users: nil)
         case "unresolved": .reopen
         default:
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The status must be resolved, resolvedInNextRelease, muted or unresolved.",
                 field: "status")
         }
@@ -119,11 +119,11 @@ struct ChangeSentryIssues: Endpoint {
         let ids = request.uri.queryParameters.getAll("id")
         guard ids.isEmpty else {
             guard ids.count <= Self.maximumIssues else {
-                throw HTTPProblem(.limitExceeded, "At most \(Self.maximumIssues) issues can be changed at once.")
+                throw ServiceError(.limitExceeded, "At most \(Self.maximumIssues) issues can be changed at once.")
             }
             return try ids.map { id in
                 guard let number = Int32(id), number > 0 else {
-                    throw HTTPProblem(.invalidParameter, "The id must be the number of an issue.", field: "id")
+                    throw ServiceError(.invalidParameter, "The id must be the number of an issue.", field: "id")
                 }
                 return number
             }
@@ -143,7 +143,7 @@ extension IssueFilter {
     init(sentryQuery text: String) throws {
         self.init()
         guard text.utf8.count <= Self.maximumQueryLength, !text.utf8.contains(0) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter,
                 "The query must have at most \(Self.maximumQueryLength) bytes and no NUL characters.", field: "query")
         }
@@ -154,12 +154,12 @@ extension IssueFilter {
             case ("is", let state?): states += try Self.states(state)
             case ("level", let level?):
                 guard let level = CrashLevel(name: level) else {
-                    throw HTTPProblem(.invalidParameter, "There is no level \(level).", field: "query")
+                    throw ServiceError(.invalidParameter, "There is no level \(level).", field: "query")
                 }
                 levels.append(level)
             case ("release", let name?): release = name
             case (let name, _?) where name.allSatisfy(\.isLetter):
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "Martlet cannot search by \(name), only by is, level, release and words.",
                     field: "query")
             default: words.append(word)
@@ -177,7 +177,8 @@ extension IssueFilter {
         case "resolved": [.resolved]
         case "muted", "ignored", "archived": [.ignored]
         default:
-            throw HTTPProblem(.invalidParameter, "The status must be unresolved, resolved or ignored.", field: "status")
+            throw ServiceError(
+                .invalidParameter, "The status must be unresolved, resolved or ignored.", field: "status")
         }
     }
 }

@@ -70,10 +70,10 @@ struct DeleteSentryRelease: Endpoint {
         do {
             isFound = try await releases.delete(try context.sentryVersion, for: principal)
         } catch let error as PostgresError where error.sqlState == "23503" {
-            throw HTTPProblem(
+            throw ServiceError(
                 .conflict, "The release has reports, sessions or issues. It can be deleted once there are none.")
         }
-        guard isFound else { throw HTTPProblem(.notFound, "There is no such release.") }
+        guard isFound else { throw ServiceError(.notFound, "There is no such release.") }
         return Response(status: .noContent)
     }
 }

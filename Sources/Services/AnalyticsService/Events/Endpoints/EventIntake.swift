@@ -42,16 +42,16 @@ struct EventIntake: Sendable {
             return Array(body.readableBytesView)
         }
         guard let coding = ContentCoding(name: name) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .unsupportedMediaType, "The body must be uncompressed or use gzip, deflate, br or zstd.",
                 field: "Content-Encoding")
         }
         do {
             return Array(try Inflate.decode(body, coding, upTo: Self.maximumInflatedInBytes).readableBytesView)
         } catch .tooLarge(let limit) {
-            throw HTTPProblem(.payloadTooLarge, "The body may have at most \(limit) bytes after decompression.")
+            throw ServiceError(.payloadTooLarge, "The body may have at most \(limit) bytes after decompression.")
         } catch .damaged {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The body could not be decompressed with the Content-Encoding of the request.")
         }
     }

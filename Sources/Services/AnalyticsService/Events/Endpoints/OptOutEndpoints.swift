@@ -80,7 +80,7 @@ struct OptOutEndpoint: Endpoint {
         case .optOut: try await events.people.optOut(opting, in: space)
         case .optIn:
             guard try await events.people.optIn(opting, in: space) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .forbidden,
                     """
                     The device opted out with another secret or without one. Send the Opt-Out-Secret of that \
@@ -99,18 +99,18 @@ struct OptOutEndpoint: Endpoint {
         opting.isServer = principal.kind == .master
         if let device = request.uri.queryParameters["anonymousId"].map(String.init) ?? request.deviceID {
             guard (1...512).contains(device.utf8.count) else {
-                throw HTTPProblem(.invalidParameter, "This must have 1 to 512 bytes.", field: "anonymousId")
+                throw ServiceError(.invalidParameter, "This must have 1 to 512 bytes.", field: "anonymousId")
             }
             opting.device = Person.device(device, in: space)
         }
         guard !opting.persons.isEmpty else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "Send an access token, anonymousId or X-Device-Id to say whose opt-out this is.",
                 field: "anonymousId")
         }
         if let secret = request.headers[secretHeader] {
             guard secret.utf8.count == 43, Base64URL.decode(secret)?.count == 32 else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "Expected 32 random bytes in base64url.", field: secretHeader.rawName)
             }
             opting.digest = Credential.digest(of: secret)

@@ -21,7 +21,7 @@ struct ReadProjectSettings: Endpoint {
     let events: Events
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .ingest else { throw HTTPProblem(.forbidden) }
+        guard try context.principal.kind == .ingest else { throw ServiceError(.forbidden) }
         let settings = try await events.settings.settings(of: try await events.spaces.space(of: try context.principal))
         let key = JSONValue.quote(context.parameters.get("key") ?? "")
         let integrations =

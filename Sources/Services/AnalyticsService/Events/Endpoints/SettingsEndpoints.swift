@@ -40,7 +40,7 @@ struct ChangeSettings: Endpoint {
         let fields = try await BodyFields(request, ["retentionDays", "privacy", "isCollecting", "timeZone"])
         let timeZone = try fields.string("timeZone")
         guard timeZone.map({ TimeZone(iana: $0) != nil }) ?? true else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Expected the name of an IANA time zone, such as Europe/Zurich.", field: "timeZone")
         }
         let space = try await events.spaces.space(of: try context.principal)
@@ -54,7 +54,7 @@ struct ChangeSettings: Endpoint {
     private static func privacy(_ fields: BodyFields) throws -> SpaceSettings.Privacy? {
         guard let name = try fields.string("privacy") else { return nil }
         guard let privacy = SpaceSettings.Privacy(rawValue: name) else {
-            throw HTTPProblem(.invalidBody, "This must be standard or strict.", field: "privacy")
+            throw ServiceError(.invalidBody, "This must be standard or strict.", field: "privacy")
         }
         return privacy
     }

@@ -29,7 +29,7 @@ struct TakeTBAnalyticsEvent: Endpoint {
         do {
             object = try JSONValue(parsing: MendedText.bytes(of: try await intake.body(of: request)))
         } catch let error as JSONError {
-            throw HTTPProblem(error)
+            throw ServiceError(error)
         }
         let id = UUIDv7.make(at: origin.received)
         do {
@@ -38,7 +38,7 @@ struct TakeTBAnalyticsEvent: Endpoint {
             let event = try message.withUnsafeBufferPointer { try reader.event($0, nil) }
             try await intake.events.take(event.map { [$0] } ?? [], in: origin.space, origin.settings)
         } catch let fault as EventFault {
-            throw HTTPProblem(.invalidBody, fault.reason, field: Self.field(fault.field))
+            throw ServiceError(.invalidBody, fault.reason, field: Self.field(fault.field))
         }
         return try Self.stored(object, id, at: origin.received)
     }
@@ -54,7 +54,7 @@ struct TakeTBAnalyticsEvent: Endpoint {
     }
 
     private static func stored(_ object: JSONValue, _ id: String, at date: Date) throws -> Response {
-        guard case .object(let members) = object else { throw HTTPProblem(.invalidBody) }
+        guard case .object(let members) = object else { throw ServiceError(.invalidBody) }
         let time = JSONValue.string(date.ISO8601Format(.init(includingFractionalSeconds: true)))
         let own: [JSONValue.Member] = [
             .init("_id", object["_id"].flatMap(\.scalar).map { .string($0) } ?? .string(id)), .init("created", time),
@@ -97,12 +97,12 @@ struct ReadTBAnalyticsEvents: Endpoint {
         let to = try request.time("to") ?? Date() + 60
         let from = try request.time("from") ?? to - Self.longest
         guard from <= to, to.timeIntervalSince(from) <= Self.longest + 60 else {
-            throw HTTPProblem(.invalidParameter, "This must be before to, by at most a day.", field: "from")
+            throw ServiceError(.invalidParameter, "This must be before to, by at most a day.", field: "from")
         }
         let text = request.uri.queryParameters["cursor"].map(String.init)
         let cursor = text.flatMap { EventCursor($0) }
         guard (text == nil) == (cursor == nil) else {
-            throw HTTPProblem(.invalidParameter, "This cursor did not come from an earlier page.", field: "cursor")
+            throw ServiceError(.invalidParameter, "This cursor did not come from an earlier page.", field: "cursor")
         }
         let page = try await events.log.page(
             of: space, from: from, to: to, behind: cursor,

@@ -28,10 +28,10 @@ struct EventBatch: Sendable {
     init(_ body: [UInt8], _ origin: EventReader.Origin) throws {
         try Self.read(body) { _, fields in
             guard let batch = fields.text("batch") else {
-                throw HTTPProblem(.invalidBody, "This field is required.", field: "batch")
+                throw ServiceError(.invalidBody, "This field is required.", field: "batch")
             }
             guard batch.first == UInt8(ascii: "[") else {
-                throw HTTPProblem(.invalidBody, "This must be an array.", field: "batch")
+                throw ServiceError(.invalidBody, "This must be an array.", field: "batch")
             }
             let messages = try Self.messages(batch)
             var reader = EventReader(origin, sentAt: try? fields.string("sentAt", upTo: 64).flatMap(EventTime.date))
@@ -47,7 +47,7 @@ struct EventBatch: Sendable {
             return try JSONText.values(of: batch, maximum: maximumMessages)
         } catch {
             // The array has been read before, so only the limit can have failed.
-            throw HTTPProblem(.limitExceeded, "A batch may have at most \(maximumMessages) messages.", field: "batch")
+            throw ServiceError(.limitExceeded, "A batch may have at most \(maximumMessages) messages.", field: "batch")
         }
     }
 
@@ -59,7 +59,7 @@ struct EventBatch: Sendable {
             var reader = EventReader(origin, sentAt: try? fields.string("sentAt", upTo: 64).flatMap(EventTime.date))
             try take(&reader, bytes, kind, at: 0)
         }
-        if let fault = rejected.first { throw HTTPProblem(.invalidBody, fault.reason, field: fault.field) }
+        if let fault = rejected.first { throw ServiceError(.invalidBody, fault.reason, field: fault.field) }
     }
 
     private mutating func take(
@@ -80,7 +80,7 @@ struct EventBatch: Sendable {
         guard let error = try attempt(body, act) else { return }
         let mended = MendedText.bytes(of: body)
         if mended != body, try attempt(mended, act) == nil { return }
-        throw HTTPProblem(error)
+        throw ServiceError(error)
     }
 
     /// Calls `act` if the body is a JSON object. Otherwise returns what is wrong with it.

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -23,10 +24,10 @@ struct UserSubjects: Sendable {
     /// - Throws: `invalid-body`.
     func subject(of request: UserDataRequest) async throws -> Subject {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "Expected the id of an app.", field: "app")
+            throw ServiceError(.invalidBody, "Expected the id of an app.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "Expected the id of a user.", field: "user")
+            throw ServiceError(.invalidBody, "Expected the id of a user.", field: "user")
         }
         let space = try await spaces.space(of: request.app, request.environment)
         let account = Person.account(user.uuidString, in: space)

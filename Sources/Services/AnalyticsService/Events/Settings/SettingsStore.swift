@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import Synchronization
@@ -41,7 +42,7 @@ final class SettingsStore: Sendable {
             RETURNING retention_days, privacy, is_collecting, time_zone
             """)
         guard let row = rows.first else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be a time zone of the IANA database, such as Europe/Zurich.", field: "timeZone"
             )
         }

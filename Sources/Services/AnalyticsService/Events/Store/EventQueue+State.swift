@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 extension EventQueue {
@@ -24,10 +25,10 @@ extension EventQueue.State {
     mutating func take(
         _ new: EventQueue.Waiting, _ limits: EventQueue.Limits
     ) -> (
-        refusal: HTTPProblem?,
+        refusal: ServiceError?,
         wake: (writer: CheckedContinuation<[EventQueue.Waiting]?, Never>, batch: [EventQueue.Waiting])?
     ) {
-        guard !isClosed else { return (HTTPProblem(.unavailable), nil) }
+        guard !isClosed else { return (ServiceError(.unavailable), nil) }
         // A request larger than the limits is still accepted while nothing else waits.
         let isFull =
             events > 0
@@ -35,7 +36,8 @@ extension EventQueue.State {
                 || sizeInBytes + new.submission.sizeInBytes > limits.sizeInBytes)
         guard !isFull else {
             return (
-                HTTPProblem(.tooManyRequests, "Too many events are waiting to be written. Send these again later."), nil
+                ServiceError(.tooManyRequests, "Too many events are waiting to be written. Send these again later."),
+                nil
             )
         }
         events += new.submission.rows.count

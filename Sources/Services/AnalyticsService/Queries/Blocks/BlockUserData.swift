@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -44,7 +45,7 @@ struct BlockUserData: UserDataHolder {
 
     private static func id(_ text: String) throws -> Int {
         guard let id = Int(text), id >= 0 else {
-            throw HTTPProblem(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
+            throw ServiceError(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         return id
     }

@@ -77,11 +77,11 @@ struct AskFunnel: Endpoint {
         guard FunnelQuestion.stepCount.contains(steps.count),
             steps.allSatisfy({ (1...1_000).contains($0.utf8.count) && !$0.utf8.contains(0) })
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "A funnel must have 2 to 10 steps, each the name of an event.", field: "steps")
         }
         guard Set(steps).count == steps.count else {
-            throw HTTPProblem(.invalidBody, "Each event may be a step only once.", field: "steps")
+            throw ServiceError(.invalidBody, "Each event may be a step only once.", field: "steps")
         }
         let window = try fields.integer("windowSeconds", in: FunnelQuestion.windowInSeconds) ?? 7 * 86_400
         return FunnelQuestion(steps: steps, windowInSeconds: window)

@@ -140,7 +140,7 @@ struct CountEvents: Endpoint {
         }
         if let condition = try request.text("where") {
             guard let sign = condition.firstIndex(of: "=") else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "This must be a property and its value, such as plan=pro.", field: "where")
             }
             let path = try Self.path(String(condition[..<sign]), "where")
@@ -155,7 +155,7 @@ struct CountEvents: Endpoint {
         let property = try request.text("property")
         let name = try request.text("group")
         guard (property != nil) == (name == "property") else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "The property is required with group=property, and not allowed otherwise.",
                 field: "property")
         }
@@ -166,7 +166,7 @@ struct CountEvents: Endpoint {
         case let name?:
             if let dimension = Dimension(group: name) { return .dimension(dimension) }
             let names = Dimension.groups.map(\.name) + ["variants", "property"]
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must be one of \(names.joined(separator: ", ")).", field: "group")
         }
     }
@@ -174,7 +174,7 @@ struct CountEvents: Endpoint {
     private static func path(_ text: String, _ field: String) throws -> [String] {
         let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard path.count <= CountQuestion.maximumDepth, path.allSatisfy({ !$0.isEmpty }) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter,
                 """
                 This must be the name of a property, or a path of at most \(CountQuestion.maximumDepth) names \

@@ -136,7 +136,7 @@ struct ListEvents: Endpoint {
         let to = try request.time("to") ?? Date().addingTimeInterval(60)
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Span.maximumDays) * 86_400 else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must be before to, by at most \(Span.maximumDays) days.", field: "from")
         }
         var question = EventPageQuestion(
@@ -144,13 +144,13 @@ struct ListEvents: Endpoint {
             limit: try request.number("limit", default: 100, in: 1...EventPageQuestion.maximumLimit))
         if let text = try request.text("person") {
             guard text.count == 16, text.allSatisfy(\.isHexDigit), let digits = UInt64(text, radix: 16) else {
-                throw HTTPProblem(.invalidParameter, "This must be 16 hexadecimal digits.", field: "person")
+                throw ServiceError(.invalidParameter, "This must be 16 hexadecimal digits.", field: "person")
             }
             question.person = Int64(bitPattern: digits)
         }
         if let text = try request.text("after") {
             guard let cursor = EventCursor(text) else {
-                throw HTTPProblem(.invalidParameter, "This cursor did not come from an earlier page.", field: "after")
+                throw ServiceError(.invalidParameter, "This cursor did not come from an earlier page.", field: "after")
             }
             question.after = cursor
         }

@@ -160,17 +160,17 @@ struct ReadRetention: Endpoint {
         let span = try await store.span(
             try request.spanRequest(intervals: [.day, .week, .month], default: .day), in: space)
         guard let zone = span.rolledTimeZone else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .unavailable, "The app's days are being rebuilt in its time zone. Try again later.",
-                headers: [.retryAfter: "60"])
+                retryAfter: 60)
         }
         guard span.hasRolledDays else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "Retention is available only in the time zone of the app's settings: \(zone).",
                 field: "timeZone")
         }
         guard span.labels.count <= Self.maximumIntervals else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded, "Retention may have at most \(Self.maximumIntervals) intervals.", field: "interval")
         }
         let returned = try await store.retention(in: span)

@@ -13,14 +13,14 @@ struct AddRequestCounts: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let report = try await request.decoded(RequestCounts.self)
         guard report.counts.count <= RequestCounts.maximumCounts else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded, "A report may have at most \(RequestCounts.maximumCounts) counts.", field: "counts")
         }
         let now = Date()
         guard report.minute <= now.addingTimeInterval(120), report.minute > now.addingTimeInterval(-7 * 86_400),
             Int(report.minute.timeIntervalSince1970) % 60 == 0
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be the start of a minute within the last 7 days.", field: "minute")
         }
         for count in report.counts {
@@ -28,7 +28,7 @@ struct AddRequestCounts: Endpoint {
                 (0...9).contains(count.statusClass), count.count >= 0,
                 count.microseconds >= 0
             else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody,
                     "Each count must have a service, a status class of 0 to 9, and two non-negative numbers.",
                     field: "counts")
@@ -100,7 +100,7 @@ struct ListRequestCounts: Endpoint {
             try request.time("from")
             ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Self.maximumIntervals * interval.minutes * 60) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must be before to, by at most \(Self.maximumIntervals) intervals.",
                 field: "from")
         }

@@ -20,7 +20,7 @@ struct SumExperiment: Endpoint {
 
     private static func check(_ question: ExperimentQuestion) throws {
         func require(_ condition: Bool, _ sentence: String, _ field: String) throws {
-            guard condition else { throw HTTPProblem(.invalidBody, sentence, field: field) }
+            guard condition else { throw ServiceError(.invalidBody, sentence, field: field) }
         }
         let isName = { (name: String) in (1...1_000).contains(name.utf8.count) && !name.utf8.contains(0) }
         try require((1...32).contains(question.appID.utf8.count), "This must be an app's id.", "appID")

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
@@ -39,7 +40,7 @@ struct RollUpUserData: UserDataHolder {
 
     private static func day(_ text: String) throws -> Int {
         guard let day = Int(text), (0...1_000_000).contains(day) else {
-            throw HTTPProblem(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
+            throw ServiceError(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         return day
     }

@@ -23,7 +23,7 @@ extension Request {
     {
         guard let text = uri.queryParameters[name] else { return choice }
         guard let choice = choices.first(where: { $0.rawValue == text }) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "It must be one of \(choices.map(\.rawValue).joined(separator: ", ")).",
                 field: String(name))
         }
@@ -34,7 +34,7 @@ extension Request {
     func text(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name].map(String.init), !text.isEmpty else { return nil }
         guard text.utf8.count <= 1_000, !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidParameter, "It is too long.", field: String(name))
+            throw ServiceError(.invalidParameter, "It is too long.", field: String(name))
         }
         return text
     }
@@ -42,7 +42,7 @@ extension Request {
     private func day(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let day = CalendarDay(text), (2_000...2_099).contains(day.year) else {
-            throw HTTPProblem(.invalidParameter, "It must be a day such as 2026-11-22.", field: String(name))
+            throw ServiceError(.invalidParameter, "It must be a day such as 2026-11-22.", field: String(name))
         }
         return String(text)
     }
@@ -50,7 +50,7 @@ extension Request {
     private func timeZone() throws -> String? {
         guard let text = uri.queryParameters["timeZone"] else { return nil }
         guard TimeZone(iana: String(text)) != nil else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter,
                 "There is no such time zone; use a name of the IANA database, such as Europe/Dublin.",
                 field: "timeZone")

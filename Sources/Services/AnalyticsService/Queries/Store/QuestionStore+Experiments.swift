@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -80,7 +81,7 @@ extension QuestionStore {
     private func raw(_ query: PostgresQuery, until end: ContinuousClock.Instant) async throws -> PostgresRows {
         let left = end - .now
         guard left > .zero else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .questionTooLarge, "The question was not answered in time. Ask for fewer metrics or fewer days.")
         }
         return try await raw(query, timeout: min(left, Self.rawTimeout))

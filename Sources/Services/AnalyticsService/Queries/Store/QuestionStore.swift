@@ -15,15 +15,15 @@ struct QuestionStore: Sendable {
     /// Time limit of one question to the events.
     static let rawTimeout: Duration = .seconds(20)
 
-    private static let noRow = HTTPProblem(.internalError, cause: "a query that always returns a row returned none")
+    private static let noRow = ServiceError(.internalError, cause: "a query that always returns a row returned none")
 
     let postgres: PostgresClient
     let logger: Logger
     let semaphore = AsyncSemaphore(
         limit: Self.maximumRaw, maximumWaiting: Self.maximumRawWaiting,
-        refusal: HTTPProblem(
+        refusal: ServiceError(
             .tooManyRequests, "Too many questions that read single events are waiting. Try again later.",
-            headers: [.retryAfter: "5"]))
+            retryAfter: 5))
 
     init(postgres: PostgresClient, logger: Logger) {
         (self.postgres, self.logger) = (postgres, logger)
@@ -44,8 +44,8 @@ struct QuestionStore: Sendable {
         }
     }
 
-    static func tooLarge(_ timeout: Duration, cause: String? = nil) -> HTTPProblem {
-        HTTPProblem(
+    static func tooLarge(_ timeout: Duration, cause: String? = nil) -> ServiceError {
+        ServiceError(
             .questionTooLarge,
             "The question was not answered within \(timeout.components.seconds) seconds. Ask about fewer days.",
             cause: cause)
@@ -61,9 +61,9 @@ struct QuestionStore: Sendable {
         do {
             rows = try await postgres.query(Self.spanQuery(request, zone))
         } catch let error as PostgresError where error.sqlState == "22008" {
-            throw HTTPProblem(.invalidParameter, "There is no such day.", field: "from")
+            throw ServiceError(.invalidParameter, "There is no such day.", field: "from")
         } catch let error as PostgresError where error.sqlState == "22023" {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter,
                 "There is no such time zone; use a name of the IANA database, such as Europe/Dublin.",
                 field: "timeZone")
@@ -71,14 +71,14 @@ struct QuestionStore: Sendable {
         guard let row = rows.first else { throw Self.noRow }
         let from: String = try row.decode(0), to: String = try row.decode(1), length: Int = try row.decode(2)
         guard length >= 1 else {
-            throw HTTPProblem(.invalidParameter, "The last day is before the first.", field: "to")
+            throw ServiceError(.invalidParameter, "The last day is before the first.", field: "to")
         }
         guard length <= Span.maximumDays else {
-            throw HTTPProblem(.limitExceeded, "A question may cover at most \(Span.maximumDays) days.", field: "from")
+            throw ServiceError(.limitExceeded, "A question may cover at most \(Span.maximumDays) days.", field: "from")
         }
         let bounds: [Int] = try row.decode(3)
         guard bounds.count - 1 <= Span.maximumIntervals else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded,
                 "A question may have at most \(Span.maximumIntervals) intervals. Ask for longer intervals or fewer days.",
                 field: "interval")

@@ -60,7 +60,7 @@ struct ReadDebugFile: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .read, .crashes)
         guard let json = try await files.read(try context.debugFileID, of: try context.symbolAppID) else {
-            throw HTTPProblem(.debugFileNotFound)
+            throw ServiceError(.debugFileNotFound)
         }
         return .json(json)
     }
@@ -87,7 +87,7 @@ struct DeleteDebugFile: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .delete, .crashes)
         let (isFound, blob) = try await files.delete(try context.debugFileID, of: try context.symbolAppID)
-        guard isFound else { throw HTTPProblem(.debugFileNotFound) }
+        guard isFound else { throw ServiceError(.debugFileNotFound) }
         // If this fails, the blob is orphaned and the sweep removes it.
         if let blob { try? await backend.remove(blob) }
         return Response(status: .noContent)
@@ -134,7 +134,7 @@ extension ServiceContext {
     fileprivate var symbolAppID: String {
         get throws {
             let principal = try principal
-            guard !principal.appID.isEmpty else { throw HTTPProblem(.appNotFound) }
+            guard !principal.appID.isEmpty else { throw ServiceError(.appNotFound) }
             return principal.appID
         }
     }

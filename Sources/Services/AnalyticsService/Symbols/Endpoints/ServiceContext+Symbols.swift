@@ -13,7 +13,7 @@ extension ServiceContext {
         let principal = try master
         let name = parameters.get(parameter) ?? ""
         guard name == String(principal.appNumber) || name == principal.appID else {
-            throw HTTPProblem(.appNotFound, "This key belongs to the project \(principal.appNumber).")
+            throw ServiceError(.appNotFound, "This key belongs to the project \(principal.appNumber).")
         }
         return principal
     }
@@ -31,7 +31,7 @@ extension Request {
     func debugID(_ name: Substring) throws -> DebugID? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let debugID = DebugID(String(text)) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must be a debug id: 32 hexadecimal digits, with or without hyphens.",
                 field: String(name))
         }

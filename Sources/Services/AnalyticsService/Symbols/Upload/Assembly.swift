@@ -35,27 +35,27 @@ struct Assembly: Sendable {
 
     /// - Throws: `invalid-body` naming the member; `limit-exceeded`.
     static func requests(in value: JSONValue) throws -> [Request] {
-        guard case .object(let members) = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
+        guard case .object(let members) = value else { throw ServiceError(.invalidBody, "The body must be an object.") }
         guard members.count <= maximumFiles else {
-            throw HTTPProblem(.limitExceeded, "At most \(maximumFiles) files can be assembled in one call.")
+            throw ServiceError(.limitExceeded, "At most \(maximumFiles) files can be assembled in one call.")
         }
         return try members.map { member in
             guard ChunkUpload.isSHA1(member.name), case .object = member.value else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "Each member must be an object named by a file's SHA-1.", field: member.name)
             }
             guard let name = member.value["name"]?.plainText, !name.isEmpty, !name.utf8.contains(0) else {
-                throw HTTPProblem(.invalidBody, "This must be a non-empty name.", field: "\(member.name).name")
+                throw ServiceError(.invalidBody, "This must be a non-empty name.", field: "\(member.name).name")
             }
             guard case .array(let chunks) = member.value["chunks"], case let sha1s = chunks.compactMap(\.plainText),
                 sha1s.count == chunks.count,
                 sha1s.allSatisfy(ChunkUpload.isSHA1)
-            else { throw HTTPProblem(.invalidBody, "This must be a list of SHA-1s.", field: "\(member.name).chunks") }
+            else { throw ServiceError(.invalidBody, "This must be a list of SHA-1s.", field: "\(member.name).chunks") }
             var expected: DebugID?
             if let text = member.value["debug_id"]?.plainText {
                 expected = DebugID(text)
                 guard expected != nil else {
-                    throw HTTPProblem(.invalidBody, "This must be a debug id.", field: "\(member.name).debug_id")
+                    throw ServiceError(.invalidBody, "This must be a debug id.", field: "\(member.name).debug_id")
                 }
             }
             return Request(
@@ -86,9 +86,9 @@ struct Assembly: Sendable {
                 continue
             }
             guard room > 0 else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .tooManyRequests, "Too many files are being assembled. Try again later.",
-                    headers: [.retryAfter: "10"])
+                    retryAfter: 10)
             }
             room -= 1
             let json = try await begin(

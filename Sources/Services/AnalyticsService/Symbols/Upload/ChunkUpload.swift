@@ -23,8 +23,8 @@ struct ChunkUpload: Sendable {
     let maximumPendingSizeInBytes: Int
     private let semaphore = AsyncSemaphore(
         limit: 4, maximumWaiting: 64,
-        refusal: HTTPProblem(
-            .tooManyRequests, "Too many uploads are running. Try again later.", headers: [.retryAfter: "2"]))
+        refusal: ServiceError(
+            .tooManyRequests, "Too many uploads are running. Try again later.", retryAfter: 2))
 
     init(chunks: SymbolChunkStore, backend: any FileBackend, settings: SymbolSettings) {
         self.chunks = chunks
@@ -36,7 +36,7 @@ struct ChunkUpload: Sendable {
     func receive(_ request: Request, of appID: String) async throws {
         try await semaphore.withPermit {
             guard try await chunks.pendingSizeInBytes(of: appID) < maximumPendingSizeInBytes else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .limitExceeded,
                     "The app already has \(maximumPendingSizeInBytes) bytes of chunks that are not assembled yet.")
             }
@@ -52,7 +52,7 @@ struct ChunkUpload: Sendable {
             for try await portion in request.body {
                 size += portion.readableBytes
                 guard size <= Self.maximumBodySizeInBytes else {
-                    throw HTTPProblem(
+                    throw ServiceError(
                         .payloadTooLarge,
                         "A request may have at most \(Self.maximumRequestSizeInBytes) bytes of chunks.")
                 }
@@ -62,7 +62,7 @@ struct ChunkUpload: Sendable {
                     case .part(let fileName, _):
                         count += 1
                         guard count <= Self.maximumChunks else {
-                            throw HTTPProblem(
+                            throw ServiceError(
                                 .limitExceeded, "A request may have at most \(Self.maximumChunks) chunks.")
                         }
                         name = fileName
@@ -81,13 +81,13 @@ struct ChunkUpload: Sendable {
             }
             guard parser.isAtEnd else { throw MultipartParser.Malformed(reason: "it ends without its last boundary") }
         } catch let error as MultipartParser.Malformed {
-            throw HTTPProblem(.invalidBody, "This is not a multipart/form-data body: \(error.reason).")
+            throw ServiceError(.invalidBody, "This is not a multipart/form-data body: \(error.reason).")
         }
     }
 
     private func store(_ content: ByteBuffer, named name: String, of appID: String) async throws {
         guard Self.isSHA1(name) else {
-            throw HTTPProblem(.invalidBody, "A chunk must be named by its SHA-1.", field: "filename")
+            throw ServiceError(.invalidBody, "A chunk must be named by its SHA-1.", field: "filename")
         }
         guard try await chunks.touch([name], of: appID).isEmpty else { return }
         let bytes = try Self.unpacked(content, sha1: name)
@@ -108,15 +108,15 @@ struct ChunkUpload: Sendable {
         } catch .tooLarge {
             throw tooLarge
         } catch .damaged {
-            throw HTTPProblem(.invalidBody, "The SHA-1 of a chunk's bytes does not match the chunk's name: \(sha1).")
+            throw ServiceError(.invalidBody, "The SHA-1 of a chunk's bytes does not match the chunk's name: \(sha1).")
         }
         guard bytes.readableBytes > 0, hash(bytes) == sha1 else {
-            throw HTTPProblem(.invalidBody, "The SHA-1 of a chunk's bytes does not match the chunk's name: \(sha1).")
+            throw ServiceError(.invalidBody, "The SHA-1 of a chunk's bytes does not match the chunk's name: \(sha1).")
         }
         return bytes
     }
 
-    private static let tooLarge = HTTPProblem(
+    private static let tooLarge = ServiceError(
         .payloadTooLarge, "A chunk may have at most \(maximumChunkSizeInBytes) bytes.")
 
     private static func hash(_ bytes: ByteBuffer) -> String {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import MartletPostgres
@@ -49,7 +50,7 @@ extension Request {
             guard (1...200).contains(name.unicodeScalars.count), !name.contains("/"), !name.contains("\\"),
                 !name.unicodeScalars.contains(where: { TicketInput.isControl($0) || $0.properties.isBidiControl })
             else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter,
                     "A file's name must have 1 to 200 characters, without slashes and control characters.",
                     field: "name")
@@ -130,7 +131,7 @@ struct DeleteAttachment: Endpoint {
 extension ServiceContext {
     fileprivate var attachment: Int {
         get throws {
-            guard let number = TicketInput.number(self, "attachment") else { throw HTTPProblem(.fileNotFound) }
+            guard let number = TicketInput.number(self, "attachment") else { throw ServiceError(.fileNotFound) }
             return number
         }
     }

@@ -110,7 +110,7 @@ struct FollowTickets: Endpoint {
         let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
         let generation = try text.map { text in
             guard let generation = Int64(text), generation >= 0 else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "This must be the generation of a board or an event.", field: "after")
             }
             return generation
@@ -242,7 +242,7 @@ struct TicketSettings: Endpoint {
             let fields = try await BodyFields(request, ["prefix"])
             let prefix = try fields.requiredString("prefix")
             guard prefix.wholeMatch(of: /[A-Z][A-Z0-9]{0,9}/) != nil else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A prefix must have 1 to 10 characters from A-Z and 0-9, and begin with a letter.",
                     field: "prefix")
             }

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
@@ -163,7 +164,7 @@ struct DeleteComment: Endpoint {
 extension ServiceContext {
     fileprivate var comment: Int {
         get throws {
-            guard let number = TicketInput.number(self, "comment") else { throw HTTPProblem(.commentNotFound) }
+            guard let number = TicketInput.number(self, "comment") else { throw ServiceError(.commentNotFound) }
             return number
         }
     }
@@ -174,7 +175,7 @@ extension Request {
         get async throws {
             let fields = try await BodyFields(self, ["text"], upTo: TicketBody.maximumSizeInBytes)
             guard let text = try TicketInput.text(fields, "text", from: 1, upTo: TicketLimits.comment) else {
-                throw HTTPProblem(.invalidBody, "This field is required.", field: "text")
+                throw ServiceError(.invalidBody, "This field is required.", field: "text")
             }
             return text
         }

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
@@ -51,7 +52,7 @@ struct CreateLabel: Endpoint {
         let visitor = try await access.admit(context, to: .create)
         let fields = try await BodyFields(request, ["name", "color"])
         guard let name = try fields.labelName else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "name")
+            throw ServiceError(.invalidBody, "This field is required.", field: "name")
         }
         let json = try await labels.create(
             name, color: try fields.labelColor ?? "#808080", in: visitor.space, by: visitor.author)
@@ -122,7 +123,7 @@ extension BodyFields {
         get throws {
             guard let name = try TicketInput.line(self, "name", upTo: 40) else { return nil }
             guard !name.contains(","), !name.contains("/"), name.lowercased() != "none" else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A label must not contain commas or slashes, and must not be called \"none\".",
                     field: "name")
             }
@@ -134,7 +135,7 @@ extension BodyFields {
         get throws {
             guard let color = try string("color")?.lowercased() else { return nil }
             guard color.wholeMatch(of: /#[0-9a-f]{6}/) != nil else {
-                throw HTTPProblem(.invalidBody, "A color must have the form #rrggbb.", field: "color")
+                throw ServiceError(.invalidBody, "A color must have the form #rrggbb.", field: "color")
             }
             return color
         }

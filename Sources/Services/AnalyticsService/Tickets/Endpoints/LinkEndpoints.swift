@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -31,10 +32,10 @@ struct AddLink: Endpoint {
         let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let fields = try await BodyFields(request, ["kind", "ticket"])
         guard let kind = try TicketInput.choice(fields, "kind", TicketLinkKind.self) else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "kind")
+            throw ServiceError(.invalidBody, "This field is required.", field: "kind")
         }
         guard let other = try TicketInput.number(fields, "ticket") else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "ticket")
+            throw ServiceError(.invalidBody, "This field is required.", field: "ticket")
         }
         try await tickets.link(number, kind, to: other, in: visitor.space, by: visitor.author)
         return try await access.answer(with: number, of: tickets, in: visitor.space)
@@ -61,7 +62,7 @@ struct DeleteLink: Endpoint {
         let (visitor, number) = try await access.admitToTicket(context, to: .update)
         guard let kind = TicketLinkKind(rawValue: context.component("kind")),
             let other = TicketInput.ticketNumber(context.component("other"))
-        else { throw HTTPProblem(.notFound, "There is no such link.") }
+        else { throw ServiceError(.notFound, "There is no such link.") }
         try await tickets.unlink(number, kind, from: other, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }
@@ -91,7 +92,7 @@ struct AttachIssues: Endpoint {
         let (visitor, number) = try await access.admitToTicket(context, to: .update)
         let fields = try await BodyFields(request, ["issues"])
         guard let issues = try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues), !issues.isEmpty else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "issues")
+            throw ServiceError(.invalidBody, "This field is required.", field: "issues")
         }
         try await tickets.attach(issues: issues, to: number, in: visitor.space, by: visitor.author)
         return try await access.answer(with: number, of: tickets, in: visitor.space)
@@ -119,7 +120,7 @@ struct DetachIssue: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await access.admitToTicket(context, to: .update)
         guard let issue = TicketInput.number(context, "issue") else {
-            throw HTTPProblem(.notFound, "The ticket does not have this issue.")
+            throw ServiceError(.notFound, "The ticket does not have this issue.")
         }
         try await tickets.detach(issue: issue, from: number, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)

@@ -241,7 +241,7 @@ struct DeleteSprint: Endpoint {
 extension ServiceContext {
     fileprivate var sprint: Int {
         get throws {
-            guard let number = TicketInput.number(self, "sprint") else { throw HTTPProblem(.sprintNotFound) }
+            guard let number = TicketInput.number(self, "sprint") else { throw ServiceError(.sprintNotFound) }
             return number
         }
     }

@@ -144,7 +144,7 @@ struct ChangeTicket: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await access.admitToTicket(context, to: .update)
         guard let condition = try Precondition(request) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .preconditionRequired,
                 "Send the ticket's ETag as If-Match, or * to change the ticket whatever its revision is.")
         }
@@ -196,10 +196,10 @@ struct ChangeTickets: Endpoint {
         guard let numbers = try TicketInput.numbers(fields, "tickets", upTo: TicketLimits.ticketsPerCall),
             !numbers.isEmpty
         else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "tickets")
+            throw ServiceError(.invalidBody, "This field is required.", field: "tickets")
         }
         guard Self.fields.contains(where: { fields[$0] != nil }) else {
-            throw HTTPProblem(.invalidBody, "At least one field to change is required.")
+            throw ServiceError(.invalidBody, "At least one field to change is required.")
         }
         let change = try await access.change(fields, visitor, context)
         try await tickets.update(

@@ -57,7 +57,7 @@ struct FeedbackIntake: Sendable {
         } catch let refusal as FeedbackRefusal {
             await attachments.discard(files[...])
             throw refusal
-        } catch let problem as HTTPProblem where problem.code.status < 500 {
+        } catch let problem as ServiceError where problem.isCallersFault {
             await attachments.discard(files[...])
             throw problem
         }

@@ -41,7 +41,7 @@ struct PostFeedback: Endpoint {
         var said = Feedback(
             message: try TicketInput.text(fields, "message", from: 1, upTo: Feedback.maximumMessage) ?? "")
         guard !said.message.isEmpty else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "message")
+            throw ServiceError(.invalidBody, "This field is required.", field: "message")
         }
         said.name = try TicketInput.line(fields, "name", from: 0, upTo: 200)
         said.email = try TicketInput.line(fields, "email", from: 0, upTo: 254)
@@ -54,18 +54,18 @@ struct PostFeedback: Endpoint {
         }
         if let text = try fields.string("screenshot") {
             guard let bytes = Data(base64Encoded: text) else {
-                throw HTTPProblem(.invalidBody, "This must be base64.", field: "screenshot")
+                throw ServiceError(.invalidBody, "This must be base64.", field: "screenshot")
             }
             said.files = [Feedback.File(name: "screenshot", contentType: nil, bytes: ByteBuffer(bytes: bytes))]
         }
         do {
             try await feedback.store(said, in: try await spaces.space(of: principal))
         } catch FeedbackRefusal.tooMany(let seconds) {
-            throw HTTPProblem(
+            throw ServiceError(
                 .tooManyRequests, "Too much feedback has arrived. Try again later.",
-                headers: [.retryAfter: String(seconds)])
+                retryAfter: seconds)
         } catch FeedbackRefusal.invalid(let field, let reason) {
-            throw HTTPProblem(.invalidBody, reason, field: field)
+            throw ServiceError(.invalidBody, reason, field: field)
         }
         return Response(status: .noContent)
     }

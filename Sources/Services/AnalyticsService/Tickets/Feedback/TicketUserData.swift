@@ -41,7 +41,7 @@ struct TicketUserData: UserDataHolder {
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (user, space) = try await owner(request)
         guard let after = request.after.map({ Int64($0) }) ?? 0, after >= 0 else {
-            throw HTTPProblem(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
+            throw ServiceError(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         let rows = try await tickets.postgres.query(
             """
@@ -96,10 +96,10 @@ struct TicketUserData: UserDataHolder {
 
     private func owner(_ request: UserDataRequest) async throws -> (user: UUID, space: Space) {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "Expected the id of an app.", field: "app")
+            throw ServiceError(.invalidBody, "Expected the id of an app.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "Expected the id of a user.", field: "user")
+            throw ServiceError(.invalidBody, "Expected the id of a user.", field: "user")
         }
         return (user, try await spaces.space(of: request.app, request.environment))
     }

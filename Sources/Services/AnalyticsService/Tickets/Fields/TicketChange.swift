@@ -34,7 +34,7 @@ struct TicketChange: Sendable {
         priority = try TicketInput.choice(fields, "priority", TicketPriority.self)
         title = try TicketInput.line(fields, "title", upTo: TicketLimits.title)
         if fields["title"] != nil, title == nil {
-            throw HTTPProblem(.invalidBody, "A ticket must have a title.", field: "title")
+            throw ServiceError(.invalidBody, "A ticket must have a title.", field: "title")
         }
         if fields["description"] != nil {
             description = try TicketInput.text(fields, "description", upTo: TicketLimits.description) ?? ""
@@ -49,7 +49,7 @@ struct TicketChange: Sendable {
     private static func assignee(_ fields: BodyFields, _ staff: UUID?) throws -> UUID? {
         guard let text = try fields.string("assignee") else { return nil }
         guard let id = text == "me" ? staff : UUID(uuidString: text) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Expected the id of a staff member or, if a staff member asks, \"me\".", field: "assignee"
             )
         }
@@ -59,7 +59,7 @@ struct TicketChange: Sendable {
     private static func labels(_ fields: BodyFields) throws -> [String] {
         let names = try fields.strings("labels", upTo: TicketLimits.labelsOfTicket) ?? []
         guard Set(names.map { $0.lowercased() }).count == names.count else {
-            throw HTTPProblem(.invalidBody, "A label occurs twice.", field: "labels")
+            throw ServiceError(.invalidBody, "A label occurs twice.", field: "labels")
         }
         return names
     }

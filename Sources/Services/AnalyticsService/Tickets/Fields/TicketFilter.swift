@@ -52,8 +52,8 @@ struct TicketFilter: Sendable {
 
     // MARK: Parameters
 
-    private static func refusal(_ detail: String, _ name: String) -> HTTPProblem {
-        HTTPProblem(.invalidParameter, detail, field: name)
+    private static func refusal(_ detail: String, _ name: String) -> ServiceError {
+        ServiceError(.invalidParameter, detail, field: name)
     }
 
     private static func values(_ request: Request, _ name: Substring) throws -> [String]? {

@@ -12,10 +12,10 @@ enum TicketInput {
     static func line(_ fields: BodyFields, _ name: String, from minimum: Int = 1, upTo limit: Int) throws -> String? {
         guard let text = try fields.string(name)?.trimmingCharacters(in: .whitespacesAndNewlines) else { return nil }
         guard (minimum...limit).contains(text.unicodeScalars.count) else {
-            throw HTTPProblem(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
+            throw ServiceError(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
         }
         guard !text.unicodeScalars.contains(where: isControl) else {
-            throw HTTPProblem(.invalidBody, "This must not contain control characters.", field: name)
+            throw ServiceError(.invalidBody, "This must not contain control characters.", field: name)
         }
         return text
     }
@@ -26,10 +26,10 @@ enum TicketInput {
     static func text(_ fields: BodyFields, _ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
         guard let text = try fields.string(name) else { return nil }
         guard (minimum...limit).contains(text.unicodeScalars.count), minimum == 0 || !isBlank(text) else {
-            throw HTTPProblem(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
+            throw ServiceError(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
         }
         guard !text.unicodeScalars.contains(where: { isControl($0) && !["\n", "\r", "\t"].contains($0) }) else {
-            throw HTTPProblem(.invalidBody, "This must not contain control characters.", field: name)
+            throw ServiceError(.invalidBody, "This must not contain control characters.", field: name)
         }
         return text
     }
@@ -42,7 +42,7 @@ enum TicketInput {
     ) throws -> Choice? {
         guard fields[name] != nil else { return nil }
         guard let choice = try fields.string(name).flatMap(Choice.init(rawValue:)) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: name)
         }
@@ -58,13 +58,13 @@ enum TicketInput {
     static func numbers(_ fields: BodyFields, _ name: String, upTo limit: Int) throws -> [Int]? {
         guard let value = fields[name], value != .null else { return nil }
         guard case .array(let elements) = value, elements.count <= limit else {
-            throw HTTPProblem(.invalidBody, "This must be a list of at most \(limit) numbers.", field: name)
+            throw ServiceError(.invalidBody, "This must be a list of at most \(limit) numbers.", field: name)
         }
         let numbers = elements.compactMap {
             if case .number(let literal) = $0 { Int32(literal).map(Int.init) } else { nil }
         }.filter { $0 > 0 }
         guard numbers.count == elements.count, Set(numbers).count == numbers.count else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be a list of different whole numbers, each at least 1.", field: name)
         }
         return numbers
@@ -74,7 +74,7 @@ enum TicketInput {
     static func day(_ fields: BodyFields, _ name: String) throws -> String? {
         guard let text = try fields.string(name) else { return nil }
         guard let day = CalendarDay(text), (1_900...2_100).contains(day.year) else {
-            throw HTTPProblem(.invalidBody, "This must be a day such as 2026-11-22.", field: name)
+            throw ServiceError(.invalidBody, "This must be a day such as 2026-11-22.", field: name)
         }
         return text
     }
@@ -88,7 +88,7 @@ enum TicketInput {
     ///
     /// - Throws: `ticket-not-found` if it is neither.
     static func ticket(_ context: ServiceContext, _ name: String = "ticket") throws -> Int {
-        guard let number = ticketNumber(context.component(name)) else { throw HTTPProblem(.ticketNotFound) }
+        guard let number = ticketNumber(context.component(name)) else { throw ServiceError(.ticketNotFound) }
         return number
     }
 

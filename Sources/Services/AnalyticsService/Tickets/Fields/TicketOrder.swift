@@ -24,7 +24,7 @@ struct TicketOrder: Sendable {
     init(_ text: Substring) throws {
         isDescending = text.hasPrefix("-")
         guard let key = Key(rawValue: String(isDescending ? text.dropFirst() : text)) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter,
                 "Must be one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), optionally with a leading -.",
                 field: "sort")
@@ -69,7 +69,7 @@ struct TicketOrder: Sendable {
 
     // MARK: Cursors
 
-    private static let refusal = HTTPProblem(
+    private static let refusal = ServiceError(
         .invalidParameter, "This cursor comes from a list in a different order.", field: "cursor")
 
     func cursor(_ value: String, _ number: Int) -> String {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
@@ -128,10 +129,10 @@ final class TicketStreams: Service {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = try state.withLock { state in
             guard !state.isStopped, state.followers.values.reduce(0, { $0 + $1.count }) < limits.streams else {
-                throw HTTPProblem(.unavailable, "This instance has reached its limit of streams.")
+                throw ServiceError(.unavailable, "This instance has reached its limit of streams.")
             }
             guard state.followers[space.id, default: [:]].count < limits.streamsPerSpace else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .tooManyRequests, "The app has reached its limit of \(limits.streamsPerSpace) streams.")
             }
             state.last += 1

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -27,7 +28,7 @@ extension TicketWork {
         if let key = try await find(place, in: status, of: id) { return key }
         try await spread(status, but: id)
         guard let key = try await find(place, in: status, of: id) else {
-            throw HTTPProblem(.internalError, cause: "no key fits into a column that just got new keys")
+            throw ServiceError(.internalError, cause: "no key fits into a column that just got new keys")
         }
         return key
     }
@@ -83,10 +84,10 @@ extension TicketWork {
         String, Int
     )? {
         guard let row = try await row(number) else {
-            throw HTTPProblem(.invalidBody, "There is no such ticket.", field: field)
+            throw ServiceError(.invalidBody, "There is no such ticket.", field: field)
         }
         guard row.id != id else {
-            throw HTTPProblem(.invalidBody, "A ticket cannot be its own neighbour.", field: field)
+            throw ServiceError(.invalidBody, "A ticket cannot be its own neighbour.", field: field)
         }
         return row.status == status && !row.isDeleted ? (row.position, row.number) : nil
     }

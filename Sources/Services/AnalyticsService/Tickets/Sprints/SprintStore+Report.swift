@@ -10,9 +10,9 @@ extension SprintStore {
     func report(_ number: Int, in space: Space, at now: Date = Date()) async throws -> SprintReport {
         let rows = try await tickets.postgres.query(
             "SELECT started, closed FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)")
-        guard let row = rows.first else { throw HTTPProblem(.sprintNotFound) }
+        guard let row = rows.first else { throw ServiceError(.sprintNotFound) }
         guard let started: Date = try row.decode(0) else {
-            throw HTTPProblem(.conflict, "This sprint has not been started yet.")
+            throw ServiceError(.conflict, "This sprint has not been started yet.")
         }
         return SprintReport(
             SprintLog(sprint: number, tickets: try await log(number, in: space)), from: started,
@@ -31,7 +31,7 @@ extension SprintStore {
             ORDER BY t.id LIMIT \(SprintReport.maximumTickets + 1)
             """)
         guard rows.count <= SprintReport.maximumTickets else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded, "Reports are limited to sprints of at most \(SprintReport.maximumTickets) tickets.")
         }
         for row in rows {
@@ -48,7 +48,7 @@ extension SprintStore {
             ORDER BY h.id LIMIT \(SprintReport.maximumChanges + 1)
             """)
         guard changes.count <= SprintReport.maximumChanges else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded, "Reports are limited to sprints of at most \(SprintReport.maximumChanges) changes.")
         }
         for row in changes {

@@ -33,7 +33,7 @@ struct AttachmentStore: Sendable {
                 blob: blob, file: file, name: name,
                 contentType: ContentType.decide(declared: declaredType, prefix: file.prefix))
         } catch FileError.tooLarge(let limit) {
-            throw HTTPProblem(.payloadTooLarge, "A file may have at most \(limit) bytes here.")
+            throw ServiceError(.payloadTooLarge, "A file may have at most \(limit) bytes here.")
         }
     }
 
@@ -49,7 +49,7 @@ struct AttachmentStore: Sendable {
                     "attachments per ticket")
                 return try await work.attach(stored, to: id)
             }
-        } catch let problem as HTTPProblem where problem.code.status < 500 {
+        } catch let problem as ServiceError where problem.isCallersFault {
             // The row has certainly not been stored. After any other error it may have been; `TicketHousekeeping` then
             // removes orphans.
             await discard([stored])
@@ -78,7 +78,7 @@ struct AttachmentStore: Sendable {
             "SELECT blob, name, content_type, size, sha256 FROM analytics.ticket_attachments WHERE ticket = \(id) AND number = \(attachment)"
         )
         guard let row = rows.first, let blob = BlobName(space: Self.blobSpace(space), id: try row.decode(0)) else {
-            throw HTTPProblem(.fileNotFound)
+            throw ServiceError(.fileNotFound)
         }
         return Attachment(
             blob: blob, name: try row.decode(1), contentType: try row.decode(2), sizeInBytes: try row.decode(3),
@@ -94,7 +94,7 @@ struct AttachmentStore: Sendable {
             let rows = try await work.transaction.query(
                 "DELETE FROM analytics.ticket_attachments WHERE ticket = \(id) AND number = \(attachment) RETURNING name"
             )
-            guard let row = rows.first else { throw HTTPProblem(.fileNotFound) }
+            guard let row = rows.first else { throw ServiceError(.fileNotFound) }
             try await work.record(.detached, of: id, before: .string(try row.decode(0)))
             try await work.touch(id)
         }
@@ -132,7 +132,7 @@ extension TicketWork {
     /// - Throws: `limit-exceeded` if the attachments of the space would exceed their total limit.
     func attach(_ stored: AttachmentStore.Stored, to id: Int64, isFeedback: Bool = false) async throws -> String {
         guard try await hasRoom(for: stored, upTo: TicketLimits.attachmentsInBytes) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded,
                 "The attachments of all tickets may have at most \(TicketLimits.attachmentsInBytes) bytes in total.")
         }

@@ -74,7 +74,7 @@ struct LabelStore: Sendable {
     private static func id(of label: String, _ work: TicketWork) async throws -> Int {
         let rows = try await work.transaction.query(
             "SELECT id FROM analytics.ticket_labels WHERE space = \(work.space.id) AND lower(name) = lower(\(label))")
-        guard let row = rows.first else { throw HTTPProblem(.labelNotFound) }
+        guard let row = rows.first else { throw ServiceError(.labelNotFound) }
         return try row.decode(0)
     }
 
@@ -82,7 +82,7 @@ struct LabelStore: Sendable {
         do {
             return try await body()
         } catch let error as PostgresError where error.isUniqueViolation {
-            throw HTTPProblem(.conflict, "There already is a label with this name.")
+            throw ServiceError(.conflict, "There already is a label with this name.")
         }
     }
 

@@ -17,7 +17,7 @@ struct SprintChange: Sendable {
     init(_ fields: BodyFields) throws {
         name = try TicketInput.line(fields, "name", upTo: 100)
         if fields["name"] != nil, name == nil {
-            throw HTTPProblem(.invalidBody, "A sprint must have a name.", field: "name")
+            throw ServiceError(.invalidBody, "A sprint must have a name.", field: "name")
         }
         if fields["goal"] != nil { goal = try TicketInput.text(fields, "goal", upTo: 2_000) ?? "" }
         if fields["starts"] != nil { starts = .some(try TicketInput.day(fields, "starts")) }
@@ -31,7 +31,7 @@ struct SprintStore: Sendable {
 
     /// - Throws: `limit-exceeded`; `invalid-body` if the sprint ends before it starts.
     func create(_ change: SprintChange, in space: Space, by author: Author) async throws -> String {
-        guard let name = change.name else { throw HTTPProblem(.invalidBody, "This field is required.", field: "name") }
+        guard let name = change.name else { throw ServiceError(.invalidBody, "This field is required.", field: "name") }
         return try await tickets.change(space, by: author) { work in
             try await work.checkCount(
                 "analytics.ticket_sprints WHERE space = \(space.id)", upTo: TicketLimits.sprints, "sprints")
@@ -72,11 +72,11 @@ struct SprintStore: Sendable {
     func start(_ number: Int, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
             guard try await work.sprint(number).state == "planned" else {
-                throw HTTPProblem(.conflict, "This sprint has already been started.")
+                throw ServiceError(.conflict, "This sprint has already been started.")
             }
             let active = try await work.transaction.query(
                 "SELECT FROM analytics.ticket_sprints WHERE space = \(space.id) AND state = 'active'")
-            guard active.isEmpty else { throw HTTPProblem(.conflict, "Another sprint is active. Close it first.") }
+            guard active.isEmpty else { throw ServiceError(.conflict, "Another sprint is active. Close it first.") }
             try await work.transaction.execute(
                 """
                 UPDATE analytics.ticket_sprints SET state = 'active', started = clock_timestamp(), starts = coalesce(starts, least(current_date, ends)),
@@ -95,11 +95,11 @@ struct SprintStore: Sendable {
     func close(_ number: Int, movingTo next: Int?, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
             guard try await work.sprint(number).state == "active" else {
-                throw HTTPProblem(.conflict, "This sprint is not active.")
+                throw ServiceError(.conflict, "This sprint is not active.")
             }
             if let next {
                 guard next != number, let state = try await work.findSprint(next)?.state, state != "closed" else {
-                    throw HTTPProblem(.invalidBody, "There is no such open sprint.", field: "unfinishedTo")
+                    throw ServiceError(.invalidBody, "There is no such open sprint.", field: "unfinishedTo")
                 }
             }
             // After changes made while this waited for the lock, and before the tickets move: the report shows this
@@ -124,7 +124,7 @@ struct SprintStore: Sendable {
             let sprint = try await work.sprint(number)
             try sprint.check(condition)
             guard sprint.state == "planned" else {
-                throw HTTPProblem(.conflict, "Only a sprint that has not been started can be deleted.")
+                throw ServiceError(.conflict, "Only a sprint that has not been started can be deleted.")
             }
             try await work.moveTickets(of: number, to: nil, onlyUnfinished: false)
             try await work.transaction.execute(
@@ -137,7 +137,7 @@ struct SprintStore: Sendable {
         let rows = try await tickets.postgres.query(
             "SELECT \(SprintRow.json), p.revision FROM analytics.ticket_sprints AS p WHERE p.space = \(space.id) AND p.number = \(number)"
         )
-        guard let row = rows.first else { throw HTTPProblem(.sprintNotFound) }
+        guard let row = rows.first else { throw ServiceError(.sprintNotFound) }
         return (try row.decode(0), try row.decode(1))
     }
 
@@ -157,7 +157,7 @@ struct SprintStore: Sendable {
         do {
             return try await body()
         } catch let error as PostgresError where error.sqlState == "23514" {
-            throw HTTPProblem(.invalidBody, "A sprint cannot end before it starts.", field: "ends")
+            throw ServiceError(.invalidBody, "A sprint cannot end before it starts.", field: "ends")
         }
     }
 }
@@ -183,7 +183,7 @@ struct SprintRow: Sendable {
 
     func check(_ condition: Precondition?) throws {
         guard condition?.tags?.contains(String(revision)) ?? true else {
-            throw HTTPProblem(.preconditionFailed, "The sprint has revision \(revision) now.")
+            throw ServiceError(.preconditionFailed, "The sprint has revision \(revision) now.")
         }
     }
 }
@@ -197,7 +197,7 @@ extension TicketWork {
 
     /// - Throws: `sprint-not-found`.
     func sprint(_ number: Int) async throws -> SprintRow {
-        guard let sprint = try await findSprint(number) else { throw HTTPProblem(.sprintNotFound) }
+        guard let sprint = try await findSprint(number) else { throw ServiceError(.sprintNotFound) }
         return sprint
     }
 

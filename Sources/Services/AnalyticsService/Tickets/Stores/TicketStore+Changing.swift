@@ -30,8 +30,8 @@ extension TicketStore {
             for number in numbers {
                 do {
                     try await work.update(number, change, if: nil, resolvesIssues: resolvesIssues)
-                } catch let problem as HTTPProblem where problem.code == .ticketNotFound {
-                    throw HTTPProblem(.invalidBody, "There is no ticket \(number).", field: "tickets")
+                } catch let problem as ServiceError where problem.code == .ticketNotFound {
+                    throw ServiceError(.invalidBody, "There is no ticket \(number).", field: "tickets")
                 }
             }
         }
@@ -82,7 +82,7 @@ extension TicketStore {
     /// - Throws: `ticket-not-found` if the bin has no such ticket.
     func restore(_ number: Int, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
-            guard let row = try await work.row(number), row.isDeleted else { throw HTTPProblem(.ticketNotFound) }
+            guard let row = try await work.row(number), row.isDeleted else { throw ServiceError(.ticketNotFound) }
             let position = try await work.key(for: .usual(in: row.status), in: row.status, of: row.id)
             try await work.transaction.execute(
                 """
@@ -100,7 +100,7 @@ extension TicketRow {
     /// - Throws: `precondition-failed`.
     func check(_ condition: Precondition?) throws {
         guard condition?.tags?.contains(String(revision)) ?? true else {
-            throw HTTPProblem(.preconditionFailed, "The ticket has revision \(revision) now.")
+            throw ServiceError(.preconditionFailed, "The ticket has revision \(revision) now.")
         }
     }
 }
@@ -144,7 +144,7 @@ extension TicketWork {
     /// - Throws: `invalid-body` if the ticket is not complete.
     func resolve(_ row: TicketRow) async throws {
         guard row.status == .complete else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Only a complete ticket can resolve its issues.", field: "resolveIssues")
         }
         let rows = try await transaction.query(

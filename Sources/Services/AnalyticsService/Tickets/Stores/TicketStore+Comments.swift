@@ -34,7 +34,7 @@ extension TicketStore {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
             guard try await work.author(ofComment: comment, id) == author.text else {
-                throw HTTPProblem(.forbidden, "Only the author of a comment may change it.")
+                throw ServiceError(.forbidden, "Only the author of a comment may change it.")
             }
             let row = try await work.transaction.query(
                 """
@@ -57,7 +57,7 @@ extension TicketStore {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
             guard try await work.author(ofComment: comment, id) == author.text || isModerator else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .forbidden, "Only the author of a comment, or someone who may delete tickets, may delete it.")
             }
             try await work.transaction.execute(
@@ -99,7 +99,7 @@ extension TicketStore {
     func id(of number: Int, in space: Space) async throws -> Int64 {
         let rows = try await postgres.query(
             "SELECT id FROM analytics.tickets WHERE space = \(space.id) AND number = \(number) AND deleted IS NULL")
-        guard let row = rows.first else { throw HTTPProblem(.ticketNotFound) }
+        guard let row = rows.first else { throw ServiceError(.ticketNotFound) }
         return try row.decode(0)
     }
 
@@ -115,7 +115,7 @@ extension TicketWork {
     fileprivate func author(ofComment number: Int, _ id: Int64) async throws -> String {
         let rows = try await transaction.query(
             "SELECT author FROM analytics.ticket_comments WHERE ticket = \(id) AND number = \(number)")
-        guard let row = rows.first else { throw HTTPProblem(.commentNotFound) }
+        guard let row = rows.first else { throw ServiceError(.commentNotFound) }
         return try row.decode(0)
     }
 }

@@ -26,7 +26,7 @@ struct NewTicket: Sendable {
     /// - Throws: `invalid-body` if the title is missing.
     init(_ change: TicketChange, issues: [Int]) throws {
         guard let title = change.title else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "title")
+            throw ServiceError(.invalidBody, "This field is required.", field: "title")
         }
         self.init(title: title)
         type = change.type ?? type
@@ -81,8 +81,8 @@ extension TicketWork {
         let state: String? = try await transaction.query(
             "SELECT state FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)"
         ).first?.decode(0)
-        guard let state else { throw HTTPProblem(.invalidBody, "There is no such sprint.", field: "sprint") }
-        guard state != "closed" else { throw HTTPProblem(.invalidBody, "This sprint is closed.", field: "sprint") }
+        guard let state else { throw ServiceError(.invalidBody, "There is no such sprint.", field: "sprint") }
+        guard state != "closed" else { throw ServiceError(.invalidBody, "This sprint is closed.", field: "sprint") }
     }
 
     /// Replaces the labels of a ticket; returns their names as stored, sorted.
@@ -95,7 +95,7 @@ extension TicketWork {
             WHERE space = \(space.id) AND lower(name) IN (SELECT lower(n) FROM unnest(\(names)) AS n) ORDER BY name
             """)
         guard rows.count == names.count else {
-            throw HTTPProblem(.invalidBody, "There is no such label. Create it first.", field: "labels")
+            throw ServiceError(.invalidBody, "There is no such label. Create it first.", field: "labels")
         }
         let ids: [Int] = try rows.map { try $0.decode(0) }
         try await transaction.execute(

@@ -24,7 +24,7 @@ extension TicketStore {
                 DELETE FROM analytics.ticket_issues AS a USING analytics.issues AS i
                 WHERE a.ticket = \(id) AND i.id = a.issue AND i.space = \(space.id) AND i.number = \(issue)
                 """)
-            guard removed > 0 else { throw HTTPProblem(.notFound, "The ticket does not have this issue.") }
+            guard removed > 0 else { throw ServiceError(.notFound, "The ticket does not have this issue.") }
             try await work.record(.issueDetached, of: id, before: .number(String(issue)))
             try await work.touch(id)
         }
@@ -85,7 +85,7 @@ extension TicketWork {
             """
         ).map { try $0.decode(0) }
         guard found.count == numbers.count else {
-            throw HTTPProblem(.invalidBody, "There is no such issue.", field: "issues")
+            throw ServiceError(.invalidBody, "There is no such issue.", field: "issues")
         }
         let added: [Int] = try await transaction.query(
             """

@@ -12,14 +12,14 @@ extension TicketStore {
         try await change(space, by: author) { work in
             let ticket = try await work.ticket(number)
             guard let target = try await work.row(other), !target.isDeleted else {
-                throw HTTPProblem(.invalidBody, "There is no such ticket.", field: "ticket")
+                throw ServiceError(.invalidBody, "There is no such ticket.", field: "ticket")
             }
             guard ticket.id != target.id else {
-                throw HTTPProblem(.invalidBody, "A ticket cannot be linked to itself.", field: "ticket")
+                throw ServiceError(.invalidBody, "A ticket cannot be linked to itself.", field: "ticket")
             }
             let ends = Self.ends(ticket.id, kind, target.id)
             if kind != .relates, try await work.leads(from: ends.target, to: ends.source, by: ends.kind) {
-                throw HTTPProblem(.conflict, "The link would close a cycle.")
+                throw ServiceError(.conflict, "The link would close a cycle.")
             }
             let added = try await work.transaction.execute(
                 """
@@ -41,12 +41,14 @@ extension TicketStore {
     {
         try await change(space, by: author) { work in
             let ticket = try await work.ticket(number)
-            guard let target = try await work.row(other) else { throw HTTPProblem(.notFound, "There is no such link.") }
+            guard let target = try await work.row(other) else {
+                throw ServiceError(.notFound, "There is no such link.")
+            }
             let ends = Self.ends(ticket.id, kind, target.id)
             let removed = try await work.transaction.execute(
                 "DELETE FROM analytics.ticket_links WHERE source = \(ends.source) AND kind = \(ends.kind) AND target = \(ends.target)"
             )
-            guard removed > 0 else { throw HTTPProblem(.notFound, "There is no such link.") }
+            guard removed > 0 else { throw ServiceError(.notFound, "There is no such link.") }
             try await work.note(.unlinked, ticket, kind, target)
         }
     }

@@ -15,7 +15,7 @@ extension TicketStore {
             FROM analytics.tickets AS t JOIN analytics.ticket_spaces AS s ON s.space = t.space
             WHERE t.space = \(space.id) AND t.number = \(number) AND t.deleted IS NULL
             """)
-        guard let row = rows.first else { throw HTTPProblem(.ticketNotFound) }
+        guard let row = rows.first else { throw ServiceError(.ticketNotFound) }
         return (try row.decode(0), try row.decode(1))
     }
 

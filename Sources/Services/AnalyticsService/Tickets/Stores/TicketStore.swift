@@ -104,7 +104,7 @@ struct TicketWork: Sendable {
     ///
     /// - Throws: `ticket-not-found`.
     func ticket(_ number: Int) async throws -> TicketRow {
-        guard let row = try await row(number), !row.isDeleted else { throw HTTPProblem(.ticketNotFound) }
+        guard let row = try await row(number), !row.isDeleted else { throw ServiceError(.ticketNotFound) }
         return row
     }
 
@@ -145,7 +145,7 @@ struct TicketWork: Sendable {
     /// - Throws: `limit-exceeded` if the query finds `limit` rows or more.
     func checkCount(_ rows: PostgresQuery, upTo limit: Int, _ what: String) async throws {
         let count: Int = try await transaction.query("SELECT count(*) FROM \(rows)")[0].decode(0)
-        guard count < limit else { throw HTTPProblem(.limitExceeded, "There may be at most \(limit) \(what).") }
+        guard count < limit else { throw ServiceError(.limitExceeded, "There may be at most \(limit) \(what).") }
     }
 }
 
@@ -178,7 +178,7 @@ extension TicketRow {
     private static func word<Word: RawRepresentable<String>>(_ row: PostgresRow, _ column: Int) throws -> Word {
         let text: String = try row.decode(column)
         guard let word = Word(rawValue: text) else {
-            throw HTTPProblem(.internalError, cause: "column \(column) of a ticket has an unknown value")
+            throw ServiceError(.internalError, cause: "column \(column) of a ticket has an unknown value")
         }
         return word
     }

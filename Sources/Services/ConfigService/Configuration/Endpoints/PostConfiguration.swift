@@ -71,7 +71,7 @@ struct PostConfiguration: Endpoint {
             upTo: ConfigurationKind().maximumSizeInBytes + (64 << 10))
         if fields["configuration"] != nil { return try await upload.store(fields, context) }
         for name in ["live", "note"] where fields[name] != nil {
-            throw HTTPProblem(.invalidBody, "This field is allowed only with a configuration.", field: name)
+            throw ServiceError(.invalidBody, "This field is allowed only with a configuration.", field: name)
         }
         var described: [String: String] = [:]
         for name in ConfigurationRequest.descriptions { described[name] = try fields.string(name) }
@@ -98,7 +98,7 @@ struct UploadConfiguration: Sendable {
         let kind = ConfigurationKind()
         let name = try fields.requiredString("appVersion") + (try fields.string("theme").map { "~" + $0 } ?? "")
         let key = try DocumentKey(checking: name, of: .configuration)
-        if let problem = kind.problem(withName: name) { throw HTTPProblem(.invalidName, problem, field: "appVersion") }
+        if let problem = kind.problem(withName: name) { throw ServiceError(.invalidName, problem, field: "appVersion") }
         let configuration = fields["configuration"] ?? .null
         try configuration.checkIsDocument()
         let draft = try configuration.draft(upTo: kind.maximumSizeInBytes)
@@ -106,7 +106,7 @@ struct UploadConfiguration: Sendable {
         let note = try fields.note()
         let findings = kind.check(configuration, named: name, in: try await live.current(space)).limited
         guard !isLive || !findings.contains(where: { $0.severity == .error }) else {
-            throw HTTPProblem(.documentRefused, "Nothing was published; see findings.", findings: findings)
+            throw ServiceError(.documentRefused, "Nothing was published; see findings.", findings: findings)
         }
         let version: String
         if isLive {

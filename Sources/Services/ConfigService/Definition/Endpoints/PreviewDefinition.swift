@@ -121,7 +121,7 @@ struct RevokePreview: Endpoint {
         let (key, _) = try context.managedDefinition(kinds, may: .update)
         guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
             try await previews.revoke(id, of: key, in: try context.space)
-        else { throw HTTPProblem(.documentNotFound, "There is no such preview, or it has expired.") }
+        else { throw ServiceError(.documentNotFound, "There is no such preview, or it has expired.") }
         return Response(status: .noContent)
     }
 }
@@ -134,7 +134,7 @@ extension ServiceContext {
         key: DocumentKey, author: Author
     ) {
         let managed = try managed(kinds, may: action)
-        guard managed.key.kind == .definition else { throw HTTPProblem(.notFound) }
+        guard managed.key.kind == .definition else { throw ServiceError(.notFound) }
         return managed
     }
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 struct ReadPart: Endpoint {
@@ -31,7 +32,7 @@ struct ReadPart: Endpoint {
         let space = try await live.current(try context.space)
         let sha256 = context.component("sha256")
         guard sha256.utf8.count == 64, sha256.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
-            throw HTTPProblem(.invalidID, "Expected a part's SHA-256: 64 hexadecimal digits.", field: "sha256")
+            throw ServiceError(.invalidID, "Expected a part's SHA-256: 64 hexadecimal digits.", field: "sha256")
         }
         let part =
             if let token = request.uri.queryParameters["preview"] {
@@ -41,7 +42,7 @@ struct ReadPart: Endpoint {
                 try await choice.part(sha256.lowercased(), of: try context.definition(in: space), in: space)
             }
         guard let part else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .documentNotFound, "The definition and its recent versions have no such part.")
         }
         return try .stored(part.stored, to: request, headers: [.cacheControl: "private, max-age=31536000, immutable"])

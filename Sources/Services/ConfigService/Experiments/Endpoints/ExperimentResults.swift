@@ -106,13 +106,13 @@ struct ComputeResults: Endpoint {
         let (name, _, experiment) = try await reader.experiment(context, may: .read)
         let fields = try await BodyFields(request, ["metrics", "units", "multipleExposures"], upTo: 1 << 20)
         guard case .object(let members)? = fields["metrics"], !members.isEmpty else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be an object with at least one metric, each an object from variation to sums.",
                 field: "metrics")
         }
         let metrics = try members.map { member in
             guard let metric = experiment.metrics.first(where: { $0.name == member.name }) else {
-                throw HTTPProblem(.invalidBody, "The experiment has no such metric.", field: "metrics." + member.name)
+                throw ServiceError(.invalidBody, "The experiment has no such metric.", field: "metrics." + member.name)
             }
             return (
                 metric: member.name,
@@ -167,17 +167,17 @@ struct SetObservations: Endpoint {
         let (_, id, experiment) = try await reader.experiment(context, may: .update)
         let author = try context.author(may: .update, .experiments)
         guard let metric = experiment.metrics.first(where: { $0.name == context.parameters.get("metric") }) else {
-            throw HTTPProblem(.notFound, "The experiment has no such metric.")
+            throw ServiceError(.notFound, "The experiment has no such metric.")
         }
         guard metric.event == nil else {
-            throw HTTPProblem(.conflict, "The metric names an event, so analytics supplies its sums.")
+            throw ServiceError(.conflict, "The metric names an event, so analytics supplies its sums.")
         }
         let fields = try await BodyFields(request, ["variations", "asOf"])
         _ = try metric.observations(fields["variations"], of: experiment.variations, field: "variations")
         let now = Date()
         let date = try fields.time("asOf") ?? now
         guard date <= now.addingTimeInterval(60), date > now.addingTimeInterval(-400 * 86_400) else {
-            throw HTTPProblem(.invalidBody, "This must be a time within the last 400 days.", field: "asOf")
+            throw ServiceError(.invalidBody, "This must be a time within the last 400 days.", field: "asOf")
         }
         try await reader.observations.set(
             fields["variations"]?.text ?? "{}", of: metric.name, experiment: id,

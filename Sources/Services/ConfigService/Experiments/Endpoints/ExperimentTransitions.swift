@@ -45,13 +45,14 @@ struct StartExperiment: Endpoint {
                 let content = draft.merging(.object(changes))
                 let (experiment, findings) = ExperimentKind.read(content)
                 if let end = experiment.end, end <= now {
-                    throw HTTPProblem(.conflict, "The end of the experiment has passed; change it first.", field: "end")
+                    throw ServiceError(
+                        .conflict, "The end of the experiment has passed; change it first.", field: "end")
                 }
                 let all =
                     findings
                     + ExperimentKind.relations(of: experiment, named: transition.publication.key.name, in: space)
                 guard !all.contains(where: { $0.severity == .error }) else {
-                    throw HTTPProblem(.documentRefused, "Nothing was published; see findings.", findings: all.limited)
+                    throw ServiceError(.documentRefused, "Nothing was published; see findings.", findings: all.limited)
                 }
                 return .init(content: content, draft: content, findings: all)
             })
@@ -141,7 +142,7 @@ struct DecideExperiment: Endpoint {
             try await transition.run(from: [.running, .stopped]) { draft, live, _, _ in
                 let (experiment, _) = ExperimentKind.read(live)
                 guard let variation = experiment.variations.first(where: { $0.key == key }) else {
-                    throw HTTPProblem(.invalidBody, "The experiment has no such variation.", field: "variation")
+                    throw ServiceError(.invalidBody, "The experiment has no such variation.", field: "variation")
                 }
                 let decision = JSONValue.object([
                     .init("variation", .string(key)), .init("at", .string(Date().formatted(.iso8601))),
@@ -176,7 +177,7 @@ struct ExperimentTransition: Sendable {
         _ known: Set<String> = ["note"]
     ) async throws {
         let key = try context.documentKey(kinds)
-        guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
+        guard key.kind == .experiment else { throw ServiceError(.notFound) }
         let author = try context.author(may: .update, .experiments)
         fields = try await BodyFields(request, known, isOptional: true)
         publication = Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author)
@@ -194,7 +195,7 @@ struct ExperimentTransition: Sendable {
             let draft = try JSONValue(parsing: (document.draft ?? "{}").utf8)
             let live = try await liveContent(document, transaction)
             let state = live.map { ExperimentKind.read($0).0.state } ?? .draft
-            guard states.contains(state) else { throw HTTPProblem(.conflict, "The experiment is \(state.rawValue).") }
+            guard states.contains(state) else { throw ServiceError(.conflict, "The experiment is \(state.rawValue).") }
             let new = try change(draft, live ?? draft, document, space)
             let isDraftLive = live == draft
             try await DocumentStore.setDraft(
@@ -227,7 +228,7 @@ struct ExperimentTransition: Sendable {
         guard let content, let document = try await DocumentStore.lock(key, request.space, transaction),
             let draft = document.draft
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .documentNotFound,
                 "There is no configuration \(key.name), or no version \(pinned.version) of \(pinned.key.name).")
         }

@@ -23,7 +23,7 @@ struct ResultsReader: Sendable {
         name: String, id: String, ExperimentDocument
     ) {
         let key = try context.documentKey(kinds)
-        guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
+        guard key.kind == .experiment else { throw ServiceError(.notFound) }
         _ = try context.author(may: action, .experiments)
         let space = try context.space
         if let published = try await live.current(space)[key], let compiled = published.compiled as? CompiledExperiment
@@ -31,11 +31,11 @@ struct ResultsReader: Sendable {
             return (key.name, ExperimentDocument.id(of: key.name, from: published.firstVersion), compiled.document)
         }
         guard let document = try await documents.read(key, in: space), let draft = document.draft else {
-            throw HTTPProblem(.documentNotFound)
+            throw ServiceError(.documentNotFound)
         }
         let (experiment, findings) = ExperimentKind.read(try JSONValue(parsing: draft.utf8))
         guard !findings.contains(where: { $0.severity == .error }) else {
-            throw HTTPProblem(.documentRefused, "The draft has errors; see findings.", findings: findings.limited)
+            throw ServiceError(.documentRefused, "The draft has errors; see findings.", findings: findings.limited)
         }
         return (key.name, ExperimentDocument.id(of: key.name, from: document.firstVersion), experiment)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import NIOCore
 
@@ -20,7 +21,7 @@ struct ExperimentUserData: UserDataHolder {
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (user, space) = try Self.owner(request)
         guard let after = request.after.map({ Int($0) }) ?? 0, after >= 0 else {
-            throw HTTPProblem(.invalidBody, "This is not a position from an earlier export.", field: "after")
+            throw ServiceError(.invalidBody, "This is not a position from an earlier export.", field: "after")
         }
         let rows = try await exposures.export(user: user, in: space, after: after, limit: Self.rowsPerSlice)
         var lines = ByteBuffer()
@@ -30,10 +31,10 @@ struct ExperimentUserData: UserDataHolder {
 
     private static func owner(_ request: UserDataRequest) throws -> (user: String, space: ConfigSpace) {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "This must be the id of an app.", field: "app")
+            throw ServiceError(.invalidBody, "This must be the id of an app.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "This must be the id of a user.", field: "user")
+            throw ServiceError(.invalidBody, "This must be the id of a user.", field: "user")
         }
         return (user.uuidString.lowercased(), ConfigSpace(appID: request.app, environment: request.environment))
     }

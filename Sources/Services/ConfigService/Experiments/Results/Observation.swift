@@ -28,16 +28,16 @@ extension ExperimentDocument.Metric {
         -> [String: Observation]
     {
         guard case .object(let members)? = value else {
-            throw HTTPProblem(.invalidBody, "This must be an object of sums by variation.", field: field)
+            throw ServiceError(.invalidBody, "This must be an object of sums by variation.", field: field)
         }
         if let unknown = members.first(where: { member in !variations.contains { $0.key == member.name } }) {
-            throw HTTPProblem(.invalidBody, "There is no such variation.", field: field + "." + unknown.name)
+            throw ServiceError(.invalidBody, "There is no such variation.", field: field + "." + unknown.name)
         }
         var observations: [String: Observation] = [:]
         for variation in variations {
             let field = field + "." + variation.key
             guard let value = value?[variation.key] else {
-                throw HTTPProblem(.invalidBody, "This field is required.", field: field)
+                throw ServiceError(.invalidBody, "This field is required.", field: field)
             }
             observations[variation.key] = try observation(value, field)
         }
@@ -50,12 +50,12 @@ extension ExperimentDocument.Metric {
         guard case .number(let literal)? = value["units"], let units = Int(literal),
             (0...Self.maximumUnits).contains(units)
         else {
-            throw HTTPProblem(.invalidBody, "This must be a whole number of at least 0.", field: field + ".units")
+            throw ServiceError(.invalidBody, "This must be a whole number of at least 0.", field: field + ".units")
         }
         var observation = Observation(value: try Self.sums(value, units, hasSquares: kind != .proportion, field))
         guard let otherName else { return observation }
         guard let second = value[otherName] else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "\(field).\(otherName)")
+            throw ServiceError(.invalidBody, "This field is required.", field: "\(field).\(otherName)")
         }
         try Self.check(second, ["sum", "sumOfSquares"], "\(field).\(otherName)")
         let other = try Self.sums(second, units, hasSquares: true, "\(field).\(otherName)")
@@ -66,7 +66,7 @@ extension ExperimentDocument.Metric {
         guard let pair = observation.paired,
             abs(pair.covariance) <= limit * 1.01 + 1e-9 * abs(observation.sumOfProducts) / Double(max(1, units))
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "No values can have this sum with those sums of squares.", field: field + ".sumOfProducts"
             )
         }
@@ -77,7 +77,7 @@ extension ExperimentDocument.Metric {
         let sum = try number(value["sum"], field + ".sum")
         guard hasSquares else {
             guard sum >= 0, sum <= Double(units) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A proportion's sum must be from 0 to the number of units.", field: field + ".sum")
             }
             return Sums(count: units, sum: sum)
@@ -85,7 +85,7 @@ extension ExperimentDocument.Metric {
         let squares = try number(value["sumOfSquares"], field + ".sumOfSquares")
         let least = units == 0 ? 0 : sum * sum / Double(units)
         guard squares >= least * (1 - 1e-9), units > 0 || (sum == 0 && squares == 0) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "No \(units) values with this sum can have such a small sum of squares.",
                 field: field + ".sumOfSquares")
         }
@@ -94,7 +94,7 @@ extension ExperimentDocument.Metric {
 
     private static func number(_ value: JSONValue?, _ field: String) throws -> Double {
         guard case .number(let literal)? = value, let number = Double(literal), abs(number) <= maximumNumber else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, value == nil ? "This field is required." : "This must be a number of at most 1e60.",
                 field: field)
         }
@@ -103,10 +103,10 @@ extension ExperimentDocument.Metric {
 
     private static func check(_ value: JSONValue, _ known: Set<String>, _ field: String) throws {
         guard case .object(let members) = value else {
-            throw HTTPProblem(.invalidBody, "This must be an object.", field: field)
+            throw ServiceError(.invalidBody, "This must be an object.", field: field)
         }
         for member in members where !known.contains(member.name) {
-            throw HTTPProblem(.invalidBody, "This field is unknown.", field: field + "." + member.name)
+            throw ServiceError(.invalidBody, "This field is unknown.", field: field + "." + member.name)
         }
     }
 }

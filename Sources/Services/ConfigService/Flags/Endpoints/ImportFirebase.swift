@@ -44,13 +44,13 @@ struct ImportFirebase: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.documentKey(kinds)
-        guard key == FlagsKind.key else { throw HTTPProblem(.notFound) }
+        guard key == FlagsKind.key else { throw ServiceError(.notFound) }
         let condition = try DraftCondition(request)
         let author = try context.author(may: condition.isForNew ? .create : .update, key.kind.area)
         let kind = FlagsKind()
         let imported = FirebaseTemplate.translate(try await request.document(upTo: kind.maximumSizeInBytes))
         guard !imported.issues.contains(where: \.isError) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .documentRefused, "Nothing was imported; see findings, whose paths are those of the template.",
                 findings: imported.issues.map(Finding.init).limited)
         }

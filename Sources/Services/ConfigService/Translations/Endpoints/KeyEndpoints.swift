@@ -72,7 +72,7 @@ private struct KeyFilter {
             missing == nil
                 || request.uri.queryParameters["language"] == nil && request.uri.queryParameters["state"] == nil
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "Send missing without language and state; it stands for both.", field: "missing")
         }
         language = try missing ?? request.language("language")
@@ -216,11 +216,11 @@ struct EditKey: Endpoint {
             let key = context.parameters.get("key")
                 ?? request.uri.queryParameters["key"].map(String.init), !key.isEmpty
         else {
-            throw HTTPProblem(.invalidParameter, "This parameter is required.", field: "key")
+            throw ServiceError(.invalidParameter, "This parameter is required.", field: "key")
         }
         let condition = try DraftCondition(request)
         guard !condition.isForNew else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "Keys are changed in an existing draft; send If-Match instead.",
                 field: "If-None-Match")
         }
@@ -239,22 +239,22 @@ struct EditKey: Endpoint {
         let document = try JSONValue(parsing: draft.utf8)
         guard case .object(var members) = document, case .object(var strings)? = document["strings"] ?? .object([])
         else {
-            throw HTTPProblem(.documentRefused, "The draft is not a valid catalogue; correct it first.")
+            throw ServiceError(.documentRefused, "The draft is not a valid catalogue; correct it first.")
         }
         let place = strings.firstIndex { $0.name == key }
         if act == .delete {
-            guard let place else { throw HTTPProblem(.documentNotFound, "There is no such key.") }
+            guard let place else { throw ServiceError(.documentNotFound, "There is no such key.") }
             strings.remove(at: place)
         } else {
             let entry = act == .put ? body : (place.map { strings[$0].value } ?? .object([])).merging(body)
             do {
                 _ = try Entry(key, entry, at: "")
             } catch let fault as LocalizationFault {
-                throw HTTPProblem(.invalidBody, fault.reason, field: fault.place.isEmpty ? "key" : fault.place)
+                throw ServiceError(.invalidBody, fault.reason, field: fault.place.isEmpty ? "key" : fault.place)
             }
             if let place { strings[place] = .init(key, entry) } else { strings.append(.init(key, entry)) }
             guard strings.count <= LocalizationLimits.keys else {
-                throw HTTPProblem(.limitExceeded, "There may be at most \(LocalizationLimits.keys) keys.")
+                throw ServiceError(.limitExceeded, "There may be at most \(LocalizationLimits.keys) keys.")
             }
         }
         if let index = members.firstIndex(where: { $0.name == "strings" }) {

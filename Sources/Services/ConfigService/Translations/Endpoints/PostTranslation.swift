@@ -81,7 +81,7 @@ struct PostTranslation: Endpoint {
         init(_ fields: BodyFields) throws {
             key = try DocumentKey(checking: try fields.requiredString("version"), of: .translation)
             if let problem = TranslationKind().problem(withName: key.name) {
-                throw HTTPProblem(.invalidBody, problem, field: "version")
+                throw ServiceError(.invalidBody, problem, field: "version")
             }
             guard let language = LanguageTag(try fields.requiredString("language")) else {
                 throw Self.noLanguage("language")
@@ -90,7 +90,7 @@ struct PostTranslation: Endpoint {
                 throw Self.noLanguage("sourceLanguage")
             }
             guard let strings = fields["strings"] else {
-                throw HTTPProblem(.invalidBody, "This field is required.", field: "strings")
+                throw ServiceError(.invalidBody, "This field is required.", field: "strings")
             }
             self.language = language
             sourceLanguage = source
@@ -99,7 +99,7 @@ struct PostTranslation: Endpoint {
                 texts = try CatalogueFormat.json.read(
                     Array(strings.text.utf8), .init(language: language, sourceLanguage: source))
             } catch let fault as LocalizationFault {
-                throw HTTPProblem(.invalidBody, fault.reason, field: "strings" + fault.place)
+                throw ServiceError(.invalidBody, fault.reason, field: "strings" + fault.place)
             }
         }
 
@@ -110,8 +110,8 @@ struct PostTranslation: Endpoint {
             return try catalogue.draft()
         }
 
-        private static func noLanguage(_ field: String) -> HTTPProblem {
-            HTTPProblem(.invalidBody, "This must be a language tag such as de or pt-BR.", field: field)
+        private static func noLanguage(_ field: String) -> ServiceError {
+            ServiceError(.invalidBody, "This must be a language tag such as de or pt-BR.", field: field)
         }
     }
 }

@@ -66,20 +66,20 @@ struct ReadTranslation: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard let language = context.parameters.get("language").flatMap({ LanguageTag($0) }) else {
-            throw HTTPProblem(.documentNotFound, "The path must contain a language tag such as de or pt-BR.")
+            throw ServiceError(.documentNotFound, "The path must contain a language tag such as de or pt-BR.")
         }
         let space = try context.space
         let (name, number) = try place(context.parameters.get("version") ?? "")
         let current = try await live.current(space)
         let found = isVersioned ? current[DocumentKey(.translation, name)] : current.translations(for: name)
         guard let document = found, let tables = document.compiled as? TranslationTables else {
-            throw HTTPProblem(.documentNotFound, "No translations are live for this app version.")
+            throw ServiceError(.documentNotFound, "No translations are live for this app version.")
         }
         guard number == nil || number == document.version else {
-            throw HTTPProblem(.versionNotFound, "This version is not live; version \(document.version) is.")
+            throw ServiceError(.versionNotFound, "This version is not live; version \(document.version) is.")
         }
         guard let table = tables.table(for: language, withPseudoLocale: space.environment == .test) else {
-            throw HTTPProblem(.documentNotFound, "This language is not published for this app version.")
+            throw ServiceError(.documentNotFound, "This language is not published for this app version.")
         }
         var headers: HTTPFields = [.contentLanguage: table.language.text]
         if let version = HTTPField.Name(HeaderName.translationVersion) {
@@ -93,7 +93,7 @@ struct ReadTranslation: Endpoint {
         guard isVersioned else { return (text, nil) }
         let parts = text.split(separator: "~", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int(parts[1]), number > 0 else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .versionNotFound,
                 "Expected the app version and the number of the version of its translations, such as 1.2.0~7.")
         }

@@ -55,7 +55,7 @@ struct ImportTranslations: Endpoint {
         let key = try context.translationKey(kinds)
         _ = try context.author(may: .update, key.kind.area)
         if let problem = TranslationKind().problem(withName: key.name) {
-            throw HTTPProblem(.invalidName, problem, field: "name")
+            throw ServiceError(.invalidName, problem, field: "name")
         }
         let format = try request.format
         let replaces = try request.choice("mode", Mode.self) == .replace
@@ -88,7 +88,7 @@ struct ImportTranslations: Endpoint {
             result.withLock { $0 = merged }
             return try merged.catalogue.draft()
         }
-        guard let (catalogue, changes) = result.withLock({ $0 }) else { throw HTTPProblem(.internalError) }
+        guard let (catalogue, changes) = result.withLock({ $0 }) else { throw ServiceError(.internalError) }
         return Self.answer(catalogue, changes, revision: edited.revision)
     }
 
@@ -98,9 +98,9 @@ struct ImportTranslations: Endpoint {
         do {
             return try format.read(bytes, options)
         } catch let fault as LocalizationFault where fault.place == "language" {
-            throw HTTPProblem(.invalidParameter, fault.reason, field: fault.place)
+            throw ServiceError(.invalidParameter, fault.reason, field: fault.place)
         } catch let fault as LocalizationFault {
-            throw HTTPProblem(.invalidBody, fault.reason, field: fault.place.isEmpty ? nil : fault.place)
+            throw ServiceError(.invalidBody, fault.reason, field: fault.place.isEmpty ? nil : fault.place)
         }
     }
 
@@ -163,7 +163,7 @@ struct ExportTranslations: Endpoint {
         do {
             export = try format.write(catalogue, options)
         } catch let fault as LocalizationFault {
-            throw HTTPProblem(.invalidParameter, fault.reason, field: fault.place)
+            throw ServiceError(.invalidParameter, fault.reason, field: fault.place)
         }
         if try request.flag("report") {
             let skipped = export.skipped.prefix(1_000).map {
@@ -193,7 +193,7 @@ extension Request {
     fileprivate var format: CatalogueFormat {
         get throws {
             guard let format = try choice("format", CatalogueFormat.self) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter,
                     "This parameter is required; it must be one of \(CatalogueFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: "format")
@@ -212,7 +212,7 @@ extension Request {
             let source = try sourceLanguage ?? self.language("sourceLanguage") ?? language
                 ?? (format == .xcstrings ? LanguageTag("en") : nil)
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "The draft is new, so its source language is required.", field: "sourceLanguage")
         }
         var options = CatalogueFormat.Options(language: language, sourceLanguage: source)

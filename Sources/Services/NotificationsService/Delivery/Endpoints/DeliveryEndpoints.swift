@@ -122,10 +122,10 @@ struct ReportOpened: Endpoint {
         let claim = try await access.check(request, context)
         let text = try await BodyFields(request, ["message"], upTo: 1 << 10).requiredString("message")
         guard let message = UUID(uuidString: text) else {
-            throw HTTPProblem(.invalidBody, "This must be a message id, a UUID.", field: "message")
+            throw ServiceError(.invalidBody, "This must be a message id, a UUID.", field: "message")
         }
         guard try await records.noteOpened(message, by: claim.id, in: claim.space) else {
-            throw HTTPProblem(.messageNotFound)
+            throw ServiceError(.messageNotFound)
         }
         return Response(status: .noContent)
     }
@@ -137,7 +137,7 @@ extension Request {
         get throws {
             guard let state = uri.queryParameters["state"].map(String.init) else { return nil }
             guard DeliveryRecords.states.contains(state) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "This must be one of \(DeliveryRecords.states.joined(separator: ", ")).",
                     field: "state")
             }
@@ -153,7 +153,7 @@ extension ServiceContext {
     fileprivate func message(_ records: DeliveryRecords, _ spaces: Spaces) async throws -> UUID {
         let id = try uuid("id", else: .invalidID, "A message id must be a UUID.")
         guard try await records.hasMessage(id, in: try await spaces.space(of: try principal)) else {
-            throw HTTPProblem(.messageNotFound)
+            throw ServiceError(.messageNotFound)
         }
         return id
     }

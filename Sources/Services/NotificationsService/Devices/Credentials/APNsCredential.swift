@@ -42,19 +42,19 @@ struct APNsKeyFile: CredentialContent {
         main = Part(key: try fields.requiredString("key"), keyID: try fields.requiredString("keyId"))
         teamID = try fields.requiredString("teamId")
         if let value = fields["sandbox"], value != .null {
-            let inner = try HTTPProblem.inside("sandbox") { try BodyFields(value, ["key", "keyId"]) }
-            sandbox = try HTTPProblem.inside("sandbox") {
+            let inner = try ServiceError.inside("sandbox") { try BodyFields(value, ["key", "keyId"]) }
+            sandbox = try ServiceError.inside("sandbox") {
                 Part(key: try inner.requiredString("key"), keyID: try inner.requiredString("keyId"))
             }
         }
         bundleIDs = try fields.strings("bundleIds", upTo: Self.maximumBundleIDs) ?? []
         guard !bundleIDs.isEmpty, Set(bundleIDs).count == bundleIDs.count, bundleIDs.allSatisfy(BundleID.isOne) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be a list of 1 to \(Self.maximumBundleIDs) distinct bundle ids.",
                 field: "bundleIds")
         }
         try check(main)
-        if let sandbox { try HTTPProblem.inside("sandbox") { try check(sandbox) } }
+        if let sandbox { try ServiceError.inside("sandbox") { try check(sandbox) } }
     }
 
     var shown: JSONValue {
@@ -90,7 +90,7 @@ struct APNsKeyFile: CredentialContent {
                 case .invalidTeamID: "teamId"
                 default: "key"
                 }
-            throw HTTPProblem(.invalidBody, error.sentence, field: field)
+            throw ServiceError(.invalidBody, error.sentence, field: field)
         }
     }
 }
@@ -110,12 +110,12 @@ enum BundleID {
     }
 }
 
-extension HTTPProblem {
+extension ServiceError {
     /// Returns the result of `body`, prefixing the field of a thrown problem with `name`.
     static func inside<Value>(_ name: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
-        } catch var problem as HTTPProblem {
+        } catch var problem as ServiceError {
             problem.field = name + (problem.field.map { "." + $0 } ?? "")
             throw problem
         }

@@ -14,7 +14,7 @@ protocol CredentialContent: Codable, Sendable {
     /// Reads and validates the body of `PUT /notifications/credentials/:kind`: keys must parse and required fields
     /// exist.
     ///
-    /// - Throws: `HTTPProblem`: `invalid-json`, `invalid-body` that names the field, `payload-too-large`. None contains
+    /// - Throws: `ServiceError`: `invalid-json`, `invalid-body` that names the field, `payload-too-large`. None contains
     ///   a secret.
     init(_ request: Request) async throws
 

@@ -18,14 +18,14 @@ struct FCMAccountFile: CredentialContent {
         case .string(let text): json = text
         case .object(let members): json = JSONValue.object(members).text
         default:
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be the JSON of a service account key, as an object or as text.",
                 field: "serviceAccount")
         }
         do {
             _ = try FCMServiceAccount(json: Secret(json))
         } catch {
-            throw HTTPProblem(.invalidBody, error.sentence, field: "serviceAccount")
+            throw ServiceError(.invalidBody, error.sentence, field: "serviceAccount")
         }
     }
 
@@ -56,7 +56,7 @@ struct VAPIDKeyFile: CredentialContent {
         do {
             _ = try VAPIDKey(privateKey: Secret(privateKey), subject: subject)
         } catch {
-            throw HTTPProblem(.invalidBody, error.sentence, field: error == .invalidSubject ? "subject" : "privateKey")
+            throw ServiceError(.invalidBody, error.sentence, field: error == .invalidSubject ? "subject" : "privateKey")
         }
     }
 

@@ -56,7 +56,7 @@ struct ReadCredential: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, spaces)
         guard let credential = try await store.read(try context.credentialKind, in: space.id) else {
-            throw HTTPProblem(.credentialNotFound)
+            throw ServiceError(.credentialNotFound)
         }
         return .json(credential.json.text)
     }
@@ -86,7 +86,7 @@ struct PutCredential: Endpoint {
         let (space, author) = try await context.notifications(may: .update, spaces)
         let kind = try context.credentialKind
         guard let type = CredentialKind.contents.first(where: { $0.kind == kind }) else {
-            throw HTTPProblem(.credentialNotFound)
+            throw ServiceError(.credentialNotFound)
         }
         let content: any CredentialContent = try await type.init(request)
         let stored = try await credentials.store.put(content, by: author, in: space.id)
@@ -114,7 +114,7 @@ struct DeleteCredential: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, spaces)
         guard try await credentials.store.delete(try context.credentialKind, in: space.id) else {
-            throw HTTPProblem(.credentialNotFound)
+            throw ServiceError(.credentialNotFound)
         }
         credentials.forget(space.id)
         return Response(status: .noContent)
@@ -142,7 +142,7 @@ struct ReadPushKey: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
         guard let key = try await credentials.current(try await spaces.space(of: principal).id).webPush else {
-            throw HTTPProblem(.credentialNotFound)
+            throw ServiceError(.credentialNotFound)
         }
         return try .encoding(["publicKey": key.publicKey])
     }
@@ -155,7 +155,7 @@ extension ServiceContext {
     var credentialKind: CredentialKind {
         get throws {
             guard let kind = parameters.get("kind").flatMap({ CredentialKind(rawValue: $0) }) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .credentialNotFound,
                     "The kind must be one of \(CredentialKind.allCases.map(\.rawValue).joined(separator: ", ")).")
             }

@@ -44,8 +44,8 @@ struct PutInstallation: Endpoint {
                 installation.sessionID = principal.sessionID.flatMap { UUID(uuidString: $0) }
             }
             return .json(.init(string: installation.json.text), status: isNew ? .created : .ok)
-        } catch let problem as HTTPProblem where problem.code == .installationNotFound {
-            throw HTTPProblem(.invalidBody, "A new installation requires a platform.", field: "platform")
+        } catch let problem as ServiceError where problem.code == .installationNotFound {
+            throw ServiceError(.invalidBody, "A new installation requires a platform.", field: "platform")
         }
     }
 }
@@ -68,7 +68,7 @@ struct ReadInstallation: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let claim = try await access.check(request, context)
         guard let installation = try await store.read(claim.id, in: claim.space.id) else {
-            throw HTTPProblem(.installationNotFound)
+            throw ServiceError(.installationNotFound)
         }
         return .json(installation.json.text)
     }
@@ -162,13 +162,13 @@ struct ChangeChannel: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let claim = try await access.claim(request, context)
         guard let channel = context.parameters.get("channel"), ChannelName.isOne(channel) else {
-            throw HTTPProblem(.invalidName, ChannelName.sentence)
+            throw ServiceError(.invalidName, ChannelName.sentence)
         }
         _ = try await store.change(claim, bringsToken: false) { installation in
             var channels = Set(installation.channels)
             if isMember { channels.insert(channel) } else { channels.remove(channel) }
             guard channels.count <= InstallationFields.maximumChannels else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .limitExceeded, "An installation may be in at most \(InstallationFields.maximumChannels) channels.")
             }
             installation.channels = channels.sorted()

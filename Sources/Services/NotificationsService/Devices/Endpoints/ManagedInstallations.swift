@@ -109,7 +109,7 @@ struct ReadManagedInstallation: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, spaces)
         guard let installation = try await store.read(try context.installationID, in: space.id) else {
-            throw HTTPProblem(.installationNotFound)
+            throw ServiceError(.installationNotFound)
         }
         return .json(installation.json.text)
     }
@@ -133,7 +133,7 @@ struct DeleteManagedInstallation: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, spaces)
         guard try await store.delete(try context.installationID, in: space.id) else {
-            throw HTTPProblem(.installationNotFound)
+            throw ServiceError(.installationNotFound)
         }
         return Response(status: .noContent)
     }

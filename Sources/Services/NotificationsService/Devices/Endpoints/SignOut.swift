@@ -22,13 +22,13 @@ struct SignOut: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let fields = try await BodyFields(request, ["app", "environment", "user", "sessions"])
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
-            throw HTTPProblem(.invalidBody, "This must be an app environment.", field: "environment")
+            throw ServiceError(.invalidBody, "This must be an app environment.", field: "environment")
         }
         let asked = UserDataRequest(
             app: try fields.requiredString("app"), environment: environment, user: try fields.requiredString("user"))
         let sessions = try (try fields.strings("sessions", upTo: Self.maximumSessions) ?? []).map { text in
             guard let id = UUID(uuidString: text) else {
-                throw HTTPProblem(.invalidBody, "Each session id must be a UUID.", field: "sessions")
+                throw ServiceError(.invalidBody, "Each session id must be a UUID.", field: "sessions")
             }
             return id
         }

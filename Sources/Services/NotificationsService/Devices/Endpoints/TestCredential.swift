@@ -47,7 +47,7 @@ struct TestCredential: Endpoint {
         let (space, _) = try await context.notifications(may: .create, spaces)
         let kind = try context.credentialKind
         guard let service = PushService.allCases.first(where: { $0.credential == kind }) else {
-            throw HTTPProblem(.credentialNotFound)
+            throw ServiceError(.credentialNotFound)
         }
         let fields = try await BodyFields(request, ["installation", "push", "title", "body"])
         let text = try Text(fields, upTo: Self.maximumTextLength)
@@ -69,21 +69,21 @@ struct TestCredential: Endpoint {
             title = try fields.string("title") ?? "Test"
             body = try fields.string("body") ?? "This device gets messages."
             for (name, text) in [("title", title), ("body", body)] where text.utf8.count > limit {
-                throw HTTPProblem(.invalidBody, "This may have at most \(limit) bytes.", field: name)
+                throw ServiceError(.invalidBody, "This may have at most \(limit) bytes.", field: name)
             }
         }
     }
 
     private func device(_ fields: BodyFields, _ service: PushService, _ space: Space) async throws -> Device {
         guard (fields["installation"] == nil) != (fields["push"] == nil) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Name the target: either an installation id, or a push address as in an installation.",
                 field: "installation")
         }
         if let value = fields["push"] {
-            let push = try HTTPProblem.inside("push") { try PushAddress(value) }
+            let push = try ServiceError.inside("push") { try PushAddress(value) }
             guard push.service == service else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "This must be a push address of \(service.rawValue).", field: "push.service")
             }
             return Device(
@@ -93,13 +93,13 @@ struct TestCredential: Endpoint {
                 bundleID: push.bundleID)
         }
         guard let id = try fields.string("installation").flatMap({ UUID(uuidString: $0) }) else {
-            throw HTTPProblem(.invalidBody, "This must be an installation id, a UUID.", field: "installation")
+            throw ServiceError(.invalidBody, "This must be an installation id, a UUID.", field: "installation")
         }
         guard let device = try await devices.installations.device(id, in: space.id) else {
-            throw HTTPProblem(.invalidBody, "This installation has no push token.", field: "installation")
+            throw ServiceError(.invalidBody, "This installation has no push token.", field: "installation")
         }
         guard device.service == service else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This installation is not reached by \(service.rawValue).", field: "installation")
         }
         return device
@@ -111,9 +111,9 @@ struct TestCredential: Endpoint {
     {
         switch service {
         case .apns:
-            guard let credential = current.apns else { throw HTTPProblem(.credentialNotFound) }
+            guard let credential = current.apns else { throw ServiceError(.credentialNotFound) }
             guard let bundleID = credential.bundleID(of: device) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "The credential does not cover the bundle id of this device.", field: "push.bundleId")
             }
             var payload = APNsPayload(alert: APNsAlert(title: text.title, body: text.body))
@@ -125,7 +125,7 @@ struct TestCredential: Endpoint {
                 notification, key: credential.key(for: device.environment), to: device.environment)
         case .fcm:
             guard let client = devices.clients.fcm(current, of: device.space) else {
-                throw HTTPProblem(.credentialNotFound)
+                throw ServiceError(.credentialNotFound)
             }
             var message = FCMMessage(to: .token(device.token))
             message.title = text.title
@@ -133,7 +133,7 @@ struct TestCredential: Endpoint {
             message.timeToLive = .seconds(Self.lifetime)
             return await client.send(message)
         case .webpush:
-            guard let key = current.webPush else { throw HTTPProblem(.credentialNotFound) }
+            guard let key = current.webPush else { throw ServiceError(.credentialNotFound) }
             let subscription = try WebPushSubscription(
                 endpoint: device.token, publicKey: device.publicKey ?? "", authenticationSecret: device.authSecret ?? ""
             )

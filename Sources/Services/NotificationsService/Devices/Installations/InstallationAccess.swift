@@ -36,7 +36,7 @@ struct InstallationAccess: Sendable {
         guard let secret = request.headers[Self.header], secret.utf8.count == Self.secretLength,
             Base64URL.decode(secret)?.count == 32
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .forbidden, "Send the installation's secret, 32 random bytes in base64url: Installation-Secret: ….")
         }
         return Claim(id: id, space: try await spaces.space(of: principal), digest: Credential.digest(of: secret))
@@ -50,7 +50,7 @@ struct InstallationAccess: Sendable {
         let rows = try await postgres.query(
             "SELECT secret_digest FROM notifications.installations WHERE space = \(claim.space.id) AND id = \(claim.id)"
         )
-        guard let digest: Data = try rows.first?.decode(0) else { throw HTTPProblem(.installationNotFound) }
+        guard let digest: Data = try rows.first?.decode(0) else { throw ServiceError(.installationNotFound) }
         try Self.compare(claim.digest, digest)
         return claim
     }
@@ -59,7 +59,7 @@ struct InstallationAccess: Sendable {
     ///
     /// - Throws: `forbidden`.
     static func compare(_ digest: SHA256.Digest, _ stored: Data) throws {
-        guard digest == stored else { throw HTTPProblem(.forbidden, "This is not the installation's secret.") }
+        guard digest == stored else { throw ServiceError(.forbidden, "This is not the installation's secret.") }
     }
 }
 

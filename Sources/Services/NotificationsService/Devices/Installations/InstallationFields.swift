@@ -34,13 +34,13 @@ struct InstallationFields: Sendable {
         let fields = try await BodyFields(request, Self.members, upTo: 32 << 10)
         platform = try fields.string("platform").map { word in
             guard let platform = Platform(rawValue: word) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "This must be one of \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: "platform")
             }
             return platform
         }
-        push = try fields.change("push") { value in try HTTPProblem.inside("push") { try PushAddress(value) } }
+        push = try fields.change("push") { value in try ServiceError.inside("push") { try PushAddress(value) } }
         appVersion = try fields.shortText("appVersion")
         osVersion = try fields.shortText("osVersion")
         deviceModel = try fields.shortText("deviceModel")
@@ -58,7 +58,7 @@ struct InstallationFields: Sendable {
     ///
     /// - Throws: `invalid-body` when the platform is missing or does not support the push service.
     func replace(_ installation: inout Installation) throws {
-        guard let platform else { throw HTTPProblem(.invalidBody, "This field is required.", field: "platform") }
+        guard let platform else { throw ServiceError(.invalidBody, "This field is required.", field: "platform") }
         installation.platform = platform
         installation.push = push.value
         installation.appVersion = appVersion.value
@@ -89,7 +89,7 @@ struct InstallationFields: Sendable {
         if let attributes {
             installation.attributes = installation.attributes.merging(attributes)
             guard installation.attributes.text.utf8.count <= Self.maximumAttributesSizeInBytes else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .limitExceeded,
                     "The merged attributes may have at most \(Self.maximumAttributesSizeInBytes) bytes.",
                     field: "attributes")
@@ -104,7 +104,7 @@ struct InstallationFields: Sendable {
     /// - Throws: `invalid-body`.
     private static func checkService(of installation: Installation) throws {
         guard let push = installation.push, !installation.platform.services.contains(push.service) else { return }
-        throw HTTPProblem(
+        throw ServiceError(
             .invalidBody,
             "Push service \(push.service.rawValue) is not available on \(installation.platform.rawValue).",
             field: "push.service")
@@ -113,7 +113,7 @@ struct InstallationFields: Sendable {
     /// The valid names, without duplicates and sorted.
     private static func checked(_ names: [String]) throws -> [String] {
         for name in names where !ChannelName.isOne(name) {
-            throw HTTPProblem(.invalidBody, ChannelName.sentence, field: "channels")
+            throw ServiceError(.invalidBody, ChannelName.sentence, field: "channels")
         }
         return Set(names).sorted()
     }
@@ -151,7 +151,7 @@ extension BodyFields {
         guard let text = try string(name) else { return .set(nil) }
         guard (1...100).contains(text.utf8.count),
             !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }), let text = spelled(text)
-        else { throw HTTPProblem(.invalidBody, "This is not a valid value of at most 100 bytes.", field: name) }
+        else { throw ServiceError(.invalidBody, "This is not a valid value of at most 100 bytes.", field: name) }
         return .set(text)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -47,7 +48,7 @@ extension Request {
     fileprivate func shortParameter(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard (1...100).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidParameter, "This must have 1 to 100 bytes.", field: String(name))
+            throw ServiceError(.invalidParameter, "This must have 1 to 100 bytes.", field: String(name))
         }
         return String(text)
     }
@@ -56,7 +57,7 @@ extension Request {
     fileprivate func word<Word: RawRepresentable<String> & CaseIterable>(_ name: Substring) throws -> Word? {
         try uri.queryParameters[name].map { text in
             guard let word = Word(rawValue: String(text)) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "This must be one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: String(name))
             }

@@ -25,7 +25,7 @@ struct InstallationStore: Sendable {
         let rows = try await postgres.query(
             "SELECT i.token IS NULL, \(Device.columns) FROM notifications.installations AS i WHERE i.space = \(space) AND i.id = \(id)"
         )
-        guard let row = rows.first else { throw HTTPProblem(.installationNotFound) }
+        guard let row = rows.first else { throw ServiceError(.installationNotFound) }
         return try row.decode(0) ? nil : Device(row, from: 1)
     }
 
@@ -47,7 +47,7 @@ struct InstallationStore: Sendable {
             return try await postgres.withTransaction(serializationRetries: 3) { transaction in
                 let known = try await Self.locked(claim, transaction)
                 guard var installation = known ?? making.map({ Installation(id: claim.id, platform: $0) }) else {
-                    throw HTTPProblem(.installationNotFound)
+                    throw ServiceError(.installationNotFound)
                 }
                 try body(&installation)
                 if let push = installation.push,
@@ -58,7 +58,7 @@ struct InstallationStore: Sendable {
                 let kept = try await Self.keep(installation, claim, bringsToken: bringsToken, transaction)
                 // PostgreSQL expands numbers: 1e300 is stored with 301 digits.
                 guard kept.attributes.text.utf8.count <= InstallationFields.maximumAttributesSizeInBytes else {
-                    throw HTTPProblem(
+                    throw ServiceError(
                         .invalidBody,
                         "This may have at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, counting numbers without exponents.",
                         field: "attributes")
@@ -69,7 +69,7 @@ struct InstallationStore: Sendable {
                 return (kept, known == nil)
             }
         } catch let error as PostgresError where error.sqlState?.hasPrefix("22") == true {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "A value cannot be stored, for example text with U+0000.", cause: "\(error)")
         }
     }
@@ -128,7 +128,7 @@ struct InstallationStore: Sendable {
             WHERE i.secret_digest = excluded.secret_digest
             RETURNING \(Installation.columns)
             """)
-        guard let row = rows.first else { throw HTTPProblem(.forbidden, "This is not the installation's secret.") }
+        guard let row = rows.first else { throw ServiceError(.forbidden, "This is not the installation's secret.") }
         return try Installation(row)
     }
 

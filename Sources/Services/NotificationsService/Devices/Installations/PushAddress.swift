@@ -35,7 +35,7 @@ struct PushAddress: Sendable, Equatable {
     init(_ json: JSONValue) throws {
         let fields = try BodyFields(json, ["service", "token", "sandbox", "bundleId", "subscription"])
         guard let service = PushService(rawValue: try fields.requiredString("service")) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be one of \(PushService.allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: "service")
         }
@@ -46,7 +46,7 @@ struct PushAddress: Sendable, Equatable {
             case .webpush: ["token", "sandbox", "bundleId"]
             }
         for name in foreign.sorted() where fields[name] != nil {
-            throw HTTPProblem(.invalidBody, "This is not allowed with \(service.rawValue).", field: name)
+            throw ServiceError(.invalidBody, "This is not allowed with \(service.rawValue).", field: name)
         }
         switch service {
         case .apns: try self.init(apns: fields)
@@ -59,16 +59,16 @@ struct PushAddress: Sendable, Equatable {
     private init(apns fields: BodyFields) throws {
         let token = try fields.requiredString("token").lowercased()
         let probe = APNsNotification(to: token, EncodedPayload(.object([])), bundleID: "probe")
-        if let fault = probe.fault { throw HTTPProblem(.invalidBody, fault.sentence, field: "token") }
+        if let fault = probe.fault { throw ServiceError(.invalidBody, fault.sentence, field: "token") }
         guard let isSandbox = try fields.flag("sandbox") else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "This must be true for an app signed for development, false for TestFlight and the App Store.",
                 field: "sandbox")
         }
         let bundleID = try fields.string("bundleId")
         if let bundleID, !BundleID.isOne(bundleID) {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be a bundle id: letters, digits, dots and hyphens.", field: "bundleId")
         }
         self.init(service: .apns, isSandbox: isSandbox, token: token, bundleID: bundleID)
@@ -79,7 +79,7 @@ struct PushAddress: Sendable, Equatable {
         guard (1...Self.maximumTokenLength).contains(token.utf8.count),
             token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must have 1 to \(Self.maximumTokenLength) printable ASCII characters.",
                 field: "token")
         }
@@ -88,9 +88,9 @@ struct PushAddress: Sendable, Equatable {
 
     private init(webPush fields: BodyFields) throws {
         guard let value = fields["subscription"] else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "subscription")
+            throw ServiceError(.invalidBody, "This field is required.", field: "subscription")
         }
-        self = try HTTPProblem.inside("subscription") {
+        self = try ServiceError.inside("subscription") {
             let subscription = try BodyFields(value, ["endpoint", "expirationTime", "keys"])
             let keys = try subscription.strings(in: "keys", ["p256dh", "auth"])
             let address = PushAddress(
@@ -107,7 +107,7 @@ struct PushAddress: Sendable, Equatable {
                     case .invalidPublicKey: "keys.p256dh"
                     case .invalidAuthenticationSecret: "keys.auth"
                     }
-                throw HTTPProblem(.invalidBody, error.sentence, field: field)
+                throw ServiceError(.invalidBody, error.sentence, field: field)
             }
             return address
         }

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletMail
 import MartletPostgres
@@ -31,7 +32,7 @@ struct NoteBounce: Endpoint {
         let (space, _) = try await context.notifications(may: .update, mail.spaces)
         let fields = try await BodyFields(request, ["mail", "address", "kind", "reason"])
         guard let kind = BounceKind(rawValue: try fields.requiredString("kind")) else {
-            throw HTTPProblem(.invalidBody, "This must be hard, soft or complaint.", field: "kind")
+            throw ServiceError(.invalidBody, "This must be hard, soft or complaint.", field: "kind")
         }
         let reason = try fields.string("reason").map {
             String(String.UnicodeScalarView($0.unicodeScalars.prefix(SuppressedStore.maximumReasonLength)))
@@ -42,18 +43,18 @@ struct NoteBounce: Endpoint {
         switch (id, address) {
         case (let id?, nil):
             bounced = try await mail.mails.note(kind, reason: reason, of: id, in: space)
-            guard bounced != nil else { throw HTTPProblem(.messageNotFound) }
+            guard bounced != nil else { throw ServiceError(.messageNotFound) }
         case (nil, let address?): bounced = (address, nil)
-        default: throw HTTPProblem(.invalidBody, "Name either a mail or an address, not both.", field: "mail")
+        default: throw ServiceError(.invalidBody, "Name either a mail or an address, not both.", field: "mail")
         }
         if let bounced, kind.isFinal {
             let isKept = try await mail.suppressed.add(
                 bounced.address, kind, reason: reason, user: bounced.user, mail: id, in: space.id)
             guard isKept else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .tooManyRequests,
                     "At most \(SuppressedStore.maximumPerHour) new addresses may be suppressed per hour.",
-                    headers: [.retryAfter: "600"])
+                    retryAfter: 600)
             }
         }
         struct Answer: Encodable {
@@ -66,7 +67,7 @@ struct NoteBounce: Endpoint {
     private static func mail(_ text: String) throws -> UUID {
         let id = text.drop { $0 == "<" }.prefix { $0 != "@" }
         guard let id = UUID(uuidString: String(id)) else {
-            throw HTTPProblem(.invalidBody, "This must be the id or the Message-ID of a mail.", field: "mail")
+            throw ServiceError(.invalidBody, "This must be the id or the Message-ID of a mail.", field: "mail")
         }
         return id
     }
@@ -135,9 +136,9 @@ struct DeleteSuppressed: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         guard let address = request.uri.queryParameters["address"].map({ $0.lowercased() }) else {
-            throw HTTPProblem(.invalidParameter, "An address is required.", field: "address")
+            throw ServiceError(.invalidParameter, "An address is required.", field: "address")
         }
-        guard try await mail.suppressed.remove(address, in: space) else { throw HTTPProblem(.notFound) }
+        guard try await mail.suppressed.remove(address, in: space) else { throw ServiceError(.notFound) }
         return Response(status: .noContent)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletMail
 import MartletPostgres
@@ -38,7 +39,7 @@ struct ListMails: Endpoint {
         var filter = MailStore.Filter()
         filter.state = parameters["state"].map(String.init)
         if let state = filter.state, !Self.states.contains(state) {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter, "This must be one of \(Self.states.sorted().joined(separator: ", ")).",
                 field: "state")
         }
@@ -84,7 +85,7 @@ struct EraseMailAddress: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         guard let to = request.uri.queryParameters["to"], let address = try? EmailAddress(String(to)).text else {
-            throw HTTPProblem(.invalidParameter, "An e-mail address is required.", field: "to")
+            throw ServiceError(.invalidParameter, "An e-mail address is required.", field: "to")
         }
         var (erased, isDone) = (["mails": 0, "unsubscribed": 0, "suppressed": 0], false)
         for _ in 0..<Self.maximumSlices where !isDone {
@@ -121,7 +122,7 @@ struct ReadMail: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let id = try context.uuid("id", else: .invalidID)
-        guard let json = try await mail.mails.read(id, in: space) else { throw HTTPProblem(.messageNotFound) }
+        guard let json = try await mail.mails.read(id, in: space) else { throw ServiceError(.messageNotFound) }
         return .json(json)
     }
 }

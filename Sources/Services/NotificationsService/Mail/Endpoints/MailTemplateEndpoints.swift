@@ -68,7 +68,7 @@ struct ReadMailTemplate: Endpoint {
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let name = try context.chosenName
         let templates = try await mail.templates.all(name, in: space)
-        guard !templates.isEmpty else { throw HTTPProblem(.templateNotFound) }
+        guard !templates.isEmpty else { throw ServiceError(.templateNotFound) }
         return try .template(name, templates)
     }
 }
@@ -143,7 +143,7 @@ struct DeleteMailTemplate: Endpoint {
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         let name = try context.chosenName
         guard try await mail.templates.remove(name, try request.templateLanguage, in: space) else {
-            throw HTTPProblem(.templateNotFound)
+            throw ServiceError(.templateNotFound)
         }
         return Response(status: .noContent)
     }
@@ -155,7 +155,7 @@ extension Request {
         get throws {
             guard let text = uri.queryParameters["language"].map(String.init) else { return nil }
             guard let tag = LanguageTag(text) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "This must be a language tag, such as en or de-AT.", field: "language")
             }
             return tag.text.lowercased()

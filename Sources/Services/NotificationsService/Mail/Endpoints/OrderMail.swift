@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletMail
 import MartletPostgres
@@ -46,7 +47,7 @@ struct OrderMail: Endpoint {
             return try Self.answer(known)
         }
         let order = try MailOrder(fields, author: author, origin: origin, digest: digest)
-        guard try await mail.senders.way(of: space) != nil else { throw HTTPProblem.noMailServer }
+        guard try await mail.senders.way(of: space) != nil else { throw ServiceError.noMailServer }
         return try Self.answer(try await mail.orders.place(order, in: space))
     }
 
@@ -106,7 +107,7 @@ struct PreviewMail: Endpoint {
                     html: written.words.html))
         } catch is MailWriter.Refusal {
             // The template was changed in the meantime.
-            throw HTTPProblem(.conflict)
+            throw ServiceError(.conflict)
         }
     }
 }
@@ -145,7 +146,7 @@ struct TestMail: Endpoint {
         let (space, _) = try await context.notifications(may: .create, mail.spaces)
         let address = try EmailAddress(try await BodyFields(request, ["to"]).requiredString("to"), field: "to")
         let app = try await mail.contacts.contacts([], in: space).app ?? space.appID
-        guard var way = try await mail.senders.way(of: space) else { throw HTTPProblem.noMailServer }
+        guard var way = try await mail.senders.way(of: space) else { throw ServiceError.noMailServer }
         try mail.tests.take(in: space)
         if let refusal = try await mail.permission.refusal(of: address.text, user: nil, topic: nil, in: space.id) {
             return try .encoding(Answer(isSent: false, reason: refusal.reason))
@@ -168,9 +169,9 @@ struct TestMail: Endpoint {
     }
 }
 
-extension HTTPProblem {
-    static var noMailServer: HTTPProblem {
-        HTTPProblem(
+extension ServiceError {
+    static var noMailServer: ServiceError {
+        ServiceError(
             .notImplemented,
             "This server sends no mail: the operator must set MARTLET_MAIL_HOST, or the app must store an smtp credential with a host."
         )

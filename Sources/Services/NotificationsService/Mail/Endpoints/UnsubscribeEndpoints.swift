@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletMail
 import NIOCore
@@ -111,7 +112,7 @@ struct ListUnsubscribed: Endpoint {
             // None of the parts contains a space.
             let parts = cursor.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 3 else {
-                throw HTTPProblem(.invalidParameter, "This cursor did not come from an earlier page.", field: "cursor")
+                throw ServiceError(.invalidParameter, "This cursor did not come from an earlier page.", field: "cursor")
             }
             return UnsubscribedStore.Place(address: parts[0], topic: parts[1], user: parts[2])
         }
@@ -144,9 +145,9 @@ struct DeleteUnsubscribed: Endpoint {
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         let filter = request.unsubscribedFilter
         guard filter.address != nil || filter.user != nil else {
-            throw HTTPProblem(.invalidParameter, "An address or a user is required.", field: "address")
+            throw ServiceError(.invalidParameter, "An address or a user is required.", field: "address")
         }
-        guard try await mail.unsubscribed.remove(filter, in: space) else { throw HTTPProblem(.notFound) }
+        guard try await mail.unsubscribed.remove(filter, in: space) else { throw ServiceError(.notFound) }
         return Response(status: .noContent)
     }
 }

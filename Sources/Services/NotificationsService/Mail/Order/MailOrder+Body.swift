@@ -18,15 +18,15 @@ extension MailOrder {
         var recipients = try addresses.map { MailRecipient.address(try EmailAddress($0, field: "to")) }
         recipients += try users.map { id in
             guard let id = UUID(uuidString: id) else {
-                throw HTTPProblem(.invalidBody, "Each user id must be a UUID.", field: "users")
+                throw ServiceError(.invalidBody, "Each user id must be a UUID.", field: "users")
             }
             return .user(id.uuidString.lowercased())
         }
         guard (1...Self.maximumRecipients).contains(recipients.count) else {
-            throw HTTPProblem(.invalidBody, "A mail must have 1 to \(Self.maximumRecipients) recipients.", field: "to")
+            throw ServiceError(.invalidBody, "A mail must have 1 to \(Self.maximumRecipients) recipients.", field: "to")
         }
         guard Set(recipients).count == recipients.count else {
-            throw HTTPProblem(.invalidBody, "A recipient is named twice.", field: "to")
+            throw ServiceError(.invalidBody, "A recipient is named twice.", field: "to")
         }
         self.init(
             to: recipients, try MailContent(fields),
@@ -46,7 +46,7 @@ enum MailTopic {
     /// - Throws: `invalid-body`.
     static func checked(_ text: String, field: String) throws -> String {
         guard text.wholeMatch(of: /[a-z0-9._-]{1,64}/) != nil else {
-            throw HTTPProblem(.invalidBody, "A topic must have 1 to 64 characters of a-z 0-9 . _ -.", field: field)
+            throw ServiceError(.invalidBody, "A topic must have 1 to 64 characters of a-z 0-9 . _ -.", field: field)
         }
         return text
     }
@@ -62,7 +62,7 @@ extension MailContent {
         template = try fields.string("template")
         if template != nil {
             for name in ["subject", "text", "html"] where fields[name] != nil && fields[name] != .null {
-                throw HTTPProblem(.invalidBody, "This is not allowed together with a template.", field: name)
+                throw ServiceError(.invalidBody, "This is not allowed together with a template.", field: name)
             }
         } else {
             words = Words(
@@ -72,7 +72,7 @@ extension MailContent {
         variables = try Self.variables(fields["variables"])
         language = try fields.string("language").map {
             guard let tag = LanguageTag($0) else {
-                throw HTTPProblem(.invalidBody, "This must be a language tag, such as en or de-AT.", field: "language")
+                throw ServiceError(.invalidBody, "This must be a language tag, such as en or de-AT.", field: "language")
             }
             return tag.text
         }
@@ -82,7 +82,7 @@ extension MailContent {
     private static func variables(_ value: JSONValue?) throws -> [String: String] {
         let variables = try MessageTemplate.values(value)
         guard let taken = ownValues.first(where: { variables[$0] != nil }) else { return variables }
-        throw HTTPProblem(
+        throw ServiceError(
             .invalidBody, "These names are reserved: \(ownValues.sorted().joined(separator: ", ")).",
             field: "variables.\(taken)")
     }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletMail
@@ -21,15 +22,15 @@ struct MailOrders: Sendable {
     func check(_ content: MailContent, hasTopic: Bool, in space: Space) async throws {
         let names = content.names(hasTopic: hasTopic)
         let words = try await words(of: content, in: space)
-        guard !words.isEmpty else { throw HTTPProblem(.templateNotFound) }
+        guard !words.isEmpty else { throw ServiceError(.templateNotFound) }
         for words in words {
             let template = try words.template
             if let missing = template.missing(names).min() {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "The mail uses {{\(missing)}}, which has no value.", field: "variables.\(missing)")
             }
             guard template.filledSize(content.variables) <= MailWriter.maximumFilledSize else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "The mail with its values may have at most \(MailWriter.maximumFilledSize) bytes.",
                     field: "variables")
             }
@@ -63,9 +64,9 @@ struct MailOrders: Sendable {
         let (hour, day) = try await mails.counts(in: space, transaction)
         for (count, limit, period) in [(hour, options.mailsPerHour, "an hour"), (day, options.mailsPerDay, "a day")]
         where count + order.recipients.count > limit {
-            throw HTTPProblem(
+            throw ServiceError(
                 .tooManyRequests, "The order would exceed the app's limit of \(limit) mails \(period).",
-                headers: [.retryAfter: "600"])
+                retryAfter: 600)
         }
         var ids: [UUID] = []
         for (number, recipient) in order.recipients.enumerated() {

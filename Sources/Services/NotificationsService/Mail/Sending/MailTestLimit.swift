@@ -1,5 +1,6 @@
 import HTTPTypes
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import Synchronization
@@ -23,9 +24,9 @@ final class MailTestLimit: Sendable {
             return true
         }
         guard isFree else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .tooManyRequests, "An app may send at most \(Self.maximumPerMinute) test mails per minute.",
-                headers: [.retryAfter: "60"])
+                retryAfter: 60)
         }
     }
 }

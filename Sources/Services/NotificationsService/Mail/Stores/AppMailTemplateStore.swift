@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -63,7 +64,7 @@ struct AppMailTemplateStore: Sendable {
                     subject = excluded.subject, body_text = excluded.body_text, body_html = excluded.body_html, author = excluded.author, updated = now()
                 """) > 0
         guard isStored else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .limitExceeded,
                 "There may be at most \(Self.maximumCount) templates, each in at most \(Self.maximumLanguages) languages."
             )

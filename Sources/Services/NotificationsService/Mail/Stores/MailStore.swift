@@ -36,7 +36,7 @@ struct MailStore: Sendable {
 
     private static func known(_ rows: PostgresRows, _ digest: Data?) throws -> [UUID]? {
         guard try rows.allSatisfy({ try $0.decode(1, as: Data?.self) == digest }) else {
-            throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key")
+            throw ServiceError(.idempotencyKeyReused, field: "Idempotency-Key")
         }
         return rows.isEmpty ? nil : try rows.map { try $0.decode(0) }
     }

@@ -57,7 +57,7 @@ extension Audience {
         isEveryone = try fields.flag("everyone") ?? false
         installations = try fields.names("installations", upTo: Self.maximumInstallations)?.map { text in
             guard let id = UUID(uuidString: text) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "Each element must be an installation id, a UUID.", field: "installations")
             }
             return id
@@ -66,7 +66,7 @@ extension Audience {
         channels = try fields.names("channels", upTo: Self.maximumChannels)
         platforms = try fields.names("platforms", upTo: 20)?.map { text in
             guard let platform = Platform(rawValue: text) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody,
                     "Each element must be one of \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: "platforms")
@@ -87,19 +87,19 @@ extension Audience {
             isEveryone || installations != nil || users != nil || channels != nil || platforms != nil || segment != nil
             || condition != nil
         guard namesRecipients else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "The audience must name users, installations, channels, platforms, segment, where, or everyone.",
                 field: "audience")
         }
         for (list, name) in [(users, "users"), (channels, "channels")] where list?.isEmpty == true {
-            throw HTTPProblem(.invalidBody, "This must have at least one element.", field: name)
+            throw ServiceError(.invalidBody, "This must have at least one element.", field: name)
         }
         if installations?.isEmpty == true {
-            throw HTTPProblem(.invalidBody, "This must have at least one element.", field: "installations")
+            throw ServiceError(.invalidBody, "This must have at least one element.", field: "installations")
         }
         if users.map({ $0.count > Self.maximumUsers }) == true {
-            throw HTTPProblem(.invalidBody, "This may have at most \(Self.maximumUsers) users.", field: "users")
+            throw ServiceError(.invalidBody, "This may have at most \(Self.maximumUsers) users.", field: "users")
         }
         if let condition { _ = try AudienceCondition(condition) }
     }
@@ -133,7 +133,7 @@ extension BodyFields {
         guard let texts = try strings(name, upTo: limit) else { return nil }
         guard texts.allSatisfy({ (1...Audience.maximumNameLength).contains($0.utf8.count) && !$0.utf8.contains(0) })
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Each element must have 1 to \(Audience.maximumNameLength) bytes.", field: name)
         }
         return texts

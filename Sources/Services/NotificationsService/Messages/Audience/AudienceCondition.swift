@@ -17,13 +17,13 @@ struct AudienceCondition: Sendable {
         condition = compiler.compile(json)
         let errors = compiler.issues.filter(\.isError)
         guard errors.isEmpty else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidFilter, errors.prefix(3).map { "\($0.message) (\($0.path))" }.joined(separator: " "),
                 field: "where",
                 findings: errors.map { Problem.Finding(.error, $0.code, at: $0.path, $0.message) })
         }
         guard !condition.asksForRoles else {
-            throw HTTPProblem(.invalidFilter, "Installations have no roles.", field: "where")
+            throw ServiceError(.invalidFilter, "Installations have no roles.", field: "where")
         }
         looksAtAttributes = json.text.contains("attributes")
     }

@@ -15,7 +15,7 @@ struct AudienceCriteria: Sendable {
     ///   - audiences: The audiences, all of which must match.
     ///   - services: Includes only devices of these push services; nil includes those of all services that the content
     ///     is for.
-    /// - Throws: `HTTPProblem` for an invalid condition.
+    /// - Throws: `ServiceError` for an invalid condition.
     init(_ audiences: [Audience], content: MessageContent, services: Set<PushService>? = nil) throws {
         let services = content.services.intersection(services ?? content.services).map(\.rawValue).sorted()
         let isActivity = content.effectivePushType == .liveActivity

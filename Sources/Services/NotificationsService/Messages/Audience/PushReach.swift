@@ -35,7 +35,7 @@ struct PushReach: Sendable {
             let list = devices.map {
                 "\($0.service.rawValue) (\($0.count.isExact ? "" : "at least ")\($0.count.count))"
             }.joined(separator: ", ")
-            throw HTTPProblem(
+            throw ServiceError(
                 .pushCredentialMissing,
                 "No device of this audience can be reached: the app has no credential for \(list). Store one with PUT notifications/credentials/{kind}.",
                 field: "audience")

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 import MartletAPI
 import MartletCore
 import MartletHTTP
@@ -26,7 +25,7 @@ struct ClientRules: Sendable {
         var seconds: Int
 
         /// Asks the client to retry after the period, or after an hour if the period is longer.
-        var refusalHeaders: HTTPFields { [.retryAfter: "\(min(seconds, 3_600))"] }
+        var retryAfter: Int { min(seconds, 3_600) }
     }
 
     struct Rule: Sendable {
@@ -50,7 +49,7 @@ struct ClientRules: Sendable {
     init(_ json: JSONValue) throws {
         let fields = try BodyFields(json, ["templates"])
         guard case .object(let members)? = fields["templates"], members.count <= Self.maximumTemplates else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be an object of at most \(Self.maximumTemplates) templates.",
                 field: "templates")
         }
@@ -66,7 +65,7 @@ extension ClientRules.Limit {
         guard let count = try numbers.integer("count", in: 1...10_000),
             let seconds = try numbers.integer("seconds", in: 1...ClientRules.maximumSeconds)
         else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "A limit must have count (1 to 10000) and seconds (at most 31 days).", field: name)
         }
         self.init(count: count, seconds: seconds)
@@ -82,24 +81,24 @@ extension ClientRules.Rule {
         channels = try fields.strings("channels", upTo: ClientRules.maximumChannels) ?? []
         for channel in channels where !ChannelName.isOne(channel.hasSuffix("*") ? String(channel.dropLast()) : channel)
         {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must contain channel names, or prefixes followed by *. \(ChannelName.sentence)",
                 field: "channels")
         }
         if let when = fields.object("when") {
             guard when.text.utf8.count <= ClientRules.maximumConditionSize else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A condition may have at most \(ClientRules.maximumConditionSize) bytes.",
                     field: "when")
             }
             do {
                 condition = try JSONLogic(try LogicValue(json: when.text))
             } catch {
-                throw HTTPProblem(.invalidBody, "This is not a JsonLogic condition: \(error).", field: "when")
+                throw ServiceError(.invalidBody, "This is not a JsonLogic condition: \(error).", field: "when")
             }
         }
         guard let limit = fields.object("limit") else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This field is required: how often a user may send the message.", field: "limit")
         }
         self.limit = try ClientRules.Limit(limit, "limit")

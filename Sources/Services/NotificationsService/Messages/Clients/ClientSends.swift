@@ -69,19 +69,19 @@ struct ClientSends: Sendable {
 
     private func rule(for send: ClientSend, in space: Space) async throws -> ClientRules.Rule {
         guard let rule = try await rules.find(in: space)?.rules[send.template] else {
-            throw HTTPProblem(.forbidden, "Users of this app may not send this template.")
+            throw ServiceError(.forbidden, "Users of this app may not send this template.")
         }
         guard send.users.isEmpty != send.channels.isEmpty, send.users.allSatisfy(Self.isName) else {
-            throw HTTPProblem(.invalidBody, "Name either users or channels, not both.", field: "users")
+            throw ServiceError(.invalidBody, "Name either users or channels, not both.", field: "users")
         }
         if let channel = send.channels.first(where: { !ChannelName.isOne($0) || !rule.allows(channel: $0) }) {
-            throw HTTPProblem(.forbidden, "Users may not send this template to the channel \(channel.prefix(64)).")
+            throw ServiceError(.forbidden, "Users may not send this template to the channel \(channel.prefix(64)).")
         }
         guard Set(send.users + send.channels).count <= rule.maximumRecipients else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .forbidden, "This template may be sent to at most \(rule.maximumRecipients) users or channels at once.")
         }
-        guard rule.allows(send) else { throw HTTPProblem(.forbidden, "The app's rules do not allow this message.") }
+        guard rule.allows(send) else { throw ServiceError(.forbidden, "The app's rules do not allow this message.") }
         return rule
     }
 
@@ -93,7 +93,7 @@ struct ClientSends: Sendable {
         var values = try MessageTemplate.values(send.variables)
         let template = try await templates.template(send.template, in: space)
         guard values[Self.senderVariable] == nil else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This variable is always the signed-in user and cannot be set.",
                 field: "variables.\(Self.senderVariable)")
         }
@@ -103,7 +103,7 @@ struct ClientSends: Sendable {
                 let known =
                     names.isEmpty
                     ? "It has no variables." : "Its variables are \(names.sorted().joined(separator: ", "))."
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "The template \(send.template) has no variable \(other). \(known)",
                     field: "variables.\(other)")
             }
@@ -129,9 +129,9 @@ struct ClientSends: Sendable {
                 AND created > now() - make_interval(secs => \(Double(limit.seconds)))
             """)
         guard try rows[0].decode(0, as: Int.self) < limit.count else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .tooManyRequests, "You have reached the limit for these messages. Try again later.",
-                headers: limit.refusalHeaders)
+                retryAfter: limit.retryAfter)
         }
     }
 
@@ -151,9 +151,9 @@ struct ClientSends: Sendable {
             WHERE r.since <= \(start) OR r.count < \(limit.count)
             """)
         guard counted == recipients.count else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .tooManyRequests, "One of the recipients has reached the limit for these messages. Try again later.",
-                headers: limit.refusalHeaders)
+                retryAfter: limit.retryAfter)
         }
     }
 }

@@ -9,7 +9,7 @@ extension BodyFields {
     func text(_ name: String, upTo limitInBytes: Int) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard (1...limitInBytes).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidBody, "This must have 1 to \(limitInBytes) bytes.", field: name)
+            throw ServiceError(.invalidBody, "This must have 1 to \(limitInBytes) bytes.", field: name)
         }
         return text
     }
@@ -19,7 +19,7 @@ extension BodyFields {
     where Choice.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: name)
         }
@@ -30,7 +30,7 @@ extension BodyFields {
     func fraction(_ name: String) throws -> Double? {
         guard let value = self[name], value != .null else { return nil }
         guard case .number(let literal) = value, let number = Double(literal), (0...1).contains(number) else {
-            throw HTTPProblem(.invalidBody, "This must be a number from 0 to 1.", field: name)
+            throw ServiceError(.invalidBody, "This must be a number from 0 to 1.", field: name)
         }
         return number
     }

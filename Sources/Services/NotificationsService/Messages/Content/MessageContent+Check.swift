@@ -21,7 +21,7 @@ extension MessageContent {
             guard let fault = fault(variant, language, services) else { continue }
             let place = [variants.isEmpty ? nil : variants[variant].name, language?.text].compactMap(\.self).joined(
                 separator: ", ")
-            throw HTTPProblem(.invalidBody, fault.sentence + (place.isEmpty ? "" : " (\(place))"), field: "content")
+            throw ServiceError(.invalidBody, fault.sentence + (place.isEmpty ? "" : " (\(place))"), field: "content")
         }
     }
 

@@ -22,7 +22,7 @@ extension MessageContent {
     /// - Throws: `invalid-body` that names the member.
     init(_ json: JSONValue) throws {
         guard json.text.utf8.count <= Self.maximumSizeInBytes else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The content of a message may have at most \(Self.maximumSizeInBytes) bytes.",
                 field: "content")
         }
@@ -34,7 +34,7 @@ extension MessageContent {
         sound = try fields.text("sound", upTo: 100)
         image = try fields.text("image", upTo: 2_000)
         if let image, URL(string: image)?.scheme?.lowercased() != "https" {
-            throw HTTPProblem(.invalidBody, "This must be an https URL.", field: "image")
+            throw ServiceError(.invalidBody, "This must be an https URL.", field: "image")
         }
         category = try fields.text("category", upTo: 100)
         thread = try fields.text("thread", upTo: 200)
@@ -54,20 +54,20 @@ extension MessageContent {
     /// Checks the members against each other.
     private func checkTogether() throws {
         if (effectivePushType == .liveActivity) != (liveActivity != nil) {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "liveActivity and the push type liveactivity must be used together.",
                 field: "liveActivity")
         }
         if isSilent, interruptionLevel != nil || sound != nil {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "A silent message can have neither sound nor interruptionLevel.", field: "silent")
         }
         if isSilent, effectivePushType != .background {
-            throw HTTPProblem(.invalidBody, "A silent message must have the push type background.", field: "pushType")
+            throw ServiceError(.invalidBody, "A silent message must have the push type background.", field: "pushType")
         }
         if effectivePushType == .alert, badge == nil {
             for variant in 0..<variantCount where texts(variant: variant, in: nil).isEmpty {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A message that is not silent requires a title, a body or a badge.", field: "body")
             }
         }
@@ -76,13 +76,13 @@ extension MessageContent {
     private static func localized(_ fields: BodyFields) throws -> [LanguageTag: MessageTexts] {
         guard let value = fields["localized"], value != .null else { return [:] }
         guard case .object(let members) = value, members.count <= maximumLanguages else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be an object of at most \(maximumLanguages) languages.", field: "localized")
         }
         var localized: [LanguageTag: MessageTexts] = [:]
         for member in members {
             guard let language = LanguageTag(member.name), localized[language] == nil else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "This must be a language tag, such as en or de-AT, and occur only once.",
                     field: "localized.\(member.name.prefix(40))")
             }
@@ -94,20 +94,20 @@ extension MessageContent {
     private static func variants(_ fields: BodyFields) throws -> [MessageVariant] {
         guard let value = fields["variants"], value != .null else { return [] }
         guard case .array(let elements) = value, (2...maximumVariants).contains(elements.count) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be a list of 2 to \(maximumVariants) variants.", field: "variants")
         }
         let variants = try elements.map { element in
             let fields = try BodyFields(element, ["name", "weight", "title", "subtitle", "body", "localized"])
             guard let name = try fields.text("name", upTo: 40) else {
-                throw HTTPProblem(.invalidBody, "This field is required.", field: "variants.name")
+                throw ServiceError(.invalidBody, "This field is required.", field: "variants.name")
             }
             return MessageVariant(
                 name: name, weight: try fields.integer("weight", in: 1...1_000) ?? 1, texts: try MessageTexts(fields),
                 localized: try localized(fields))
         }
         guard Set(variants.map(\.name)).count == variants.count else {
-            throw HTTPProblem(.invalidBody, "The names of variants must be distinct.", field: "variants.name")
+            throw ServiceError(.invalidBody, "The names of variants must be distinct.", field: "variants.name")
         }
         return variants
     }
@@ -115,10 +115,10 @@ extension MessageContent {
     private static func data(_ fields: BodyFields) throws -> [JSONValue.Member] {
         guard let value = fields["data"], value != .null else { return [] }
         guard case .object(let members) = value, Set(members.map(\.name)).count == members.count else {
-            throw HTTPProblem(.invalidBody, "This must be an object with distinct names.", field: "data")
+            throw ServiceError(.invalidBody, "This must be an object with distinct names.", field: "data")
         }
         for member in members where ["aps", "martlet"].contains(member.name) {
-            throw HTTPProblem(.invalidBody, "The name \(member.name) is reserved.", field: "data.\(member.name)")
+            throw ServiceError(.invalidBody, "The name \(member.name) is reserved.", field: "data.\(member.name)")
         }
         return members
     }
@@ -139,7 +139,7 @@ extension MessageBadge {
         case .string("increment"): self = .increment
         default:
             guard case .number? = fields["badge"], let number = try fields.integer("badge", in: 0...99_999) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "This must be a number from 0 to 99999, or \"increment\".", field: "badge")
             }
             self = .number(number)
@@ -158,12 +158,12 @@ extension LiveActivityContent {
                 attributes: fields["attributes"] ?? .object([]))
         case "update": event = .update
         case "end": event = .end(dismissal: try fields.time("dismissal"))
-        default: throw HTTPProblem(.invalidBody, "This must be start, update or end.", field: "liveActivity.event")
+        default: throw ServiceError(.invalidBody, "This must be start, update or end.", field: "liveActivity.event")
         }
         contentState = fields["contentState"]
         staleDate = try fields.time("stale")
         if contentState == nil, event == .update {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "liveActivity.contentState")
+            throw ServiceError(.invalidBody, "This field is required.", field: "liveActivity.contentState")
         }
     }
 }

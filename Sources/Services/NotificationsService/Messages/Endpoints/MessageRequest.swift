@@ -40,13 +40,13 @@ struct MessageRequest: Sendable {
         case (let content?, nil):
             guard let variables = fields.object("variables") else { return try MessageContent(content) }
             return try MessageTemplate(content).content(try MessageTemplate.values(variables))
-        default: throw HTTPProblem(.invalidBody, "Send either content or the name of a template.", field: "content")
+        default: throw ServiceError(.invalidBody, "Send either content or the name of a template.", field: "content")
         }
     }
 
     /// - Parameter origin: Identifies the request when it is repeated.
     func order(by author: Author, origin: String?, digest: [UInt8]?) throws -> MessageOrder {
-        guard let audience else { throw HTTPProblem(.invalidBody, "This field is required.", field: "audience") }
+        guard let audience else { throw ServiceError(.invalidBody, "This field is required.", field: "audience") }
         return MessageOrder(
             content: content, audience: audience, timing: timing, due: due, expires: expires, origin: origin,
             originDigest: digest, template: template, author: author)

@@ -93,16 +93,17 @@ struct PostMessage: Endpoint {
 
     private func send(_ request: Request, _ principal: Principal) async throws -> Response {
         guard let sender = principal.userID else {
-            throw HTTPProblem(.forbidden, "Sign in first, or send the message from the app's server.")
+            throw ServiceError(.forbidden, "Sign in first, or send the message from the app's server.")
         }
         let space = try await messages.spaces.space(of: principal)
         let key = try request.idempotencyKey
         let fields = try await BodyFields(request, Self.clientNames, upTo: Self.maximumClientBodySize)
         guard let template = try fields.text("template", upTo: 64) else {
-            throw HTTPProblem(.invalidBody, "This field is required: users can send templates only.", field: "template")
+            throw ServiceError(
+                .invalidBody, "This field is required: users can send templates only.", field: "template")
         }
         guard let audience = fields.object("audience") else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "audience")
+            throw ServiceError(.invalidBody, "This field is required.", field: "audience")
         }
         let recipients = try BodyFields(audience, ["users", "channels"])
         let send = ClientSend(

@@ -40,7 +40,7 @@ struct ListMessages: Endpoint {
     private func state(_ request: Request) throws -> Message.State? {
         guard let text = request.uri.queryParameters["state"] else { return nil }
         guard let state = Message.State(rawValue: String(text)) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidParameter,
                 "This must be one of \(Message.State.allCases.map(\.rawValue).joined(separator: ", ")).", field: "state"
             )
@@ -72,7 +72,7 @@ struct ReadMessage: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         guard let message = try await messages.store.shown(try context.messageID, in: space.id) else {
-            throw HTTPProblem(.messageNotFound)
+            throw ServiceError(.messageNotFound)
         }
         let counts = try await records.counts(of: message.id)
         let sum = counts.reduce(DeliveryCounts(variant: 0)) { $0.adding($1) }

@@ -45,7 +45,7 @@ struct ReadSegment: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         guard let segment = try await messages.segments.find(try context.chosenName, in: space) else {
-            throw HTTPProblem(.segmentNotFound)
+            throw ServiceError(.segmentNotFound)
         }
         return .json(segment.text)
     }
@@ -74,11 +74,11 @@ struct ReplaceSegment: Endpoint {
         let name = try context.chosenName
         let fields = try await BodyFields(request, ["audience"])
         guard let audience = fields.object("audience") else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "audience")
+            throw ServiceError(.invalidBody, "This field is required.", field: "audience")
         }
         try await messages.segments.replace(name, with: try Audience(audience), by: author.text, in: space)
         guard let segment = try await messages.segments.find(name, in: space) else {
-            throw HTTPProblem(.segmentNotFound)
+            throw ServiceError(.segmentNotFound)
         }
         return .json(segment.text)
     }
@@ -102,7 +102,7 @@ struct DeleteSegment: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, messages.spaces)
         guard try await messages.segments.remove(try context.chosenName, in: space) else {
-            throw HTTPProblem(.segmentNotFound)
+            throw ServiceError(.segmentNotFound)
         }
         return Response(status: .noContent)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 extension ServiceContext {
@@ -18,7 +19,7 @@ extension ServiceContext {
         get throws {
             guard let name = parameters.get("name"), name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil
             else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidName,
                     "A name has 1 to 64 letters, digits, '.', '_' and '-', and begins with a letter or digit.",
                     field: "name")

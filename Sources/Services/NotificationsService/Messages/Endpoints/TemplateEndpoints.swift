@@ -46,7 +46,7 @@ struct ReadTemplate: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         guard let template = try await messages.templates.find(try context.chosenName, in: space) else {
-            throw HTTPProblem(.templateNotFound)
+            throw ServiceError(.templateNotFound)
         }
         return .json(template.text)
     }
@@ -75,11 +75,11 @@ struct ReplaceTemplate: Endpoint {
         let name = try context.chosenName
         let fields = try await BodyFields(request, ["content"], upTo: MessageRequest.maximumBodySize)
         guard let content = fields.object("content") else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "content")
+            throw ServiceError(.invalidBody, "This field is required.", field: "content")
         }
         try await messages.templates.replace(name, with: try MessageTemplate(content), by: author.text, in: space)
         guard let template = try await messages.templates.find(name, in: space) else {
-            throw HTTPProblem(.templateNotFound)
+            throw ServiceError(.templateNotFound)
         }
         return .json(template.text)
     }
@@ -103,7 +103,7 @@ struct DeleteTemplate: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, messages.spaces)
         guard try await messages.templates.remove(try context.chosenName, in: space) else {
-            throw HTTPProblem(.templateNotFound)
+            throw ServiceError(.templateNotFound)
         }
         return Response(status: .noContent)
     }

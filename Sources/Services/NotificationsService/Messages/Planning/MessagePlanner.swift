@@ -17,7 +17,7 @@ struct MessagePlanner: Sendable {
     /// Plans the next page of a message that the transaction has locked or created. Returns whether it was the last
     /// page.
     ///
-    /// - Throws: `HTTPProblem` for an audience that is no longer valid.
+    /// - Throws: `ServiceError` for an audience that is no longer valid.
     func planPage(of message: Message, _ transaction: PostgresTransaction) async throws -> Bool {
         let criteria = try AudienceCriteria(
             [message.audience, message.segment].compactMap(\.self), content: message.content)

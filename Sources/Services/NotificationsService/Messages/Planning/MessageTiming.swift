@@ -40,14 +40,14 @@ struct MessageTiming: Sendable, Equatable {
         let fields = try BodyFields(json, ["localTime", "timeZone", "quietHours", "cap"])
         if let text = try fields.string("localTime") {
             guard let time = LocalTime(text) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "This must be a time without zone, such as 2026-12-24T18:00.", field: "localTime")
             }
             localTime = time
         }
         if let name = try fields.string("timeZone") {
             guard let zone = TimeZone(iana: name) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "This must be an IANA time zone, such as Europe/Berlin.", field: "timeZone")
             }
             timeZone = zone
@@ -56,7 +56,7 @@ struct MessageTiming: Sendable, Equatable {
             let fields = try BodyFields(quiet, ["from", "to"])
             let hours = QuietHours(from: try fields.minute("from"), to: try fields.minute("to"))
             guard hours.from != hours.to else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "Quiet hours must begin and end at different times.", field: "quietHours")
             }
             quietHours = hours
@@ -66,7 +66,7 @@ struct MessageTiming: Sendable, Equatable {
             guard let count = try fields.integer("count", in: 1...1_000),
                 let seconds = try fields.integer("seconds", in: 60...31 * 86_400)
             else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A cap must have count (1 to 1000) and seconds (60 to 31 days).", field: "cap")
             }
             cap = Cap(count: count, seconds: seconds)
@@ -114,7 +114,7 @@ extension BodyFields {
         guard let match = text.wholeMatch(of: /([01][0-9]|2[0-3]):([0-5][0-9])/), let hour = Int(match.1),
             let minute = Int(match.2)
         else {
-            throw HTTPProblem(.invalidBody, "This must be a time of the day, such as 22:00.", field: name)
+            throw ServiceError(.invalidBody, "This must be a time of the day, such as 22:00.", field: name)
         }
         return hour * 60 + minute
     }

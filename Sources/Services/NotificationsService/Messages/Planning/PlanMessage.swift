@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -28,7 +29,7 @@ struct PlanMessage: JobHandler {
             try job.check()
             do {
                 guard case .more = try await step(parameters.message) else { return JobNoResult() }
-            } catch let problem as HTTPProblem {
+            } catch let problem as ServiceError {
                 try await messages.fail(parameters.message, problem.detail ?? problem.code.title)
                 return JobNoResult()
             } catch let failure as UnreadableMessage {

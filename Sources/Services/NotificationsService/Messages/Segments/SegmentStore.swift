@@ -31,7 +31,7 @@ struct SegmentStore: Sendable {
         let rows = try await postgres.query(
             "SELECT audience FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
         guard let row = rows.first else {
-            throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: field)
+            throw ServiceError(.segmentNotFound, "There is no segment \(name).", field: field)
         }
         return try Audience(try row.json(0))
     }
@@ -51,7 +51,7 @@ struct SegmentStore: Sendable {
     /// - Throws: `invalid-body` when the segment refers to another one; `limit-exceeded` when there are too many.
     func replace(_ name: String, with audience: Audience, by author: String, in space: Space) async throws {
         guard audience.segment == nil else {
-            throw HTTPProblem(.invalidBody, "A segment cannot refer to another segment.", field: "segment")
+            throw ServiceError(.invalidBody, "A segment cannot refer to another segment.", field: "segment")
         }
         let isStored =
             try await postgres.execute(
@@ -61,7 +61,9 @@ struct SegmentStore: Sendable {
                 WHERE (SELECT count(*) FROM notifications.segments AS o WHERE o.space = \(space.id) AND o.name <> \(name)) < \(Self.maximumCount)
                 ON CONFLICT (space, name) DO UPDATE SET audience = excluded.audience, author = excluded.author, version = s.version + 1, updated = now()
                 """) > 0
-        guard isStored else { throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) segments.") }
+        guard isStored else {
+            throw ServiceError(.limitExceeded, "There may be at most \(Self.maximumCount) segments.")
+        }
     }
 
     func remove(_ name: String, in space: Space) async throws -> Bool {

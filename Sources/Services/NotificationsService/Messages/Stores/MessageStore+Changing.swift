@@ -40,7 +40,7 @@ extension MessageStore {
         do {
             return try await Self.locked(id, transaction)
         } catch let failure as UnreadableMessage {
-            throw HTTPProblem(.conflict, failure.sentence)
+            throw ServiceError(.conflict, failure.sentence)
         }
     }
 
@@ -82,15 +82,15 @@ extension MessageStore {
 
     private func shown(_ id: UUID, in space: Int32, _ transaction: PostgresTransaction) async throws -> ShownMessage {
         guard let row = try await transaction.query(Self.selection(id, in: space)).first else {
-            throw HTTPProblem(.messageNotFound)
+            throw ServiceError(.messageNotFound)
         }
         return try ShownMessage(row)
     }
 
-    private func refusal(_ id: UUID, in space: Space, _ transaction: PostgresTransaction) async throws -> HTTPProblem {
+    private func refusal(_ id: UUID, in space: Space, _ transaction: PostgresTransaction) async throws -> ServiceError {
         let rows = try await transaction.query(
             "SELECT state FROM notifications.messages WHERE id = \(id) AND space = \(space.id)")
-        guard let state: String = try rows.first?.decode(0) else { return HTTPProblem(.messageNotFound) }
-        return HTTPProblem(.conflict, "The message is already \(state).")
+        guard let state: String = try rows.first?.decode(0) else { return ServiceError(.messageNotFound) }
+        return ServiceError(.conflict, "The message is already \(state).")
     }
 }

@@ -23,7 +23,7 @@ extension MessageStore {
         )
         guard let row = rows.first else { return nil }
         if let digest, try row.decode(Message.columnCount, as: [UInt8]?.self) != digest {
-            throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key")
+            throw ServiceError(.idempotencyKeyReused, field: "Idempotency-Key")
         }
         return try ShownMessage(row)
     }

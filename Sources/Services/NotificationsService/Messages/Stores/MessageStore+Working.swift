@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -24,7 +25,7 @@ extension MessageStore {
         do {
             return try Message(row)
         } catch {
-            throw UnreadableMessage(detail: (error as? HTTPProblem)?.detail)
+            throw UnreadableMessage(detail: (error as? ServiceError)?.detail)
         }
     }
 

@@ -21,7 +21,7 @@ struct MessageStore: Sendable {
     /// An audience that names few recipients is planned at once, others by a job. Of several orders with one origin,
     /// only the first has an effect.
     ///
-    /// - Throws: `HTTPProblem`: `invalid-body` for content that no device could get, `invalid-filter`,
+    /// - Throws: `ServiceError`: `invalid-body` for content that no device could get, `invalid-filter`,
     ///   `segment-not-found`, `idempotency-key-reused`.
     func create(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> Message {
         try await createOrFind(order, in: space, transaction).message
@@ -74,10 +74,10 @@ struct MessageStore: Sendable {
             "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(order.origin)"
         )
         guard let row = rows.first else {
-            throw HTTPProblem(.conflict, "A message with the same origin is being created. Try again.")
+            throw ServiceError(.conflict, "A message with the same origin is being created. Try again.")
         }
         let digest = try row.decode(Message.columnCount, as: [UInt8]?.self)
-        if let wanted = order.originDigest, wanted != digest { throw HTTPProblem(.idempotencyKeyReused) }
+        if let wanted = order.originDigest, wanted != digest { throw ServiceError(.idempotencyKeyReused) }
         return try Message(row)
     }
 
@@ -88,7 +88,7 @@ struct MessageStore: Sendable {
         let rows = try await transaction.query(
             "SELECT audience FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
         guard let row = rows.first else {
-            throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: "audience.segment")
+            throw ServiceError(.segmentNotFound, "There is no segment \(name).", field: "audience.segment")
         }
         return try Audience(try row.json(0))
     }
@@ -97,16 +97,16 @@ struct MessageStore: Sendable {
         let now = Date()
         let due = max(order.due ?? order.timing.localTime?.earliest ?? now, now)
         guard due.timeIntervalSince(now) <= maximumDelayInSeconds else {
-            throw HTTPProblem(.invalidBody, "A message must be due within a year.", field: "due")
+            throw ServiceError(.invalidBody, "A message must be due within a year.", field: "due")
         }
         let last = max(due, order.timing.localTime?.latest ?? due)
         guard last.timeIntervalSince(now) <= maximumDelayInSeconds else {
-            throw HTTPProblem(.invalidBody, "A message must be due within a year.", field: "localTime")
+            throw ServiceError(.invalidBody, "A message must be due within a year.", field: "localTime")
         }
         let lifetime = Double(max(order.content.timeToLiveInSeconds ?? defaultLifetimeInSeconds, 60))
         let expires = order.expires ?? last.addingTimeInterval(lifetime)
         guard expires > due else {
-            throw HTTPProblem(.invalidBody, "A message must expire after it is due.", field: "expires")
+            throw ServiceError(.invalidBody, "A message must expire after it is due.", field: "expires")
         }
         // Compares with our own clock: PostgreSQL's now() is the start of the transaction, which may precede the order.
         return (

@@ -21,7 +21,7 @@ struct MessageTemplate: Sendable, Equatable {
         self.json = json
         let variables = try json.templates.reduce(into: Set<String>()) { $0.formUnion($1.missing([])) }
         guard variables.count <= Self.maximumVariables else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "A template may have at most \(Self.maximumVariables) variables.", field: "content")
         }
         self.variables = variables.sorted()
@@ -45,10 +45,11 @@ struct MessageTemplate: Sendable, Equatable {
     /// - Throws: `invalid-body` that names a variable without a value, or when the result is far too large.
     func content(_ values: [String: String]) throws -> MessageContent {
         if let missing = variables.first(where: { values[$0] == nil }) {
-            throw HTTPProblem(.invalidBody, "The template needs a value for \(missing).", field: "variables.\(missing)")
+            throw ServiceError(
+                .invalidBody, "The template needs a value for \(missing).", field: "variables.\(missing)")
         }
         guard try json.templates.reduce(0, { $0 + $1.filledSize(values) }) <= Self.maximumFilledSize else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "The content with its values may have at most \(Self.maximumFilledSize) bytes.",
                 field: "variables")
         }
@@ -61,14 +62,14 @@ struct MessageTemplate: Sendable, Equatable {
     static func values(_ json: JSONValue?) throws -> [String: String] {
         guard let json, json != .null else { return [:] }
         guard case .object(let members) = json, members.count <= maximumVariables else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be an object of at most \(maximumVariables) values.", field: "variables")
         }
         var values: [String: String] = [:]
         for member in members {
             let field = "variables.\(member.name.prefix(64))"
             guard TextTemplate.isName(member.name) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "A variable name must be a letter, followed by letters, digits and underscores.",
                     field: field)
             }
@@ -78,10 +79,10 @@ struct MessageTemplate: Sendable, Equatable {
             case .number(let literal): values[member.name] = literal
             case .bool(let truth): values[member.name] = truth ? "true" : "false"
             case .array, .object:
-                throw HTTPProblem(.invalidBody, "This must be a string, a number, true or false.", field: field)
+                throw ServiceError(.invalidBody, "This must be a string, a number, true or false.", field: field)
             }
             guard values[member.name]?.utf8.count ?? 0 <= maximumValueLength else {
-                throw HTTPProblem(.invalidBody, "A value may have at most \(maximumValueLength) bytes.", field: field)
+                throw ServiceError(.invalidBody, "A value may have at most \(maximumValueLength) bytes.", field: field)
             }
         }
         return values
@@ -117,7 +118,7 @@ extension TextTemplate {
         do {
             try self.init(text, names: nil)
         } catch {
-            throw HTTPProblem(.invalidBody, error.sentence, field: "content")
+            throw ServiceError(.invalidBody, error.sentence, field: "content")
         }
     }
 }

@@ -25,7 +25,7 @@ struct TemplateStore: Sendable {
         let rows = try await postgres.query(
             "SELECT content, variables FROM notifications.templates WHERE space = \(space.id) AND name = \(name)")
         guard let row = rows.first else {
-            throw HTTPProblem(.templateNotFound, "There is no template \(name).", field: "template")
+            throw ServiceError(.templateNotFound, "There is no template \(name).", field: "template")
         }
         return MessageTemplate(stored: try row.json(0), variables: try row.decode(1))
     }
@@ -73,7 +73,7 @@ struct TemplateStore: Sendable {
                     version = t.version + 1, updated = now()
                 """) > 0
         guard isStored else {
-            throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates.")
+            throw ServiceError(.limitExceeded, "There may be at most \(Self.maximumCount) templates.")
         }
     }
 

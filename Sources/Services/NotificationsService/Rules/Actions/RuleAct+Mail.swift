@@ -15,7 +15,7 @@ struct MailAct: Sendable {
 extension RuleActionBuilder {
     /// The mail of an action; nil if there is no recipient. Ids that are not valid user ids are skipped.
     ///
-    /// - Throws: `RuleFailure`; `HTTPProblem` when the mail could not be written.
+    /// - Throws: `RuleFailure`; `ServiceError` when the mail could not be written.
     func mail(of act: RuleAct, _ facts: Facts, _ lookUp: RecipientLookUp, in space: Space) async throws -> MailAct? {
         guard let wanted = act.rule.mail else { return nil }
         let named =
@@ -61,7 +61,7 @@ extension RuleWork {
             }
             try await transaction.execute("RELEASE SAVEPOINT mail")
             return (mails, nil)
-        } catch let problem as HTTPProblem where problem.code == .tooManyRequests {
+        } catch let problem as ServiceError where problem.code == .tooManyRequests {
             try await transaction.execute("ROLLBACK TO SAVEPOINT mail")
             return ([], "The mail was not ordered: \(problem.detail ?? problem.code.title)")
         }

@@ -48,7 +48,7 @@ struct RuleActionBuilder: Sendable {
         return act
     }
 
-    /// - Throws: The errors of the parts, such as `RuleFailure` and `HTTPProblem`.
+    /// - Throws: The errors of the parts, such as `RuleFailure` and `ServiceError`.
     func complete(_ act: inout RuleAct, _ facts: Facts, _ lookUp: RecipientLookUp, in space: Space) async throws {
         act.recipients = try await lookUp.recipients(act.rule.recipients, facts)
         if act.rule.content != nil { act.content = try await content(of: act.rule, facts, in: space) }
@@ -61,7 +61,7 @@ struct RuleActionBuilder: Sendable {
         switch error {
         case let failure as RuleFailure: failure.sentence
         case let error as TextTemplateError: error.sentence
-        case let problem as HTTPProblem:
+        case let problem as ServiceError:
             [problem.field, problem.detail ?? problem.code.title].compactMap(\.self).joined(separator: ": ")
         case is CancellationError, is PostgresError, is ServiceCalls.Failure, is OutgoingFailure: nil
         default: "\(error)"

@@ -86,7 +86,7 @@ struct RuleWork: Sendable {
 
     private func tell(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID? {
         guard let body = act.webhookBody else { return nil }
-        guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
+        guard let id = UUID(uuidString: UUIDv7.make()) else { throw ServiceError(.internalError) }
         try await transaction.execute(
             "INSERT INTO notifications.rule_deliveries (id, space, rule, body) VALUES (\(id), \(space.id), \(act.rule.name), \(body))"
         )

@@ -39,7 +39,7 @@ struct ReadRule: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, rules.spaces)
         guard let (json, version) = try await rules.store.read(try context.rule, in: space) else {
-            throw HTTPProblem(.ruleNotFound)
+            throw ServiceError(.ruleNotFound)
         }
         var response = Response.json(json)
         response.headers[.eTag] = EntityTag(text: String(version)).header
@@ -163,12 +163,12 @@ struct ListRuleRuns: Endpoint {
         let limit = try context.integer("limit")
         let before = try request.uri.queryParameters["before"].map { text in
             guard let number = Int64(text) else {
-                throw HTTPProblem(.invalidParameter, "This must be the id of a run.", field: "before")
+                throw ServiceError(.invalidParameter, "This must be the id of a run.", field: "before")
             }
             return number
         }
         let name = try context.rule
-        guard try await rules.store.read(name, in: space) != nil else { throw HTTPProblem(.ruleNotFound) }
+        guard try await rules.store.read(name, in: space) != nil else { throw ServiceError(.ruleNotFound) }
         let runs = try await rules.store.runs(of: name, before: before, limit: limit + 1, in: space)
         let page = runs.prefix(limit)
         return .page(page.map(\.json), next: runs.count > limit ? page.last.map { String($0.id) } : nil)
@@ -184,14 +184,14 @@ extension Rules {
         case nil: break
         case .template(let name):
             guard try await acts.templates.find(name, in: space) != nil else {
-                throw HTTPProblem(.templateNotFound, "There is no template \(name).", field: "template")
+                throw ServiceError(.templateNotFound, "There is no template \(name).", field: "template")
             }
         case .own(let json):
             _ = try MessageContent(json)
-            if let sentence = Self.fault(in: json) { throw HTTPProblem(.invalidBody, sentence, field: "content") }
+            if let sentence = Self.fault(in: json) { throw ServiceError(.invalidBody, sentence, field: "content") }
         }
         if let sentence = Self.fault(in: .object(rule.variables)) {
-            throw HTTPProblem(.invalidBody, sentence, field: "variables")
+            throw ServiceError(.invalidBody, sentence, field: "variables")
         }
         if case .audience(let json) = rule.recipients.sources.first { _ = try Audience(json) }
         if let mail = rule.mail { try await check(mail, in: space) }
@@ -200,14 +200,14 @@ extension Rules {
 
     /// - Throws: `not-implemented` when no mail can be sent, `template-not-found`, `invalid-body`.
     private func check(_ mail: RuleMail, in space: Space) async throws {
-        guard try await acts.mail.senders.way(of: space) != nil else { throw HTTPProblem.noMailServer }
+        guard try await acts.mail.senders.way(of: space) != nil else { throw ServiceError.noMailServer }
         let name = mail.content.template ?? ""
         guard try await !acts.mail.templates.all(name, in: space).isEmpty else {
-            throw HTTPProblem(.templateNotFound, "There is no mail template \(name).", field: "mail.template")
+            throw ServiceError(.templateNotFound, "There is no mail template \(name).", field: "mail.template")
         }
         let variables = mail.content.variables.map { JSONValue.Member($0.key, .string($0.value)) }
         if let sentence = Self.fault(in: .object(variables)) {
-            throw HTTPProblem(.invalidBody, sentence, field: "mail.variables")
+            throw ServiceError(.invalidBody, sentence, field: "mail.variables")
         }
     }
 
@@ -229,9 +229,9 @@ extension Rules {
         do {
             return try await stored.page(of: [collection], after: nil, waiting: 0, in: space)
         } catch ServiceCalls.Failure.status(400..<429, _) {
-            throw HTTPProblem(.invalidBody, "There is no such collection.", field: "when.collection")
+            throw ServiceError(.invalidBody, "There is no such collection.", field: "when.collection")
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
-            throw HTTPProblem(.unavailable, "Storage is unavailable. Try again.", cause: "\(error)")
+            throw ServiceError(.unavailable, "Storage is unavailable. Try again.", cause: "\(error)")
         }
     }
 }

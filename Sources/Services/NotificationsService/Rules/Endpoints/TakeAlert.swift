@@ -24,13 +24,13 @@ struct TakeAlert: Endpoint {
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")),
             (1...32).contains(app.utf8.count)
         else {
-            throw HTTPProblem(.invalidBody, "App or environment is not valid.", field: "app")
+            throw ServiceError(.invalidBody, "App or environment is not valid.", field: "app")
         }
         guard let id = UUID(uuidString: try fields.requiredString("id")) else {
-            throw HTTPProblem(.invalidBody, "This must be a UUID.", field: "id")
+            throw ServiceError(.invalidBody, "This must be a UUID.", field: "id")
         }
         guard let alert = try? JSONValue(parsing: try fields.requiredString("alert").utf8), case .object = alert else {
-            throw HTTPProblem(.invalidBody, "This must be the text of a JSON object.", field: "alert")
+            throw ServiceError(.invalidBody, "This must be the text of a JSON object.", field: "alert")
         }
         let space = try await rules.spaces.space(of: app, environment)
         return .json(

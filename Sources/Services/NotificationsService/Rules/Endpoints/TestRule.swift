@@ -47,7 +47,7 @@ struct TestRule: Endpoint {
         let fields = try await BodyFields(
             request, ["object", "id", "previous", "change", "actor", "alert"], upTo: Self.maximumSizeInBytes,
             isOptional: true)
-        guard let rule = try await rules.store.rule(name, in: space) else { throw HTTPProblem(.ruleNotFound) }
+        guard let rule = try await rules.store.rule(name, in: space) else { throw ServiceError(.ruleNotFound) }
         let facts = try await facts(of: rule, fields, in: space)
         do {
             if let reason = try rule.condition.failure(facts) {
@@ -58,7 +58,7 @@ struct TestRule: Endpoint {
             try act.content?.check()
             return .json(Self.json(act))
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
-            throw HTTPProblem(.unavailable, "Storage is unavailable. Try again.", cause: "\(error)")
+            throw ServiceError(.unavailable, "Storage is unavailable. Try again.", cause: "\(error)")
         } catch {
             guard let sentence = RuleActionBuilder.sentence(error) else { throw error }
             return .json(#"{"matches":true,"reason":\#(JSONValue.quote(sentence))}"#)
@@ -73,7 +73,7 @@ struct TestRule: Endpoint {
             let event =
                 try fields.string("change") ?? RuleTrigger.Event.allCases.first { events.contains($0) }?.rawValue ?? ""
             guard let event = RuleTrigger.Event(rawValue: event), events.contains(event) else {
-                throw HTTPProblem(.invalidBody, "The rule does not act on this kind of change.", field: "change")
+                throw ServiceError(.invalidBody, "The rule does not act on this kind of change.", field: "change")
             }
             let object = try await object(of: collection, fields, in: space)
             let id = object["_id"] ?? .string("test")
@@ -90,17 +90,17 @@ struct TestRule: Endpoint {
     private func object(of collection: String, _ fields: BodyFields, in space: Space) async throws -> JSONValue {
         if let object = fields["object"], case .object = object { return object }
         guard let id = try fields.string("id") else {
-            throw HTTPProblem(.invalidBody, "Give either an object or the id of a stored object.", field: "object")
+            throw ServiceError(.invalidBody, "Give either an object or the id of a stored object.", field: "object")
         }
         do {
             let found = try await rules.stored.lookUp([.init(collection: collection, id: id, keys: nil)], [], in: space)
                 .objects.first
             guard let found, found != .null else {
-                throw HTTPProblem(.objectNotFound, "There is no \(collection)/\(id).")
+                throw ServiceError(.objectNotFound, "There is no \(collection)/\(id).")
             }
             return found
         } catch ServiceCalls.Failure.status(422, _), ServiceCalls.Failure.status(400, _) {
-            throw HTTPProblem(.objectNotFound, "There is no \(collection)/\(id).")
+            throw ServiceError(.objectNotFound, "There is no \(collection)/\(id).")
         }
     }
 

@@ -54,7 +54,7 @@ struct Rule: Sendable {
         let fields = try BodyFields(body, Self.fields)
         self.name = try Self.checked(name)
         guard (try fields.string("description") ?? "").utf8.count <= 1_000 else {
-            throw HTTPProblem(.invalidBody, "This may have at most 1,000 bytes.", field: "description")
+            throw ServiceError(.invalidBody, "This may have at most 1,000 bytes.", field: "description")
         }
         isEnabled = try fields.flag("enabled") ?? true
         trigger = try RuleTrigger(fields["when"])
@@ -65,21 +65,21 @@ struct Rule: Sendable {
         content = try Self.content(fields)
         mail = if let mail = fields["mail"], mail != .null { try RuleMail(mail, except: fields["except"]) } else { nil }
         guard content != nil || webhookURL != nil || mail != nil else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "A rule must have a template, content, mail or a webhook.", field: "content")
         }
         if trigger.isOnChanges == false, recipients.readsObjects || mail?.recipients?.readsObjects == true {
-            throw HTTPProblem(.invalidBody, "Only a rule on changes can refer to other objects.", field: "to")
+            throw ServiceError(.invalidBody, "Only a rule on changes can refer to other objects.", field: "to")
         }
         limit = try Self.limit(fields["limit"])
         lifetimeInSeconds = try fields.integer("expiresSeconds", in: Self.lifetime) ?? Self.usualLifetimeInSeconds
-        guard case .object(let members) = body else { throw HTTPProblem(.invalidBody, "This must be an object.") }
+        guard case .object(let members) = body else { throw ServiceError(.invalidBody, "This must be an object.") }
         json = .object(members.filter { $0.name != "enabled" })
         guard !json.text.contains("\\u0000") else {
-            throw HTTPProblem(.invalidBody, "The character U+0000 cannot be stored.")
+            throw ServiceError(.invalidBody, "The character U+0000 cannot be stored.")
         }
         guard json.text.utf8.count <= Self.maximumSizeInBytes else {
-            throw HTTPProblem(.invalidBody, "A rule may have at most \(Self.maximumSizeInBytes) bytes.")
+            throw ServiceError(.invalidBody, "A rule may have at most \(Self.maximumSizeInBytes) bytes.")
         }
         try checkRecipients()
     }
@@ -89,13 +89,13 @@ struct Rule: Sendable {
         let isMailToThem = mail.map { $0.recipients == nil } ?? false
         let isWanted = content != nil || isMailToThem
         guard isWanted != recipients.isEmpty else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 isWanted ? "This field is required." : "This is not allowed, because the rule sends them nothing.",
                 field: "to")
         }
         guard !isMailToThem || recipients.sources.contains(where: \.isUsers) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "Mail can be sent only to users: name them here or in to.", field: "mail.users")
         }
     }
@@ -112,7 +112,7 @@ struct Rule: Sendable {
             }
         }
         guard isWellFormed, (1...64).contains(name.utf8.count) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidName, "A rule name must be a letter, followed by at most 63 letters, digits, _ or -.",
                 field: "name")
         }
@@ -125,18 +125,19 @@ struct Rule: Sendable {
         case (let name?, nil), (let name?, .null): return .template(name)
         case (nil, let content?):
             guard case .object = content, content.text.utf8.count <= maximumContentSizeInBytes else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidBody, "This must be an object of at most \(maximumContentSizeInBytes) bytes.",
                     field: "content")
             }
             return .own(content)
         default:
-            throw HTTPProblem(.invalidBody, "A rule may have either a template or content, not both.", field: "content")
+            throw ServiceError(
+                .invalidBody, "A rule may have either a template or content, not both.", field: "content")
         }
     }
 
     private static func variables(_ value: JSONValue?) throws -> [JSONValue.Member] {
-        let refusal = HTTPProblem(
+        let refusal = ServiceError(
             .invalidBody, #"This must be an object of at most 30 texts such as {"bike":"{{object.name}}"}."#,
             field: "variables")
         switch value {
@@ -154,7 +155,7 @@ struct Rule: Sendable {
     private static func webhook(_ value: JSONValue?) throws -> String? {
         guard let value, value != .null else { return nil }
         guard let fields = try? BodyFields(value, ["url"]), let url = try fields.string("url") else {
-            throw HTTPProblem(.invalidBody, #"This must be {"url":"https://…"}."#, field: "webhook")
+            throw ServiceError(.invalidBody, #"This must be {"url":"https://…"}."#, field: "webhook")
         }
         return url
     }
@@ -164,7 +165,9 @@ struct Rule: Sendable {
         guard let fields = try? BodyFields(value, ["count", "seconds"]),
             let count = try? fields.integer("count", in: 1...100_000),
             let seconds = try? fields.integer("seconds", in: 1...86_400)
-        else { throw HTTPProblem(.invalidBody, #"This must be {"count":1…100000,"seconds":1…86400}."#, field: "limit") }
+        else {
+            throw ServiceError(.invalidBody, #"This must be {"count":1…100000,"seconds":1…86400}."#, field: "limit")
+        }
         return Limit(count: count, seconds: seconds)
     }
 }

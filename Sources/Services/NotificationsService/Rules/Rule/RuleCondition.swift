@@ -23,7 +23,7 @@ struct RuleCondition: Sendable {
         var compiler = ConditionCompiler()
         let condition = compiler.compile(json)
         if let issue = compiler.issues.first(where: \.isError) {
-            throw HTTPProblem(.invalidBody, issue.message, field: "where" + issue.path.replacing("/", with: "."))
+            throw ServiceError(.invalidBody, issue.message, field: "where" + issue.path.replacing("/", with: "."))
         }
         return condition
     }
@@ -33,9 +33,9 @@ struct RuleCondition: Sendable {
         do {
             return try JSONLogic(try LogicValue(json: json.text), limits: limits)
         } catch let error as LogicError {
-            throw HTTPProblem(.invalidBody, "\(error)", field: "if")
+            throw ServiceError(.invalidBody, "\(error)", field: "if")
         } catch {
-            throw HTTPProblem(.invalidBody, "This must be JsonLogic.", field: "if")
+            throw ServiceError(.invalidBody, "This must be JsonLogic.", field: "if")
         }
     }
 

@@ -29,11 +29,11 @@ struct RuleMail: Sendable {
         guard let users = json["users"], users != .null else { return }
         do {
             recipients = try Recipients(to: users, except: except)
-        } catch let problem as HTTPProblem where problem.field != "except" {
-            throw HTTPProblem(problem.code, problem.detail, field: "mail.users")
+        } catch let problem as ServiceError where problem.field != "except" {
+            throw ServiceError(problem.code, problem.detail, field: "mail.users")
         }
         guard recipients?.sources.allSatisfy(\.isUsers) == true else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, #"Mail can be sent only to users: {"field"}, {"field","of"} and {"user"}."#,
                 field: "mail.users")
         }
@@ -42,8 +42,8 @@ struct RuleMail: Sendable {
     private static func naming<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
-        } catch let problem as HTTPProblem {
-            throw HTTPProblem(problem.code, problem.detail, field: problem.field.map { "mail.\($0)" } ?? "mail")
+        } catch let problem as ServiceError {
+            throw ServiceError(problem.code, problem.detail, field: problem.field.map { "mail.\($0)" } ?? "mail")
         }
     }
 }

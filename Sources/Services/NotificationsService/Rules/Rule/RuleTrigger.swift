@@ -17,7 +17,7 @@ enum RuleTrigger: Sendable, Equatable {
     /// - Throws: `invalid-body` that names the field.
     init(_ value: JSONValue?) throws {
         guard let value, value != .null else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "when")
+            throw ServiceError(.invalidBody, "This field is required.", field: "when")
         }
         guard let fields = try? BodyFields(value, ["collection", "events", "every", "cron", "timeZone", "alert"]) else {
             throw Self.refusal
@@ -33,20 +33,20 @@ enum RuleTrigger: Sendable, Equatable {
         }
     }
 
-    private static let refusal = HTTPProblem(
+    private static let refusal = ServiceError(
         .invalidBody,
         #"This must be one of {"collection","events"}, {"every":{"minutes"}}, {"cron","timeZone"} and {"alert":"crash"}."#,
         field: "when")
 
     private static func events(_ fields: BodyFields) throws -> Set<Event> {
         guard let names = try fields.strings("events", upTo: Event.allCases.count), !names.isEmpty else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be a list of created, updated and deleted.", field: "when.events")
         }
         return Set(
             try names.map { name in
                 guard let event = Event(rawValue: name) else {
-                    throw HTTPProblem(
+                    throw ServiceError(
                         .invalidBody, "This must be a list of created, updated and deleted.", field: "when.events")
                 }
                 return event
@@ -63,7 +63,7 @@ enum RuleTrigger: Sendable, Equatable {
             }
         }
         guard isWellFormed, (1...63).contains(collection.utf8.count) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "This must be a collection name: a letter, followed by at most 62 letters, digits, _ or -.",
                 field: field)

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -28,7 +29,7 @@ struct ListAlertDeliveries: Endpoint {
         let states = AlertDeliveryStore.State.allCases.map(\.rawValue)
         let state = try parameters["state"].map { text in
             guard let state = AlertDeliveryStore.State(rawValue: String(text)) else {
-                throw HTTPProblem(
+                throw ServiceError(
                     .invalidParameter, "The state must be one of \(states.joined(separator: ", ")).", field: "state")
             }
             return state
@@ -36,7 +37,7 @@ struct ListAlertDeliveries: Endpoint {
         let before = try request.id("before")
         let limit = try context.integer("limit")
         let alert = try context.alert
-        guard try await life.alerts.store.read(alert, in: space) != nil else { throw HTTPProblem(.alertNotFound) }
+        guard try await life.alerts.store.read(alert, in: space) != nil else { throw ServiceError(.alertNotFound) }
         let list = try await life.alerts.deliveries.list(of: alert, state, before: before, limit: limit + 1, in: space)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
@@ -67,7 +68,7 @@ struct RetryAlertDelivery: Endpoint {
         let (space, _) = try await context.crashes(may: .update, life.spaces)
         guard let id = context.parameters.get("delivery").flatMap({ UUID(uuidString: $0) }),
             let json = try await life.alerts.deliveries.retry(id, of: try context.alert, in: space)
-        else { throw HTTPProblem(.deliveryNotFound) }
+        else { throw ServiceError(.deliveryNotFound) }
         var response = Response.json(json)
         response.status = .accepted
         return response

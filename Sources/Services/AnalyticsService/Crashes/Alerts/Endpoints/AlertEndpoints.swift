@@ -38,7 +38,7 @@ struct ReadAlert: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         guard let json = try await life.alerts.store.read(try context.alert, in: space) else {
-            throw HTTPProblem(.alertNotFound)
+            throw ServiceError(.alertNotFound)
         }
         return .json(json)
     }
@@ -124,7 +124,7 @@ struct DeleteAlert: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .delete, life.spaces)
         guard try await life.alerts.store.delete(try context.alert, in: space) else {
-            throw HTTPProblem(.alertNotFound)
+            throw ServiceError(.alertNotFound)
         }
         return Response(status: .noContent)
     }
@@ -173,7 +173,7 @@ struct TestAlert: Endpoint {
         guard try await alerts.store.read(id, in: space) != nil,
             let (address, secrets) = try await alerts.store.address(of: id)
         else {
-            throw HTTPProblem(.alertNotFound)
+            throw ServiceError(.alertNotFound)
         }
         return try .encoding(
             Result(try await alerts.testCalls.send(to: address, signedBy: secrets, by: alerts.target, in: space)))

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -39,7 +40,7 @@ struct SetCrashSettings: Endpoint {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
         let body = try await BodyFields(request, ["retentionDays"])
         guard body["retentionDays"] != nil else {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: "retentionDays")
+            throw ServiceError(.invalidBody, "This field is required.", field: "retentionDays")
         }
         let days = try body.integer("retentionDays", in: SpaceRetention.days)
         try await life.retention.set(days, by: author, in: space)

@@ -63,7 +63,7 @@ struct ChangeIssue: Endpoint {
         let changes = try await life.wanted(
             try await BodyFields(request, IssueChange.fields), askedBy: try context.principal)
         let ids = try await life.changes.make(changes, to: [number], by: author, in: space)
-        guard let id = ids.first else { throw HTTPProblem(.issueNotFound) }
+        guard let id = ids.first else { throw ServiceError(.issueNotFound) }
         return .json(try await life.answer(id, in: space))
     }
 }
@@ -177,7 +177,7 @@ struct MergeIssues: Endpoint {
         let id = try await context.issue(life.reader, in: space)
         let others = try await BodyFields(request, ["issues"]).issues("issues")
         guard !others.contains(try context.issueNumber) else {
-            throw HTTPProblem(.invalidBody, "An issue cannot be merged into itself.", field: "issues")
+            throw ServiceError(.invalidBody, "An issue cannot be merged into itself.", field: "issues")
         }
         try await life.merging.merge(others, into: id, by: author, in: space)
         return .json(try await life.answer(id, in: space))
@@ -215,7 +215,7 @@ struct PartIssue: Endpoint {
         let id = try await context.issue(life.reader, in: space)
         let hashes = try await BodyFields(request, ["hashes"]).strings("hashes", upTo: Self.maximumHashes) ?? []
         guard !hashes.isEmpty, hashes.allSatisfy({ $0.wholeMatch(of: /[0-9a-f]{32}/) != nil }) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody,
                 "This must be a list of 1 to \(Self.maximumHashes) hashes, each of 32 lower-case hexadecimal digits.",
                 field: "hashes")
@@ -255,12 +255,12 @@ extension BodyFields {
     /// - Throws: `invalid-body`.
     fileprivate func issues(_ name: String) throws -> [Int32] {
         guard case .array(let elements) = self[name], (1...IssueChanges.maximumPerCall).contains(elements.count) else {
-            throw HTTPProblem(
+            throw ServiceError(
                 .invalidBody, "This must be a list of 1 to \(IssueChanges.maximumPerCall) issue numbers.", field: name)
         }
         return try elements.map { element in
             guard case .number(let literal) = element, let number = Int32(literal), number > 0 else {
-                throw HTTPProblem(.invalidBody, "An issue number must be a positive integer.", field: name)
+                throw ServiceError(.invalidBody, "An issue number must be a positive integer.", field: name)
             }
             return number
         }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import MartletPostgres
@@ -59,7 +60,7 @@ struct ReadReport: Endpoint {
             let json = try await life.reports.read(
                 try context.report, of: try await context.issue(life.reader, in: space))
         else {
-            throw HTTPProblem(.reportNotFound)
+            throw ServiceError(.reportNotFound)
         }
         return .json(json)
     }
@@ -88,7 +89,7 @@ struct ReadReportAttachment: Endpoint {
         let issue = try await context.issue(life.reader, in: space)
         guard let id = context.parameters.get("attachment").flatMap({ Int64($0) }),
             let attachment = try await life.reports.attachment(id, of: try context.report, of: issue)
-        else { throw HTTPProblem(.fileNotFound) }
+        else { throw ServiceError(.fileNotFound) }
         let body = ResponseBody(contentLength: attachment.sizeInBytes) { [files = life.reports.files] writer in
             try await files.read(attachment.blob, in: 0..<attachment.sizeInBytes) { try await writer.write($0) }
             try await writer.finish(nil)

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -18,7 +19,7 @@ extension ServiceContext {
     var issueNumber: Int32 {
         get throws {
             guard let number = parameters.get("issue").flatMap({ Int32($0) }), number > 0 else {
-                throw HTTPProblem(.issueNotFound)
+                throw ServiceError(.issueNotFound)
             }
             return number
         }
@@ -37,7 +38,7 @@ extension ServiceContext {
     var report: IssueReports.Choice {
         get throws {
             guard let choice = parameters.get("report").flatMap({ IssueReports.Choice($0) }) else {
-                throw HTTPProblem(.reportNotFound)
+                throw ServiceError(.reportNotFound)
             }
             return choice
         }

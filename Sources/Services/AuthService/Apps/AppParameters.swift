@@ -1,0 +1,107 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+extension BodyFields {
+    /// The change to a field that can be removed. Nil if the field is missing; `.some(nil)` removes the value.
+    func change<Value>(_ name: String, _ read: (String) throws -> Value?) rethrows -> Value?? {
+        self[name] == nil ? nil : .some(try read(name))
+    }
+
+    /// - Throws: `invalid-body` if the text has more than `limit` or fewer than `minimum` characters.
+    func text(_ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
+        guard let text = try string(name) else { return nil }
+        guard (minimum...limit).contains(text.unicodeScalars.count) else {
+            throw ServiceError(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
+        }
+        return text
+    }
+
+    /// A list of distinct strings that all satisfy `isGood`.
+    func texts(_ name: String, upTo limit: Int, _ hint: String, _ isGood: (String) -> Bool) throws -> [String]? {
+        guard let value = self[name], value != .null else { return nil }
+        guard case .array(let elements) = value else {
+            throw ServiceError(.invalidBody, "This must be a list.", field: name)
+        }
+        guard elements.count <= limit else {
+            throw ServiceError(.invalidBody, "This may have at most \(limit) entries.", field: name)
+        }
+        let texts: [String] = elements.compactMap { if case .string(let text) = $0, isGood(text) { text } else { nil } }
+        guard texts.count == elements.count else { throw ServiceError(.invalidBody, hint, field: name) }
+        guard Set(texts).count == texts.count else {
+            throw ServiceError(.invalidBody, "The entries must be distinct.", field: name)
+        }
+        return texts
+    }
+
+    /// The properties that can be set both on creation and on change of an app.
+    func appChange() throws -> AppChange {
+        AppChange(
+            name: try text("name", from: 1, upTo: 200),
+            bundleIDs: try texts(
+                "bundleIds", upTo: AppChange.maximumBundleIDs,
+                "A bundle id must be 1 to 155 letters, digits and . _ -, starting with a letter or digit.",
+                AppChange.isBundleID),
+            storeID: try change("storeId", storeID), settings: try object("settings", upTo: 16 << 10))
+    }
+
+    private func storeID(_ name: String) throws -> String? {
+        guard let text = try string(name) else { return nil }
+        guard AppChange.isStoreID(text) else {
+            throw ServiceError(.invalidBody, "A store id must be a string of 1 to 20 digits.", field: name)
+        }
+        return text
+    }
+}
+
+extension AppChange {
+    static let fields: Set<String> = ["name", "bundleIds", "storeId", "settings"]
+    static let maximumBundleIDs = 20
+
+    static func isBundleID(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._\-]{0,154}/) != nil }
+
+    static func isStoreID(_ text: String) -> Bool { text.wholeMatch(of: /[0-9]{1,20}/) != nil }
+}
+
+extension Request {
+    /// The picture in the body. Its type is detected from the bytes, ignoring `Content-Type`.
+    ///
+    /// - Throws: `payload-too-large`, `unsupported-media-type`, `malformed-request`.
+    func picture(upTo limitInBytes: Int) async throws -> Picture {
+        let body = try await wholeBody(upTo: limitInBytes)
+        // The framework treats a closed connection as the end of the body.
+        if let length = headers[.contentLength].flatMap({ Int($0) }), length != body.readableBytes {
+            throw ServiceError(.malformedRequest, "The body ended early.")
+        }
+        guard let picture = Picture(Data(body.readableBytesView)) else {
+            throw ServiceError(.unsupportedMediaType, "The body must be a PNG, JPEG or WebP picture.")
+        }
+        return picture
+    }
+}
+
+extension Response {
+    /// - Parameter path: The path of the created resource; nil for the request's path followed by the `id` or `number`
+    ///   of the answer.
+    static func made(_ json: String, at path: String? = nil) -> Response {
+        var response = Response.json(ByteBuffer(string: json), status: .created)
+        if let path { response.headers[.location] = path }
+        return response
+    }
+
+    /// A picture, or 304. The headers keep browsers from guessing another type and from loading or running anything.
+    static func picture(_ picture: Picture, to request: Request) -> Response {
+        var headers: HTTPFields = [
+            .eTag: "\"\(picture.sha256)\"", .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
+            .contentSecurityPolicy: "sandbox; default-src 'none'", .contentDisposition: "inline",
+        ]
+        if let known = request.headers[.ifNoneMatch], known.contains("\"\(picture.sha256)\"") {
+            return Response(status: .notModified, headers: headers)
+        }
+        headers[.contentType] = picture.contentType
+        return Response(status: .ok, headers: headers, body: .whole(ByteBuffer(bytes: picture.bytes)))
+    }
+}

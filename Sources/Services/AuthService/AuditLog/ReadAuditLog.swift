@@ -1,0 +1,75 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+struct ReadAuditLog: Endpoint {
+    static let route = Route(
+        .get, "/admin/audit", "readAuditLog", "Lists the entries of the audit log, the newest first.",
+        callers: .staff(.read, .audit),
+        parameters: [
+            .query("staff", .uuid, "The id of the staff member who acted."),
+            .query("area"),
+            .query("app"),
+            .query("action"),
+            .query("from", .time, "The earliest time, inclusive."),
+            .query("to", .time, "The latest time, exclusive."),
+            .query("before", .integer, "The `next` of the previous page."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+        ],
+        answers: [
+            .answer(
+                200, "A page of entries.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .auditEntry),
+                            "next": .integer.described("The `before` of the next page, if there is one."),
+                        ], required: ["count", "data"])))
+        ])
+
+    let audit: AuditStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.staff(may: .read, .audit)
+        let filter = try AuditFilter(request)
+        let limit = try context.integer("limit")
+        let before = try request.number("before", default: .max, in: 1...Int.max)
+        let list = try await audit.list(filter, before: Int64(before), limit: limit + 1)
+        let page = list.prefix(limit)
+        let next = list.count > limit ? page.last.map { #","next":\#($0.number)"# } ?? "" : ""
+        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+    }
+}
+
+extension AuditFilter {
+
+    /// - Throws: `invalid-parameter`.
+    init(_ request: Request) throws {
+        let parameters = request.uri.queryParameters
+        staffID = try request.id("staff")
+        if let text = parameters["area"] {
+            guard let area = StaffArea(rawValue: String(text)) else {
+                throw ServiceError(.invalidParameter, "This must be an area of rights, such as users.", field: "area")
+            }
+            self.area = area
+        }
+        appID = try request.word("app")
+        action = try request.word("action")
+        from = try request.time("from")
+        to = try request.time("to")
+    }
+}
+
+extension Request {
+    /// - Throws: `invalid-parameter` for a value that cannot occur in the log.
+    fileprivate func word(_ name: Substring) throws -> String? {
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard text.wholeMatch(of: /[a-z0-9-]{1,64}/) != nil else {
+            throw ServiceError(.invalidParameter, "This must be 1 to 64 of a-z 0-9 -.", field: String(name))
+        }
+        return String(text)
+    }
+}

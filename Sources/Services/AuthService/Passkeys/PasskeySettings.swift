@@ -1,0 +1,89 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+struct ReadPasskeySettings: Endpoint {
+    static let route = Route(
+        .get, "/auth/passkeys/settings", "readPasskeySettings", "Returns the app's settings for passkeys.",
+        callers: .server,
+        answers: [
+            .answer(200, "The settings.", .json(.passkeySettings))
+        ],
+        errors: [404: "The app has no settings for passkeys (`not-found`)."])
+
+    let passkeys: PasskeyStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try .encoding(Settings(try await passkeys.requiredParty(in: try context.managedUserSpace)))
+    }
+}
+
+struct SetPasskeySettings: Endpoint {
+    static let route = Route(
+        .put, "/auth/passkeys/settings", "setPasskeySettings", "Sets the domain and origins of the app's passkeys.",
+        callers: .server,
+        details: "Passkeys are bound to `rpId`: after a change of it, existing passkeys no longer work.",
+        body: .json(
+            .object(
+                [
+                    "rpId": .string,
+                    "rpName": .string.maxLength(64),
+                    "origins": .array(of: .string).items(1, 20),
+                ])),
+        answers: [
+            .answer(200, "The settings as stored.", .json(.passkeySettings))
+        ])
+
+    let passkeys: PasskeyStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.managedUserSpace
+        let party = try RelyingParty(try await BodyFields(request, ["rpId", "rpName", "origins"]))
+        try await passkeys.setRelyingParty(party, in: space)
+        return try .encoding(Settings(party))
+    }
+}
+
+struct RemovePasskeySettings: Endpoint {
+    static let route = Route(
+        .delete, "/auth/passkeys/settings", "removePasskeySettings",
+        "Deletes the app's settings for passkeys.", callers: .server,
+        details: "Passkeys are kept, but cannot be used until there are settings again.",
+        answers: [
+            .answer(204, "The settings are deleted.")
+        ],
+        errors: [404: "The app has no settings for passkeys (`not-found`)."])
+
+    let passkeys: PasskeyStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard try await passkeys.removeRelyingParty(in: try context.managedUserSpace) else {
+            throw ServiceError.noPasskeys
+        }
+        return Response(status: .noContent)
+    }
+}
+
+private struct Settings: Encodable {
+    var rpId: String
+    var rpName: String
+    var origins: [String]
+
+    init(_ party: RelyingParty) {
+        (rpId, rpName, origins) = (party.id, party.name, party.origins)
+    }
+}
+
+extension PasskeyStore {
+    /// - Throws: `not-found` if the app has no settings.
+    func requiredParty(in space: UserSpace) async throws -> RelyingParty {
+        guard let party = try await relyingParty(in: space) else { throw ServiceError.noPasskeys }
+        return party
+    }
+}
+
+extension ServiceError {
+    fileprivate static let noPasskeys = ServiceError(
+        .notFound, "The app has no settings for passkeys; set them with PUT auth/passkeys/settings.")
+}

@@ -1,0 +1,23 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+struct LogOut: Endpoint {
+    static let route = Route(
+        .post, "/auth/logout", "logOut", "Ends the session of the access token.", callers: .user,
+        answers: [
+            .answer(204, "The session has ended with all its tokens.")
+        ])
+
+    let sessions: SessionStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, user) = (try context.userSpace, try context.signedInUser)
+        guard let session = try context.session else {
+            throw ServiceError(.invalidToken, "Send the access token of the session to end.")
+        }
+        try await sessions.end(session, of: user, in: space)
+        return Response(status: .noContent)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// The last step of every sign-in without a password: checking the second factor and creating the session.
+struct SignInCompletion: Sendable {
+    let sessions: SessionStore
+    let secondFactor: SecondFactorCheck
+    let signIns: SignIns
+    let notice: NewDeviceNotice
+
+    /// Signs in a user who has proved their identity.
+    ///
+    /// - Parameters:
+    ///   - code: The code of the second factor from the request.
+    ///   - hasTwoFactors: Whether the proof already consists of two factors, such as a passkey unlocked by a
+    ///     fingerprint or a PIN. No code is then required.
+    ///   - consume: Consumes the proof, so that it is used only once. Called after the second factor was accepted or is
+    ///     not required. Returns false if the proof has been used already.
+    /// - Throws: `second-factor-required` before anything is consumed, so that the same proof can be sent again with a
+    ///   code; `sign-in-failed`, also if the user is disabled or deleted.
+    func signIn(
+        _ user: UUID, code: String?, hasTwoFactors: Bool = false, session: NewSession, in space: UserSpace,
+        status: HTTPResponse.Status = .ok,
+        consume: () async throws -> Bool
+    ) async throws -> Response {
+        if !hasTwoFactors { try await secondFactor.pass(code, of: user, in: space) }
+        guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else {
+            throw ServiceError.spentProof
+        }
+        await notice.tell(user, session, in: space)
+        return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)
+    }
+}
+
+/// Notifies users by mail of sign-ins on new devices.
+struct NewDeviceNotice: Sendable {
+    let users: UserStore
+    let outbox: MailOutbox
+
+    /// Never fails, because the user is already signed in.
+    func tell(_ user: UUID, _ session: NewSession, in space: UserSpace) async {
+        guard (try? await outbox.isThere(in: space)) == true,
+            let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
+        else { return }
+        var order = MailOrder(.newDevice, to: email, user: user, in: space)
+        order.values["time"] = MailOrder.now
+        if !session.device.isEmpty { order.values["device"] = session.device }
+        await outbox.tell(order)
+    }
+}
+
+/// Checks the second factor of users who have one.
+struct SecondFactorCheck: Sendable {
+    let attempts: AttemptStore
+    let secondFactors: SecondFactorStore
+
+    /// Wrong codes are counted per user, whatever name they sign in with.
+    ///
+    /// - Throws: `second-factor-required` if a code is required and `code` is nil; nothing is counted then.
+    ///   `sign-in-failed`, `too-many-requests`.
+    func pass(_ code: String?, of user: UUID, in space: UserSpace) async throws {
+        try await pass(code, of: user, counting: .code(of: user, in: space))
+    }
+
+    /// The same, with wrong codes counted against `limit`.
+    func pass(_ code: String?, of user: UUID, counting limit: AttemptStore.Limit) async throws {
+        guard try await secondFactors.isAsked(of: user) else { return }
+        guard let code else { throw ServiceError(.secondFactorRequired) }
+        try await secondFactors.take(code, of: user, counting: limit, by: attempts)
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Hummingbird
+import Logging
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Reuse of a refresh token ends its session, like `RefreshSession`, and is recorded in the audit log.
+struct RefreshStaffSession: Endpoint {
+    static let route = Route(
+        .post, "/admin/auth/refresh", "refreshStaffSession", "Exchanges a staff member's refresh token for new tokens.",
+        callers: .staffSigningIn,
+        details: """
+            A refresh token works once. If it is sent again, the session ends, unless the token was replaced \
+            less than ten seconds ago: then the answer has the same new refresh token again.
+            """,
+        body: .json(
+            .object(
+                [
+                    "refreshToken": .string
+                ], required: ["refreshToken"]
+            ).closed),
+        answers: [
+            .answer(200, "The new tokens.", .json(.staffTokens))
+        ])
+
+    let staff: StaffStore
+    let sessions: StaffSessionStore
+    let signIns: StaffSignIns
+    let logger: Logger
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.checkStaffRoute()
+        let text = try await BodyFields(request, ["refreshToken"]).requiredString("refreshToken")
+        guard let token = signIns.refreshTokens.content(of: text) else { throw ServiceError(.invalidToken) }
+        switch try await sessions.refresh(token) {
+        case .refreshed(let refreshed):
+            return try signIns.answer(
+                token.session, number: refreshed.number, of: refreshed.userID, staff: refreshed.user)
+        case .refused:
+            throw ServiceError(.invalidToken)
+        case .reused(let id):
+            logger.warning(
+                "A staff member's refresh token was used twice; the session was ended.",
+                metadata: ["staff.id": "\(id)", "session.id": "\(token.session)", "request.id": "\(context.requestID)"])
+            if let grant = try await staff.account(id)?.grant {
+                try await staff.audit.record(
+                    AuditEntry(
+                        by: grant, "refresh-token-reused", .staff, target: token.session.uuidString.lowercased(),
+                        from: request.staffAddress))
+            }
+            throw ServiceError(.invalidToken)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+extension Request {
+    /// The client's address in readable form: an IPv4 address, or the /64 of an IPv6 address. Used for limits and the
+    /// audit log.
+    var staffAddress: String {
+        // The gateway writes the two halves of an IPv6 address as hexadecimal numbers, with IPv4 addresses mapped.
+        let header = headers[HTTPField.Name(HeaderName.address)!] ?? ""
+        let halves = header.split(separator: ":").map { UInt64($0, radix: 16) }
+        guard halves.count == 2, let high = halves[0], let low = halves[1] else { return header }
+        if high == 0, low >> 32 == 0xffff {
+            return (0..<4).map { String(low >> UInt64(24 - 8 * $0) & 0xff) }.joined(separator: ".")
+        }
+        return (0..<4).map { String(high >> UInt64(48 - 16 * $0) & 0xffff, radix: 16) }.joined(separator: ":") + "::/64"
+    }
+}
+
+extension ServiceContext {
+    /// The staff member's id in the path.
+    ///
+    /// - Throws: `staff-not-found` for a malformed id.
+    var staffID: UUID {
+        get throws { try uuid("id", else: .staffNotFound) }
+    }
+
+    /// The session of the calling staff member.
+    var staffSession: UUID {
+        get throws {
+            guard let id = try principal.sessionID.flatMap({ UUID(uuidString: $0) }) else {
+                throw ServiceError(.invalidToken)
+            }
+            return id
+        }
+    }
+
+    /// - Throws: `forbidden` if the request did not come by a staff route of the gateway. This also holds for requests
+    ///   without a token.
+    func checkStaffRoute() throws {
+        guard try principal.kind == .staff else { throw ServiceError(.forbidden) }
+    }
+}
+
+extension StaffGrant {
+    var uuid: UUID {
+        get throws {
+            guard let id = UUID(uuidString: id) else { throw ServiceError(.invalidToken) }
+            return id
+        }
+    }
+}
+
+extension StaffActor {
+    init(_ staff: StaffGrant, _ request: Request) throws {
+        self.init(id: try staff.uuid, address: request.staffAddress)
+    }
+}
+
+extension BodyFields {
+    func staffName() throws -> StaffName? { try string("userName").map { try StaffName($0) } }
+
+    /// Reads `{"<app or *>":{"<area>":["create","read","update","delete"]}}`. Areas and actions must be known; apps
+    /// need not be.
+    func rights() throws -> StaffRights? {
+        guard let text = try object("rights", upTo: 16 << 10) else { return nil }
+        func invalid(_ detail: String) -> ServiceError { ServiceError(.invalidBody, detail, field: "rights") }
+        guard let apps = try? JSONDecoder().decode([String: [String: [String]]].self, from: Data(text.utf8)) else {
+            throw invalid("This must be an object from app to area to a list of actions.")
+        }
+        var rights: [String: StaffRights.Areas] = [:]
+        for (app, areas) in apps {
+            for (name, actions) in areas {
+                guard let area = StaffArea(rawValue: name) else {
+                    throw invalid(
+                        "An area must be one of \(StaffArea.allCases.map(\.rawValue).joined(separator: ", ")).")
+                }
+                guard !area.isOfServer || app == StaffRights.everyApp else {
+                    throw invalid("The area \(name) does not belong to an app; it must be under *.")
+                }
+                let known = actions.compactMap(StaffAction.init)
+                guard known.count == actions.count else {
+                    throw invalid("An action must be one of create, read, update, delete.")
+                }
+                rights[app, default: [:]][area] = Set(known)
+            }
+        }
+        return StaffRights(rights)
+    }
+}

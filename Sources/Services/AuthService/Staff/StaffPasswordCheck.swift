@@ -1,0 +1,24 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Asks a staff member for the password again before actions that a stolen access token must not allow, like
+/// `PasswordCheck`.
+struct StaffPasswordCheck: Sendable {
+    let staff: StaffStore
+    let attempts: AttemptStore
+    let hasher: PasswordHasher
+
+    /// - Returns: The account that was checked.
+    /// - Throws: `sign-in-failed`, `staff-not-found`, `too-many-requests`.
+    func confirm(_ password: Secret, of id: UUID) async throws -> StaffStore.Account {
+        guard let account = try await staff.account(id) else { throw ServiceError(.staffNotFound) }
+        let isRight = try await attempts.guess(.staffAccount(id.uuidString)) {
+            try await hasher.verify(password, against: account.passwordHash) ? true : nil
+        }
+        guard isRight != nil else { throw ServiceError.wrongPassword }
+        return account
+    }
+}

@@ -1,0 +1,54 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// The last step of every staff sign-in: checking the second factor and creating the session. Refusals are recorded in
+/// the audit log.
+struct StaffSignInCompletion: Sendable {
+    let sessions: StaffSessionStore
+    let attempts: AttemptStore
+    let secondFactor: SecondFactorCheck
+    let signIns: StaffSignIns
+    let audit: AuditStore
+
+    struct Attempt: Sendable {
+        /// The code of the second factor.
+        var code: String?
+        var session: NewStaffSession
+        /// See `Request.staffAddress`.
+        var address: String
+        /// The provider that authenticated the member; nil for the password.
+        var provider: String?
+    }
+
+    /// Signs in a staff member who has been authenticated.
+    ///
+    /// - Parameter consume: Consumes the proof, so that it is used only once. Called after the second factor was
+    ///   accepted or is not required. Returns false if the proof has been used already.
+    /// - Throws: `second-factor-required` before anything is consumed; `sign-in-failed`, also if the member is disabled
+    ///   or the password changed in the meantime; `too-many-requests`.
+    func signIn(
+        _ account: StaffStore.Account, _ attempt: Attempt, consume: () async throws -> Bool = { true }
+    ) async throws -> Response {
+        guard !account.isDisabled else { throw try await refusal(of: account.grant, attempt) }
+        do {
+            try await secondFactor.pass(attempt.code, of: account.id, counting: .staffCode(of: account.id))
+        } catch let problem as ServiceError where problem.code == .signInFailed {
+            throw try await refusal(of: account.grant, attempt)
+        }
+        guard try await consume(),
+            let json = try await sessions.create(
+                attempt.session, of: account, by: attempt.provider, from: attempt.address)
+        else { throw try await refusal(of: account.grant, attempt) }
+        return try signIns.answer(attempt.session.id, of: account.id, staff: json)
+    }
+
+    /// The error to throw for a failed sign-in, after recording it in the audit log.
+    ///
+    /// - Parameter staff: The member with the given name; nil if the name is unknown.
+    func refusal(of staff: StaffGrant?, _ attempt: Attempt) async throws -> ServiceError {
+        try await audit.recordFailedSignIn(of: staff, by: attempt.provider, from: attempt.address)
+        return attempt.provider == nil ? .passwordRefused : .spentProof
+    }
+}

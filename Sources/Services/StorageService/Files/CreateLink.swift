@@ -1,0 +1,70 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletFiles
+import MartletHTTP
+
+/// The link opens later versions of the file too, but no other file that is stored at the same path after it.
+struct CreateLink: Endpoint {
+    static let route = Route(
+        .post, "/upload-link/**", "createLink", "Creates a signed link that opens a file without the app's secret.",
+        callers: .client,
+        body: .json(
+            .object(
+                [
+                    "expiresInSeconds": .integer.range(1, 604_800),
+                    "thumbnail": .string,
+                ])),
+        answers: [
+            .answer(
+                201, "The link's `path`, relative to `/api/{appKey}/`, and when it `expires`: after an hour by default."
+            )
+        ],
+        errors: [404: "There is no such file (`file-not-found`)."])
+
+    static let maximumSeconds = 7 * 86_400
+
+    let files: FileStore
+    let settings: FileSettings
+    let rights: RightsStore
+
+    private struct Body: Decodable {
+        var expiresInSeconds: Int?
+        var thumbnail: String?
+    }
+
+    private struct Answer: Encodable {
+        var path: String
+        var expires: Date
+    }
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let path = try request.fileTarget().file
+        let scope = try await context.fileScope(rights)
+        let body = try await request.decoded(Body.self)
+        let seconds = body.expiresInSeconds ?? 3_600
+        guard (1...Self.maximumSeconds).contains(seconds) else {
+            throw ServiceError(.invalidBody, "Expected 1 to \(Self.maximumSeconds) seconds.", field: "expiresInSeconds")
+        }
+        guard body.thumbnail.map({ settings.thumbnailSizes[$0] != nil }) ?? true else {
+            throw ServiceError(.invalidBody, "There is no thumbnail size with this name.", field: "thumbnail")
+        }
+        guard let file = try await files.find(path, in: scope) else { throw ServiceError(.fileNotFound) }
+        let expires = Int64(settings.now().timeIntervalSince1970) + Int64(seconds)
+        let token = settings.signer.token(
+            for: FileLink(
+                environment: scope.space.environment.rawValue, space: scope.space.schema, path: file.path,
+                fileID: file.id,
+                thumbnail: body.thumbnail, expires: expires))
+        let encoded = file.path.components(separatedBy: "/").map(RelativeReference.encoded).joined(separator: "/")
+        let answer = Answer(
+            path: "link/\(token)/\(encoded)" + (body.thumbnail.map { "?thumbnail=\($0)" } ?? ""),
+            expires: Date(timeIntervalSince1970: TimeInterval(expires)))
+        // The link gives access to the file, so caches must not store it.
+        var response = try Response.encoding(answer, status: .created).notStored
+        response.headers[.location] = "/" + answer.path
+        return response
+    }
+}

@@ -1,0 +1,62 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletFiles
+import MartletHTTP
+
+/// The token names the environment, because browsers send no header for it. The error is the same for forged links,
+/// expired links and deleted files.
+struct OpenLink: Endpoint {
+    static let route = Route(
+        .get, "/link/{token}/**", "openLink",
+        "Returns the file or thumbnail of a signed link. The app key alone is enough.",
+        callers: .anyone,
+        parameters: [
+            .path("token", .string, "The signature in the path from `createLink`."),
+            .query("thumbnail", .string, "The thumbnail size, as in the path from `createLink`."),
+        ],
+        answers: [
+            .answer(200, "The contents of the file or thumbnail."),
+            .answer(206, "The requested range."),
+            .answer(304, "The client already has this version (`If-None-Match`)."),
+        ],
+        errors: [403: "The link is forged or expired, or its file is deleted (`invalid-link`)."])
+
+    let files: FileStore
+    let thumbnails: ThumbnailStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        var principal = try context.principal
+        guard [.link, .client, .master].contains(principal.kind) else { throw ServiceError(.forbidden) }
+        let (token, path) = (context.component("token"), try request.fileTarget(behind: 2).file)
+        guard let claims = LinkSigner.claims(token), let environment = AppEnvironment(rawValue: claims.environment)
+        else {
+            throw ServiceError(.invalidLink)
+        }
+        principal.environment = environment
+        let space = try AppSpace(principal)
+        let thumbnail = request.uri.queryParameters["thumbnail"].map(String.init)
+        // The signature replaces a check of rights, which `CreateLink` has made.
+        let scope = FileScope(space: space, identity: .master, credentialID: principal.credentialID)
+        guard let file = try await files.find(path, in: scope),
+            thumbnails.settings.signer.isValid(
+                token,
+                for: FileLink(
+                    environment: claims.environment, space: space.schema, path: file.path, fileID: file.id,
+                    thumbnail: thumbnail,
+                    expires: claims.expires),
+                at: thumbnails.settings.now())
+        else { throw ServiceError(.invalidLink) }
+        let found =
+            try await thumbnail.asyncMap { try await thumbnails.thumbnail(of: file, size: $0, in: space) }
+            ?? file.response
+        return try found.response(to: request, from: thumbnails.settings.backend)
+    }
+}
+
+extension Optional {
+    fileprivate func asyncMap<Result>(_ body: (Wrapped) async throws -> Result) async throws -> Result? {
+        guard let self else { return nil }
+        return try await body(self)
+    }
+}

@@ -1,0 +1,50 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Also carries out the operations in the body. With `If-Match`, `upsert` has no effect.
+struct ChangeObject: Endpoint {
+    static let route = Route(
+        .patch, "/storage/{collection}/{id}", "changeObject",
+        "Sets the top-level fields in the body and keeps the others.", callers: .client,
+        parameters: [
+            .collection,
+            .path("id", .objectID),
+            .query("upsert", .flag, "Whether to create the object if it does not exist."),
+        ],
+        details: "A null is stored as null; it does not remove the field.",
+        body: .json(.document, text: "The object, at most 1 MiB."),
+        answers: [
+            .answer(200, "The object as stored.", .json(.storedObject)),
+            .answer(201, "The created object (`upsert`).", .json(.storedObject)),
+        ],
+        errors: [
+            404: "The object does not exist, or the caller may not see it (`object-not-found`).",
+            409: "Another object has the same values in a unique index (`conflict`).",
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
+        ])
+
+    let idempotency: Idempotency
+    let rights: RightsStore
+    let before: BeforeHooks
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let precondition = try Precondition(request)
+        let isUpsert = try request.uri.queryParameters["upsert"].map { try ListQuery.flag($0, "upsert") } ?? false
+        let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
+        let sent = try Document(body, replacing: id, allowingOperations: true)
+        let isAsked = try await before.concern([.beforeSave], in: scope)
+        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let write = BeforeHooks.Write.change(id, sent, isUpsert: isUpsert && precondition == nil)
+        let document = isAsked ? try await before.saving(write, sent, in: scope) : sent
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            if let written = try await objects.change(id, by: document, if: precondition, in: scope) {
+                return try .object(written)
+            }
+            guard isUpsert, precondition == nil else { throw ServiceError(.objectNotFound) }
+            return try .object(try await objects.create(document, at: id, mustBeNew: true, in: scope), status: .created)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Respects `If-Match` as `ReplaceObject` does.
+struct DeleteObject: Endpoint {
+    static let route = Route(
+        .delete, "/storage/{collection}/{id}", "deleteObject", "Deletes an object permanently.", callers: .client,
+        parameters: [
+            .collection,
+            .path("id", .objectID),
+        ],
+        answers: [
+            .answer(204, "The object is deleted.")
+        ],
+        errors: [404: "The object does not exist, or the caller may not see it (`object-not-found`)."])
+
+    let objects: ObjectStore
+    let rights: RightsStore
+    let before: BeforeHooks
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let precondition = try Precondition(request)
+        _ = try await before.asked(.delete(id), in: scope)
+        guard try await objects.delete(id, if: precondition, in: scope) else {
+            throw ServiceError(.objectNotFound)
+        }
+        return Response(status: .noContent)
+    }
+}

@@ -1,0 +1,284 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// An object sent by a client: validated JSON text, and what the server must know about it.
+///
+/// The text is only decoded if it contains typed values or operations.
+struct Document: Sendable {
+    static let maximumSizeInBytes = 1 << 20
+    static let maximumBatch = 1_000
+    static let maximumBatchSizeInBytes = 16 << 20
+
+    let json: PostgresJSON
+    /// The `_id` in the body.
+    let id: ObjectID?
+    /// Whether the text contains system fields, which must not be stored.
+    let hasSystemFields: Bool
+    let readers: Listing
+    let writers: Listing
+    /// Top-level field → type. Fields that are null or removed have no type.
+    let fields: [FieldName: String]
+    /// The fields that the client writes, and how. A hook's document keeps those of its client.
+    var touched: Touched
+    /// Atomic operations and dotted keys, which `change` applies one by one; nil if the text only sets values.
+    let operations: Operations?
+
+    /// A list of readers or writers in a body.
+    enum Listing: Sendable, Equatable {
+        case absent
+        /// null, which means everyone.
+        case everyone
+        case names([String])
+
+        var names: [String]? { if case .names(let names) = self { names } else { nil } }
+    }
+
+    /// The top-level fields of a write.
+    struct Touched: Sendable, Equatable {
+        /// All fields that the write names.
+        var written: Set<FieldName> = []
+        /// Fields that it does not just remove, to which the rule `addField` applies.
+        var added: Set<FieldName> = []
+        /// Fields whose new value depends on the stored one: those with an operation or a dotted name.
+        var operated: Set<FieldName> = []
+
+        /// Adopts the fields of the client's document for that of a hook: the app itself is responsible for how its
+        /// hook changes fields that the client cannot see.
+        mutating func keep(_ sent: Touched) { (written, operated) = (sent.written, sent.operated) }
+    }
+
+    /// - Throws: `invalid-json`, `invalid-body`, `invalid-name`, `invalid-id`, `limit-exceeded`.
+    init(_ body: ByteBuffer, allowingOperations: Bool = false) throws {
+        let bytes = Array(body.readableBytesView)
+        let members = try bytes.withUnsafeBufferPointer { bytes in
+            try checked { () throws(JSONError) in try JSONText.members(of: bytes) }
+        }
+        let needsDecoding = bytes.mayHaveTypes || bytes.mayHaveOperations || members.contains { $0.name.holds(".") }
+        guard needsDecoding else {
+            let facts = try Facts(members, bytes)
+            self.init(bytes, facts, operations: nil)
+            return
+        }
+        let value = try checked { () throws(JSONError) in try JSONValue(parsing: bytes) }
+        let operations = allowingOperations ? try Operations(value) : nil
+        if !allowingOperations { try Operations.refuse(in: value) }
+        let normalized = try operations?.normalized ?? TypedValue.normalized(document: value)
+        let text = Array(normalized.text.utf8)
+        let facts = try text.withUnsafeBufferPointer { text in
+            try Facts(
+                try checked { () throws(JSONError) in try JSONText.members(of: text) }, Array(text),
+                areNamesPaths: operations != nil)
+        }
+        self.init(text, facts, operations: operations)
+    }
+
+    private init(_ bytes: [UInt8], _ facts: Facts, operations: Operations?) {
+        json = PostgresJSON(bytes)
+        id = facts.id
+        hasSystemFields = facts.hasSystemFields
+        readers = facts.readers
+        writers = facts.writers
+        // A field that is only removed does not become known. Otherwise `{"a.b":{"__op":"Delete"}}` would make `a`
+        // known without permission to add fields.
+        let deleted: Set<FieldName> = operations?.deleted ?? []
+        fields = deleted.isEmpty ? facts.fields : facts.fields.filter { !deleted.contains($0.key) }
+        touched = Touched(
+            written: facts.names, added: facts.names.subtracting(deleted), operated: operations?.operated ?? [])
+        self.operations = operations
+    }
+
+    /// A document for the object `id`, which the body may also contain.
+    ///
+    /// - Throws: As `init`, and `invalid-id` if the body contains another id.
+    init(_ body: ByteBuffer, replacing id: ObjectID, allowingOperations: Bool = false) throws {
+        self = try Document(body, allowingOperations: allowingOperations)
+        guard self.id == nil || self.id == id else {
+            throw ServiceError(.invalidID, "The _id in the body differs from that in the path.", field: "_id")
+        }
+    }
+
+    /// The document to be stored, without system fields.
+    var stored: PostgresQuery { hasSystemFields ? "(\(json) - \(SystemField.names))" : "\(json)" }
+}
+
+/// The objects of a bulk post.
+struct Documents: Sendable {
+    /// The text of the array.
+    let json: PostgresJSON
+    /// In order; nil where an id must be generated.
+    let ids: [ObjectID?]
+    /// Top-level field → types, over all objects.
+    let fields: [FieldName: Set<String>]
+    /// Over all objects.
+    var touched = Document.Touched()
+
+    /// - Throws: as `Document`, and `limit-exceeded` beyond `Document.maximumBatch`.
+    init(_ body: ByteBuffer) throws {
+        var bytes = Array(body.readableBytesView)
+        if bytes.mayHaveTypes || bytes.mayHaveOperations { bytes = try Self.normalized(bytes) }
+        var ids: [ObjectID?] = []
+        var fields: [FieldName: Set<String>] = [:]
+        var names: Set<FieldName> = []
+        try Self.forEach(of: bytes) { members, _ in
+            if let first = members.first, let last = members.last,
+                last.value.upperBound - first.value.lowerBound > Document.maximumSizeInBytes
+            {
+                throw ServiceError(.payloadTooLarge, "An object may have at most \(Document.maximumSizeInBytes) bytes.")
+            }
+            let facts = try Facts(members, bytes)
+            ids.append(facts.id)
+            names.formUnion(facts.names)
+            for (name, type) in facts.fields { fields[name, default: []].insert(type) }
+            // Counts all names, because fields with null values use memory, too.
+            guard names.count <= JSONLimits.maximumMembers else {
+                throw ServiceError(
+                    .limitExceeded,
+                    "All objects together may have at most \(JSONLimits.maximumMembers) different field names.")
+            }
+        }
+        self.touched = Document.Touched(written: names, added: names)
+        self.json = PostgresJSON(bytes)
+        self.ids = ids
+        self.fields = fields
+    }
+
+    /// Passes each object's text to the closure, one after the other; memory used for one is freed before the next.
+    static func forEach(of bytes: [UInt8], _ object: ([JSONText.Member], Range<Int>) throws -> Void) throws {
+        var failure: (any Error)?
+        try bytes.withUnsafeBufferPointer { bytes in
+            try checked { () throws(JSONError) in
+                try JSONText.forEachElement(of: bytes, maximum: Document.maximumBatch) { members, range in
+                    guard failure == nil else { return }
+                    do { try object(members, range) } catch { failure = error }
+                }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private static func normalized(_ bytes: [UInt8]) throws -> [UInt8] {
+        var text: [UInt8] = [UInt8(ascii: "[")]
+        text.reserveCapacity(bytes.count)
+        try forEach(of: bytes) { _, range in
+            let object = try checked { () throws(JSONError) in try JSONValue(parsing: bytes[range]) }
+            try Operations.refuse(in: object)
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            text += try TypedValue.normalized(document: object).text.utf8
+        }
+        text.append(UInt8(ascii: "]"))
+        return text
+    }
+}
+
+/// Properties of the outermost level of an object's text.
+private struct Facts {
+    var id: ObjectID?
+    var hasSystemFields = false
+    var readers = Document.Listing.absent
+    var writers = Document.Listing.absent
+    var fields: [FieldName: String] = [:]
+    /// Including names without a type.
+    var names: Set<FieldName> = []
+
+    init(_ members: [JSONText.Member], _ bytes: [UInt8], areNamesPaths: Bool = false) throws {
+        for member in members {
+            guard let field = SystemField(rawValue: member.name) else {
+                try Self.check(name: member.name, isPath: areNamesPaths)
+                let name = areNamesPaths ? FieldName(topOf: member.name) : FieldName(member.name)
+                let isWhole = name.text.utf8.count == member.name.utf8.count
+                names.insert(name)
+                if let type = isWhole ? Self.type(bytes[member.value]) : "Object" { fields[name] = type }
+                continue
+            }
+            hasSystemFields = true
+            switch field {
+            case .id:
+                guard id == nil, case .string(let text) = try? JSONValue(parsing: bytes[member.value]) else {
+                    throw ServiceError(.invalidID, "Expected a single _id, a string.", field: "_id")
+                }
+                id = try ObjectID(text)
+            case .readers: readers = try Self.listing(bytes[member.value], field.rawValue)
+            case .writers: writers = try Self.listing(bytes[member.value], field.rawValue)
+            case .created, .updated, .deleted, .version: break
+            }
+        }
+    }
+
+    /// Refuses names that a filter could not reference, and reserved names.
+    private static func check(name: String, isPath: Bool) throws {
+        let parts = isPath ? name.parts(between: ".") : [name]
+        let isWellFormed =
+            parts.count <= FieldPath.maximumParts
+            && parts.allSatisfy { part in
+                !part.isEmpty && part.utf8.count <= 128 && !part.begins(with: "$") && !part.holds(".")
+            }
+        guard isWellFormed, !name.begins(with: "_"), PostgresLiteral(name) != nil else {
+            throw ServiceError(
+                .invalidName,
+                "A field's name must have 1 to 128 bytes, without dots, backslashes, control characters, or a leading $ or _.",
+                field: String(name.prefix(128)))
+        }
+    }
+
+    private static func listing(_ bytes: ArraySlice<UInt8>, _ field: String) throws -> Document.Listing {
+        switch try? JSONValue(parsing: bytes) {
+        case .null: return .everyone
+        case .array(let elements):
+            let names = elements.compactMap { if case .string(let name) = $0 { name } else { nil } }
+            if names.count == elements.count { return .names(try Grantee.checked(names, field: field)) }
+        default: break
+        }
+        throw ServiceError(.invalidBody, "Expected a list of names, or null for everyone.", field: field)
+    }
+
+    private static func type(_ bytes: ArraySlice<UInt8>) -> String? {
+        switch bytes.first {
+        case UInt8(ascii: "\""): "String"
+        case UInt8(ascii: "["):
+            Array(bytes).mayHaveTypes ? (try? JSONValue(parsing: bytes)).flatMap(FieldType.name) : "Array"
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): "Boolean"
+        case UInt8(ascii: "n"): nil
+        case UInt8(ascii: "{"):
+            Array(bytes).mayHaveTypes || Array(bytes).mayHaveOperations
+                ? (try? JSONValue(parsing: bytes)).flatMap(FieldType.name) : "Object"
+        default: "Number"
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Whether the text contains `"__type"`. If spelled with escapes, it is ordinary data.
+    fileprivate var mayHaveTypes: Bool { has("\"__type\"") }
+    fileprivate var mayHaveOperations: Bool { has("\"__op\"") }
+
+    private func has(_ word: StaticString) -> Bool {
+        withUnsafeBytes { text in
+            var start = 0
+            // Names with two underscores are rare, so a single pass of memchr is nearly always enough.
+            while start < text.count,
+                let found = memchr(text.baseAddress! + start, Int32(UInt8(ascii: "_")), text.count - start)
+            {
+                let position = text.baseAddress!.distance(to: UnsafeRawPointer(found))
+                let fits = position > 0 && position - 1 + word.utf8CodeUnitCount <= text.count
+                if fits, memcmp(text.baseAddress! + position - 1, word.utf8Start, word.utf8CodeUnitCount) == 0 {
+                    return true
+                }
+                start = position + 1
+            }
+            return false
+        }
+    }
+}
+
+/// Runs `body` and converts JSON errors into problems that name the position.
+func checked<T>(_ body: () throws(JSONError) -> T) throws -> T {
+    do {
+        return try body()
+    } catch {
+        throw ServiceError(error)
+    }
+}

@@ -1,0 +1,681 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// The objects of a collection. Every method runs a single SQL statement, under the app's own role, that also writes
+/// the change log.
+struct ObjectStore: Sendable {
+    /// Larger pages are refused, because their complete text would have to be in memory, here and in PostgreSQL.
+    ///
+    /// A running size keeps further rows out of the aggregate, so PostgreSQL does not exceed the limit either.
+    static let maximumPageSizeInBytes = 16 << 20
+    /// Larger pages are only read once the process's budget for answers has room for them.
+    static let smallPageSizeInBytes = 512 << 10
+
+    let postgres: PostgresClient
+    let spaces: Spaces
+    let collections: CollectionStore
+    let rights: RightsStore
+    let signal: ChangeSignal
+    let advice = AdviceStore()
+    private let largePages = LargePages()
+    /// The transaction of an all-or-nothing batch, in which statements then run.
+    private var transaction: PostgresTransaction?
+
+    init(
+        postgres: PostgresClient, spaces: Spaces, collections: CollectionStore, rights: RightsStore,
+        signal: ChangeSignal
+    ) {
+        self.postgres = postgres
+        self.spaces = spaces
+        self.collections = collections
+        self.rights = rights
+        self.signal = signal
+    }
+
+    /// The same store in a transaction, which must have the space's role. It does not create collections, so they must
+    /// exist.
+    func within(_ transaction: PostgresTransaction) -> ObjectStore {
+        var store = self
+        store.transaction = transaction
+        return store
+    }
+
+    var isInTransaction: Bool { transaction != nil }
+
+    struct Page: Sendable {
+        /// Number of objects in `rows`, or of all matches when the query wanted the total.
+        var count: Int
+        /// One row, whose cell 1 contains the objects' JSON texts joined by commas; nil for none.
+        var rows: PostgresRows?
+        /// For lists with cursors, where the next page begins; `.some(nil)` if there is none.
+        var cursor: String??
+    }
+
+    /// The result of a write to one object.
+    struct Written: Sendable {
+        /// Cell 0 is the object's JSON text, cell 1 its entity tag.
+        var rows: PostgresRows
+        var isNew = false
+
+        var entityTag: EntityTag { get throws { EntityTag(text: try rows[0].decode(1)) } }
+    }
+
+    // MARK: Reading
+
+    /// A page of objects. A collection that does not exist counts as empty.
+    ///
+    /// - Throws: `forbidden`.
+    func list(_ query: ListQuery, in scope: QueryScope) async throws -> Page {
+        try scope.access.require(.find)
+        if query.wantsTotal { try scope.access.require(.count) }
+        let known = query.include.isEmpty ? [:] : try await rights.collections(of: scope.space)
+        let rows = try await readingPage(limit: query.limit, of: scope) { scope in
+            let start = ContinuousClock.now
+            defer { advice.note(query, in: scope, took: ContinuousClock.now - start) }
+            return try await reading(of: scope) { try ListStatement(query, in: $0, known: known) }
+        }
+        let end: String?? = query.cursor == nil ? nil : .some(nil)
+        guard let rows, let row = rows.first else { return Page(count: 0, rows: nil, cursor: end) }
+        guard rows.pageSizeInBytes != nil else {
+            throw ServiceError(
+                .limitExceeded,
+                "The page would have more than \(Self.maximumPageSizeInBytes) bytes. Lower limit, or set keys.",
+                field: "limit")
+        }
+        var page = Page(count: try row.decode(0, as: Int.self), rows: rows, cursor: end)
+        if query.cursor != nil, let position = try row.decode(2, as: String?.self) {
+            let text = Cursor.text(position, order: query.completeOrder)
+            guard text.utf8.count <= Cursor.maximumSizeInBytes else {
+                throw ServiceError(.limitExceeded, "The values ordered by are too long for a cursor.", field: "order")
+            }
+            page.cursor = .some(text)
+        }
+        return page
+    }
+
+    /// Nil if there is no such object. Only the parts of the query that determine how an object is shown are used.
+    ///
+    /// - Throws: `forbidden`.
+    func find(_ id: ObjectID, _ query: ListQuery, in scope: QueryScope) async throws -> Written? {
+        try scope.access.require(.get)
+        let known = query.include.isEmpty ? [:] : try await rights.collections(of: scope.space)
+        let rows = try await reading(of: scope) { scope in
+            let access = scope.access
+            let conditions = [query.includesDeleted ? nil : "deleted IS NULL", access.readable(for: .get)].compactMap(
+                \.self)
+            let shown = try Shown(query, in: scope, known: known)
+            return Statement(
+                """
+                SELECT \(shown.object), \(Rendering.entityTag) FROM \(try scope.table)
+                WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND "))
+                """, others: shown.collections)
+        }
+        return rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) }
+    }
+
+    /// The result of an aggregation or of a query for distinct values: cell 0 is the number of rows, cell 1 contains
+    /// their JSON texts joined by commas.
+    ///
+    /// - Throws: `forbidden`.
+    func summarize(_ query: some SummaryQuery, in scope: QueryScope) async throws -> Page {
+        try scope.access.require(.find)
+        try scope.access.require(.count)
+        let rows = try await readingPage(limit: nil, of: scope) { scope in
+            let start = ContinuousClock.now
+            defer { advice.note(query, in: scope, took: ContinuousClock.now - start) }
+            return try await reading(of: scope) { try query.statement(in: $0) }
+        }
+        guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
+        guard rows.pageSizeInBytes != nil else {
+            throw ServiceError(
+                .limitExceeded, "The answer would have more than \(Self.maximumPageSizeInBytes) bytes. Lower limit.",
+                field: "limit")
+        }
+        return Page(count: try row.decode(0, as: Int.self), rows: rows)
+    }
+
+    // MARK: Writing
+
+    /// Stores an object. If one with the id exists, it is replaced, and restored if it was removed.
+    ///
+    /// - Throws: `forbidden`; `conflict` if the id belongs to an object that the caller may not change;
+    ///   `precondition-failed` if it exists and `mustBeNew`.
+    func create(_ document: Document, at id: ObjectID? = nil, mustBeNew: Bool = false, in scope: QueryScope)
+        async throws -> Written
+    {
+        let access = scope.access
+        try access.require(.create)
+        try await checkFields(document.touched.added, scope)
+        let written =
+            if let id = id ?? document.id {
+                try await put(id, document, mustBeNew: mustBeNew, in: scope)
+            } else {
+                try await insert(document, in: scope)
+            }
+        try await learn(document.fields.mapValues { [$0] }, scope)
+        return written
+    }
+
+    /// Stores all objects of a JSON array, or none in case of an error. Ids are treated as in `create`.
+    func createAll(_ documents: Documents, in scope: QueryScope) async throws -> Page {
+        let access = scope.access
+        try access.require(.create)
+        try await checkFields(documents.touched.added, scope)
+        let veil = try await veil(ofNew: documents.touched, scope)
+        let table = try scope.table
+        let ids = documents.ids.map { ($0 ?? ObjectID.make()).text }
+        guard Set(ids).count == ids.count else {
+            throw ServiceError(.invalidBody, "Two objects have the same id.", field: "_id")
+        }
+        let given = documents.ids.compactMap { $0?.text }
+        let (readers, writers) = (access.defaultReaders, access.defaultWriters)
+        let kept =
+            access.kept(of: "coalesce(CASE WHEN old.deleted IS NULL THEN old.before_doc END, '{}')")
+            .map { "\($0) || " as PostgresQuery } ?? ""
+        let rows = try await writing(to: scope) {
+            """
+            WITH item AS (
+                SELECT (\(ids))[position] AS id, value FROM jsonb_array_elements(\(documents.json)) WITH ORDINALITY AS element (value, position)),
+            -- Sorted, so that concurrent posts of the same ids cannot deadlock.
+            old AS MATERIALIZED (
+                SELECT id, deleted, \(Self.before), \(access.columns(for: .update))
+                FROM \(table) WHERE id = ANY (\(given)) ORDER BY id FOR UPDATE),
+            upserted AS (
+                INSERT INTO \(table) AS stored (id, doc, readers, writers)
+                SELECT id, doc, readers, writers FROM (
+                    SELECT item.id, \(kept)(value - \(SystemField.names)) AS doc,
+                        \(Self.listing("_readers", kept: "before_readers", default: readers)) AS readers,
+                        \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers
+                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.unveiled(veil)) ORDER BY id
+                ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
+                    readers = excluded.readers, writers = excluded.writers
+                RETURNING stored.*, stored.xmax = 0 AS is_new),
+            written AS (
+                SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old USING (id)
+                WHERE (coalesce(may, TRUE) OR storage.fail(CASE WHEN seen THEN 'MT403' ELSE 'MT409' END, 'id'))
+                    AND (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
+            \(try ChangeLog.append(in: scope))
+            SELECT count(*), string_agg(\(Rendering.object(access)), ',' ORDER BY array_position(\(ids), id)) FROM written
+            """
+        }
+        try await learn(documents.fields, scope)
+        return Page(count: try rows[0].decode(0, as: Int.self), rows: rows)
+    }
+
+    /// Replaces a stored object's document, except for fields hidden from the caller. Nil if there is no such object.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`.
+    func replace(_ id: ObjectID, with document: Document, if precondition: Precondition?, in scope: QueryScope)
+        async throws -> Written?
+    {
+        let document = document
+        let access = scope.access
+        try access.require(.update)
+        try await checkFields(document.touched.added, scope)
+        let kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
+        let written = try await update(id, doc: kept ?? document.stored, document, if: precondition, in: scope)
+        if written != nil { try await learn(document.fields.mapValues { [$0] }, scope) }
+        return written
+    }
+
+    /// Sets the fields in `document`, applies its operations, and leaves all other fields unchanged. Nil if there is no
+    /// such object.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`; `invalid-body` if a stored value does not support an operation.
+    func change(_ id: ObjectID, by document: Document, if precondition: Precondition?, in scope: QueryScope)
+        async throws -> Written?
+    {
+        let access = scope.access
+        try access.require(.update)
+        try await checkFields(document.touched.added, scope)
+        let doc: PostgresQuery =
+            document.operations == nil
+            ? "old.doc || \(document.stored)" : "storage.apply(old.doc, \(document.stored), FALSE)"
+        let written = try await update(id, doc: doc, document, if: precondition, in: scope)
+        if written != nil { try await learn(document.fields.mapValues { [$0] }, scope) }
+        return written
+    }
+
+    /// Marks an object as removed; it can still be read with `deleted=true`. Nil if there is no such object.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`.
+    func remove(_ id: ObjectID, if precondition: Precondition?, in scope: QueryScope) async throws -> Written? {
+        let access = scope.access
+        try access.require(.delete)
+        let table = try scope.table
+        let rows = try await reading(of: scope) {
+            """
+            WITH \(try Self.old(id, scope, .delete)),
+            changed AS (
+                UPDATE \(table) AS stored SET deleted = now(), updated = now(), version = stored.version + 1
+                FROM old WHERE stored.id = old.id AND old.may\(Self.precondition(precondition))
+                RETURNING stored.*, \(Self.beforeNames)),
+            written AS (SELECT *, 'd' AS kind FROM changed),
+            \(try ChangeLog.append(in: scope))
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL, target.may, TRUE
+            FROM (SELECT id AS old_id, may FROM old) AS target LEFT JOIN written ON TRUE
+            """
+        }
+        return try changed(rows, by: .delete)
+    }
+
+    /// Permanently deletes an object, removed or not, and its relations; returns false if there was none.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`.
+    func delete(_ id: ObjectID, if precondition: Precondition?, in scope: QueryScope) async throws -> Bool {
+        let access = scope.access
+        try access.require(.delete)
+        let (table, relations) = (try scope.table, try scope.space.own("_relations"))
+        let rows = try await reading(of: scope) {
+            """
+            WITH \(try Self.old(id, scope, .delete, includingRemoved: true)),
+            gone AS (
+                DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id AND old.may\(Self.precondition(precondition))
+                RETURNING stored.*, \(Self.beforeNames)),
+            -- Followers were already notified when the object was removed.
+            written AS (SELECT *, 'd' AS kind FROM gone WHERE deleted IS NULL),
+            unrelated AS (
+                DELETE FROM \(relations) AS r USING gone
+                WHERE (r.collection = \(scope.collection.text) AND r.owner = gone.id)
+                    OR (r.related_collection = \(scope.collection.text) AND r.related = gone.id)),
+            \(try ChangeLog.append(in: scope))
+            SELECT NULL::text, NULL::text, gone.id IS NOT NULL, old.may, TRUE FROM old LEFT JOIN gone ON TRUE
+            """
+        }
+        return try changed(rows, by: .delete) != nil
+    }
+
+    // MARK: Statements
+
+    private func insert(_ document: Document, in scope: QueryScope) async throws -> Written {
+        let access = scope.access
+        let table = try scope.table
+        let readers = document.readers == .absent ? access.defaultReaders : document.readers.names
+        let writers = document.writers == .absent ? access.defaultWriters : document.writers.names
+        let veil = try await veil(ofNew: document.touched, scope)
+        let rows = try await writing(to: scope) {
+            """
+            WITH inserted AS (
+                INSERT INTO \(table) (id, doc, readers, writers)
+                SELECT id, doc, readers, writers FROM (
+                    SELECT \(ObjectID.make().text)::text AS id, (\(Self.initial(document)))::jsonb AS doc, \(readers)::text[] AS readers,
+                        \(writers)::text[] AS writers) AS new\(Self.unveiled(veil))
+                RETURNING *),
+            written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted WHERE TRUE\(Self.creatable(access))),
+            \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag) FROM written
+            """
+        }
+        return Written(rows: rows, isNew: true)
+    }
+
+    private func put(_ id: ObjectID, _ document: Document, mustBeNew: Bool, in scope: QueryScope) async throws
+        -> Written
+    {
+        let access = scope.access
+        let table = try scope.table
+        let readers = Self.listing(document.readers, kept: "before_readers", default: access.defaultReaders)
+        let writers = Self.listing(document.writers, kept: "before_writers", default: access.defaultWriters)
+        let kept = access.kept(of: "coalesce((SELECT before_doc FROM old WHERE deleted IS NULL), '{}')").map {
+            "\($0) || " as PostgresQuery
+        }
+        let veil = try await veil(ofNew: document.touched, scope)
+        let rows = try await writing(to: scope) {
+            """
+            WITH old AS MATERIALIZED (
+                SELECT id, deleted, \(Self.before), \(access.columns(for: .update)) FROM \(table) WHERE id = \(id.text) FOR UPDATE),
+            upserted AS (
+                INSERT INTO \(table) AS stored (id, doc, readers, writers)
+                SELECT id, doc, readers, writers FROM (
+                    SELECT \(id.text)::text AS id, (\(kept ?? "")\(Self.initial(document)))::jsonb AS doc, (\(readers))::text[] AS readers,
+                        (\(writers))::text[] AS writers
+                    WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
+                    OFFSET 0) AS new\(Self.unveiled(veil))
+                ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
+                    readers = excluded.readers, writers = excluded.writers
+                RETURNING stored.*, stored.xmax = 0 AS is_new),
+            written AS (
+                SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old ON TRUE
+                -- Another transaction has just created it. This statement does not see it and must be repeated.
+                WHERE (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
+            \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), is_new, written.id IS NOT NULL, coalesce((SELECT seen AND NOT may FROM old), FALSE)
+            FROM (SELECT TRUE AS one) AS answer LEFT JOIN written ON TRUE
+            """
+        }
+        if try rows[0].decode(3, as: Bool.self) {
+            return Written(rows: rows, isNew: try rows[0].decode(2, as: Bool.self))
+        }
+        if mustBeNew { throw ServiceError(.preconditionFailed, "An object with this id exists.", field: "_id") }
+        throw try rows[0].decode(4, as: Bool.self)
+            ? Access.refusal(.update) : ServiceError(.conflict, "The id is taken.", field: "_id")
+    }
+
+    private func update(
+        _ id: ObjectID, doc: PostgresQuery, _ document: Document, if precondition: Precondition?, in scope: QueryScope
+    ) async throws -> Written? {
+        let access = scope.access
+        let table = try scope.table
+        var lists: PostgresQuery = ""
+        if document.readers != .absent { lists.append(", readers = \(document.readers.names)") }
+        if document.writers != .absent { lists.append(", writers = \(document.writers.names)") }
+        let veil = try await veil(of: document.touched, scope)
+        let rows = try await reading(of: scope) {
+            """
+            WITH \(try Self.old(id, scope, .update, veil)),
+            changed AS (
+                UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
+                -- The row is selected before the document is computed, so no operation reads a field hidden from the caller.
+                FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))
+                RETURNING stored.*, \(Self.beforeNames)),
+            written AS (SELECT *, 'u' AS kind FROM changed),
+            \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL, target.may, target.shows
+            FROM (SELECT id AS old_id, may, shows FROM old) AS target LEFT JOIN written ON TRUE
+            """
+        }
+        return try changed(rows, by: .update, veil)
+    }
+
+    /// Nil if there is no object that the caller may read; otherwise the statement's result if it was carried out.
+    ///
+    /// - Throws: `forbidden` for an object that the caller may read but not change, `precondition-failed`.
+    private func changed(_ rows: PostgresRows?, by operation: Access.Operation, _ veil: Access.Veil? = nil) throws
+        -> Written?
+    {
+        guard let rows, let row = rows.first else { return nil }
+        guard try row.decode(3, as: Bool.self) else { throw Access.refusal(operation) }
+        if let veil, try !row.decode(4, as: Bool.self) { throw veil.refusal }
+        guard try row.decode(2, as: Bool.self) else { throw ServiceError(.preconditionFailed) }
+        return Written(rows: rows)
+    }
+
+    /// Selects and locks the object before the write, if the caller may read it. `may`: whether the caller may change
+    /// it. `shows`: whether the caller can see every field on which the write depends.
+    private static func old(
+        _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
+        includingRemoved: Bool = false
+    ) throws -> PostgresQuery {
+        let access = scope.access
+        let conditions = [includingRemoved ? nil : "deleted IS NULL", access.seen].compactMap(\.self)
+        return """
+            old AS MATERIALIZED (
+                SELECT id, doc, \(before), (\(access.changeable(by: operation) ?? "TRUE")) AS may, (\(veil?.condition ?? "TRUE")) AS shows
+                FROM \(try scope.table)
+                WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND ")) FOR UPDATE)
+            """
+    }
+
+    private static let before: PostgresQuery =
+        "updated AS before_updated, version AS before_version, readers AS before_readers, writers AS before_writers, doc AS before_doc"
+    private static let beforeNames: PostgresQuery =
+        "old.before_updated, old.before_version, old.before_readers, old.before_doc"
+    /// For an upsert: to followers, an object that was removed has no previous state.
+    private static let upsertedBefore: PostgresQuery = """
+        CASE WHEN old.deleted IS NULL THEN old.before_updated END AS before_updated, \
+        CASE WHEN old.deleted IS NULL THEN old.before_version END AS before_version, \
+        CASE WHEN old.deleted IS NULL THEN old.before_readers END AS before_readers, \
+        CASE WHEN old.deleted IS NULL THEN old.before_doc END AS before_doc
+        """
+    private static let noBefore: PostgresQuery = """
+        NULL::timestamptz AS before_updated, NULL::bigint AS before_version, NULL::text[] AS before_readers, NULL::jsonb AS before_doc
+        """
+    /// For an upsert: to followers, a restored object is new.
+    private static let kind: PostgresQuery =
+        "CASE WHEN u.is_new OR old.deleted IS NOT NULL THEN 'c' ELSE 'u' END AS kind"
+
+    private static func precondition(_ precondition: Precondition?) -> PostgresQuery {
+        guard let tags = precondition?.tags else { return "" }
+        return " AND \(Rendering.entityTag(of: "old.before_version", "old.before_updated")) = ANY (\(tags))"
+    }
+
+    /// The condition that the rules allow the caller to create the new row.
+    private static func creatable(_ access: Access) -> PostgresQuery {
+        access.creatable.map { " AND (\($0) OR storage.fail('MT403', 'create'))" } ?? ""
+    }
+
+    /// Makes the statement fail before a unique index could reveal hidden values.
+    private static func unveiled(_ veil: Access.Veil?) -> PostgresQuery {
+        veil.map { " WHERE (\($0.condition) OR storage.fail('MT403', 'hidden'))" } ?? ""
+    }
+
+    /// A new object's document, to which operations apply as if all fields were absent.
+    private static func initial(_ document: Document) -> PostgresQuery {
+        document.operations == nil ? document.stored : "storage.apply('{}', \(document.stored), TRUE)"
+    }
+
+    /// The members that the write adds to and removes from relations.
+    private static func relations(_ document: Document, _ scope: QueryScope) throws -> PostgresQuery {
+        guard let operations = document.operations else { return "" }
+        let table = try scope.space.own("_relations")
+        var sql: PostgresQuery = ""
+        if !operations.added.isEmpty {
+            sql.append(
+                """
+                related AS (
+                    INSERT INTO \(table) (collection, owner, key, related_collection, related)
+                    SELECT \(scope.collection.text), written.id, member.key, member.collection, member.id
+                    FROM written, \(members(operations.added)) ON CONFLICT DO NOTHING),
+
+                """)
+        }
+        if !operations.removed.isEmpty {
+            sql.append(
+                """
+                unrelated AS (
+                    DELETE FROM \(table) AS r USING written, \(members(operations.removed))
+                    WHERE r.collection = \(scope.collection.text) AND r.owner = written.id AND r.key = member.key
+                        AND r.related_collection = member.collection AND r.related = member.id),
+
+                """)
+        }
+        return sql
+    }
+
+    private static func members(_ members: [Operations.Member]) -> PostgresQuery {
+        """
+        unnest(\(members.map(\.key)), \(members.map(\.collection)), \(members.map(\.id))) AS member (key, collection, id)
+        """
+    }
+
+    /// The readers or writers of an element of a bulk post; without a list, the stored ones are kept.
+    private static func listing(_ name: String, kept: StaticString, default names: [String]?) -> PostgresQuery {
+        """
+        CASE WHEN jsonb_typeof(value->\(name)) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(value->\(name)))
+        WHEN value ? \(name) THEN NULL WHEN old.id IS NOT NULL THEN \(unescaped: kept) ELSE \(names) END
+        """
+    }
+
+    /// The readers or writers of a single upsert; without a list, the stored ones are kept.
+    private static func listing(_ listing: Document.Listing, kept: StaticString, default names: [String]?)
+        -> PostgresQuery
+    {
+        guard listing == .absent else { return "\(listing.names)" }
+        return "CASE WHEN EXISTS (SELECT FROM old) THEN (SELECT \(unescaped: kept) FROM old) ELSE \(names) END"
+    }
+
+    // MARK: Fields
+
+    /// - Throws: `forbidden` naming a new field if the caller may not add fields.
+    private func checkFields(_ names: Set<FieldName>, _ scope: QueryScope) async throws {
+        guard scope.access.mayNotAddFields else { return }
+        let remembered = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
+        guard names.contains(where: { remembered[$0] == nil }) else { return }
+        // Another copy may just have added a field.
+        let known = try await rights.storedFields(of: scope.collection, in: scope.space)
+        if let name = names.filter({ known[$0] == nil }).min() {
+            throw ServiceError(.forbidden, "The collection's rules do not allow new fields.", field: name.text)
+        }
+    }
+
+    /// The veil for a write to an existing object: operations depend on stored values, and unique indexes on those of
+    /// other objects.
+    ///
+    /// - Throws: `forbidden` naming a field that every object hides from the caller.
+    private func veil(of touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
+        let access = scope.access
+        guard !access.hidesNothing else { return nil }
+        let unique = try await rights.collections(of: scope.space)[scope.collection.text]?.unique ?? []
+        return try access.veil(
+            unique.filter { !$0.isDisjoint(with: touched.written) }.reduce(touched.operated) { $0.union($1) })
+    }
+
+    /// The veil for a new object, whose operations do not depend on stored values.
+    private func veil(ofNew touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
+        try await veil(of: Document.Touched(written: touched.written), scope)
+    }
+
+    /// Records fields and types that are new in the collection.
+    private func learn(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
+        signal.written(in: scope.space)
+        guard !fields.isEmpty else { return }
+        let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
+        let news = fields.filter { name, types in
+            known[name].map { !types.isSubset(of: $0) && $0.count < FieldType.maximumTypes }
+                ?? (known.count < FieldType.maximumFields)
+        }
+        guard !news.isEmpty else { return }
+        try await rights.learn(news, scope)
+    }
+
+    // MARK: Running
+
+    /// Runs a statement that may read other collections. Those that do not exist count as empty.
+    private func reading(of scope: QueryScope, _ statement: (QueryScope) throws -> some ReadStatement) async throws
+        -> PostgresRows?
+    {
+        try await spaces.prepare(scope.space)
+        var scope = scope
+        var first = try statement(scope)
+        if first.others.contains(where: { !scope.rights.knows($0) }) {
+            // Another copy may just have created a collection, or given it this name; its rules apply nevertheless.
+            scope.rights = try await rights.complete(scope.rights, with: first.others, in: scope.space)
+            first = try statement(scope)
+        }
+        do {
+            return try await run(first, in: scope.space)
+        } catch let error as PostgresError where error.isUndefinedTable {
+            guard !first.others.isEmpty else { return nil }
+            let all = first.others.union([scope.collection])
+            let rows = try await run(
+                "SELECT tablename::text FROM pg_tables WHERE schemaname = \(scope.space.schema) AND tablename = ANY (\(all.map(\.text)))",
+                in: scope.space)
+            let found = Set(try rows.map { try $0.decode(0, as: String.self) })
+            guard found.contains(scope.collection.text) else { return nil }
+            scope.missing = all.filter { !found.contains($0.text) }
+            return try await run(try statement(scope), in: scope.space)
+        }
+    }
+
+    private func run(_ statement: some ReadStatement, in space: AppSpace) async throws -> PostgresRows {
+        guard statement.isCostly, transaction == nil else { return try await run(statement.sql, in: space) }
+        // Uses PostgreSQL's own timeout, which only counts the statement's time, on a separate connection, so that no
+        // other statement waits for it.
+        do {
+            return try await postgres.withTransaction(role: space.role) { transaction in
+                try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.costlySeconds)s'")
+                return try await transaction.query(statement.sql)
+            }
+        } catch let error as PostgresError {
+            guard error.sqlState != "57014" else {
+                throw ServiceError(
+                    .limitExceeded, "The patterns of the filter take too long.", field: "$regex",
+                    cause: error.description)
+            }
+            throw spaces.problem(error, in: space)
+        }
+    }
+
+    /// For filters with patterns, which may take unlimited time for a single object.
+    private static let costlySeconds = 3
+
+    /// Reads a page as a small one first, because most are and the size is not known in advance. A larger page is read
+    /// again once the budget for answers has room for it.
+    ///
+    /// - Throws: `unavailable`.
+    private func readingPage(
+        limit: Int?, of scope: QueryScope, _ read: (QueryScope) async throws -> PostgresRows?
+    ) async throws -> PostgresRows? {
+        guard let memory = RequestMemory.current else { return try await read(scope) }
+        let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: limit)
+        if !largePages.contains(kind) {
+            var small = scope
+            small.pageSizeInBytes = Self.smallPageSizeInBytes
+            let rows = try await read(small)
+            guard let rows, rows.pageSizeInBytes == nil else { return rows }
+        }
+        try await memory.reserveAnswer(Self.maximumPageSizeInBytes)
+        let rows = try await read(scope)
+        largePages.note(kind, isLarge: rows?.pageSizeInBytes ?? .max > Self.smallPageSizeInBytes)
+        return rows
+    }
+
+    /// Runs a statement on a table; nil if the table does not exist.
+    private func reading(of scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows? {
+        try await spaces.prepare(scope.space)
+        do {
+            return try await run(try statement(), in: scope.space)
+        } catch let error as PostgresError where error.isUndefinedTable {
+            return nil
+        }
+    }
+
+    /// Runs a statement on a table, which is created if it does not exist.
+    private func writing(to scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows {
+        try await spaces.prepare(scope.space)
+        do {
+            return try await run(try statement(), in: scope.space)
+        } catch let error as PostgresError where error.isUndefinedTable && transaction == nil {
+            try await collections.create(scope.collection, of: scope.space)
+            return try await run(try statement(), in: scope.space)
+        } catch let error as PostgresError where error.isSerializationFailure && transaction == nil {
+            return try await run(try statement(), in: scope.space)
+        }
+    }
+
+    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+        var statement = statement
+        statement.role = space.role
+        do {
+            if let transaction { return try await transaction.query(statement) }
+            return try await postgres.query(statement)
+        } catch let error as PostgresError {
+            throw spaces.problem(error, in: space)
+        }
+    }
+}
+
+extension PostgresRows {
+    /// The size of the page in cell 1 of the first row; nil if it exceeds the statement's limit or there is none.
+    fileprivate var pageSizeInBytes: Int? { first?.withBytes(1) { $0?.count } }
+}
+
+extension PostgresError {
+    /// SQLSTATE 42P01: the collection has never been written to, or was dropped.
+    var isUndefinedTable: Bool { sqlState == "42P01" }
+
+    /// SQLSTATE 22023 or 3F000: the role or schema is missing, for example after restoring an older backup. Another
+    /// attempt creates it.
+    var isMissingSpace: Bool { sqlState == "22023" || sqlState == "3F000" }
+
+    /// The client's error, if it is one that only PostgreSQL can detect.
+    var clientProblem: (any Error)? {
+        if isMissingSpace { return ServiceError(.unavailable, cause: description) }
+        return switch sqlState {
+        case "23505":
+            ServiceError(.conflict, "An object with these values already exists in a unique index.", cause: description)
+        case "MT403": ServiceError(.forbidden, "The collection's rules do not allow this object.", cause: description)
+        case "2201B": ServiceError(.invalidFilter, "This pattern is not valid.", field: "$regex", cause: description)
+        case "54000", "54001":
+            ServiceError(.limitExceeded, "The request is too large for the database.", cause: description)
+        case "22P02", "22P05", "22003", "2200G":
+            ServiceError(.invalidBody, "A value cannot be stored.", cause: description)
+        case "MT409": ServiceError(.conflict, "The id of one of the objects is taken.", field: "_id")
+        case "MT413": FileQuota.exceeded
+        case "MT422": ServiceError(.invalidBody, "The stored value does not support the operation.", cause: description)
+        default: nil
+        }
+    }
+}

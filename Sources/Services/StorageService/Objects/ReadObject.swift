@@ -1,0 +1,43 @@
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// 304 if `If-None-Match` lists the object's entity tag. An answer with included objects has no entity tag.
+struct ReadObject: Endpoint {
+    static let route = Route(
+        .get, "/storage/{collection}/{id}", "readObject", "Returns an object.", callers: .client,
+        parameters: [
+            .collection,
+            .path("id", .objectID),
+            .keys,
+            .excludeKeys,
+            .include,
+            .deleted,
+        ],
+        answers: [
+            .answer(200, "The object as stored.", .json(.storedObject))
+        ],
+        errors: [
+            404: "The object does not exist, or the caller may not see it (`object-not-found`).",
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
+        ])
+
+    let objects: ObjectStore
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let query = try ListQuery(request.uri.queryParameters, in: scope)
+        guard let found = try await objects.find(id, query, in: scope) else {
+            throw ServiceError(.objectNotFound)
+        }
+        // With included objects, the entity tag of the object does not determine the answer.
+        guard query.include.isEmpty else { return try .object(found, hasTag: false) }
+        let tag = try found.entityTag
+        guard try request.matches(tag) else { throw ServiceError(.preconditionFailed) }
+        if try request.knows(tag) { return Response(status: .notModified, headers: [.eTag: tag.header]) }
+        return try .object(found)
+    }
+}

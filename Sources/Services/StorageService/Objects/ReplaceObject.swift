@@ -1,0 +1,47 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Fields that are hidden from the caller keep their values. If the entity tag does not match `If-Match`, nothing is
+/// written.
+struct ReplaceObject: Endpoint {
+    static let route = Route(
+        .put, "/storage/{collection}/{id}", "replaceObject", "Replaces an object.",
+        callers: .client,
+        parameters: [
+            .collection,
+            .path("id", .objectID),
+        ],
+        details:
+            "The object must exist and must not be removed. If the body has an `_id`, it must be the one in the path.",
+        body: .json(.document, text: "The object, at most 1 MiB."),
+        answers: [
+            .answer(200, "The object as stored.", .json(.storedObject))
+        ],
+        errors: [
+            404: "The object does not exist, or the caller may not see it (`object-not-found`).",
+            409: "Another object has the same values in a unique index (`conflict`).",
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
+        ])
+
+    let idempotency: Idempotency
+    let rights: RightsStore
+    let before: BeforeHooks
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let precondition = try Precondition(request)
+        let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
+        let sent = try Document(body, replacing: id)
+        let isAsked = try await before.concern([.beforeSave], in: scope)
+        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let document = isAsked ? try await before.saving(.replace(id, sent), sent, in: scope) : sent
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            guard let written = try await objects.replace(id, with: document, if: precondition, in: scope) else {
+                throw ServiceError(.objectNotFound)
+            }
+            return try .object(written)
+        }
+    }
+}

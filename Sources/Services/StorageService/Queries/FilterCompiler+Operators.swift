@@ -1,0 +1,171 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// A field with all of its operators, some of which modify others.
+struct Operands {
+    let target: Target
+    let members: [JSONValue.Member]
+    /// Whether the whole filter requires these conditions, so that they may determine an order.
+    let isOutermost: Bool
+
+    func value(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
+
+    func refusal(_ detail: String) -> ServiceError { ServiceError(.invalidFilter, detail, field: target.name) }
+}
+
+extension FilterCompiler {
+    /// Nil for an operator that another one has already consumed.
+    mutating func compile(_ name: String, _ value: JSONValue, _ operands: Operands) throws -> PostgresQuery? {
+        let target = operands.target
+        switch name {
+        case "$eq":
+            useEquality(target, value)
+            return try count { try target.equality(value) }
+        case "$ne":
+            use(target, .none)
+            return try count { "(\(try target.equality(value))) IS NOT TRUE" }
+        case "$gt": return try compare(target, ">", value)
+        case "$gte": return try compare(target, ">=", value)
+        case "$lt": return try compare(target, "<", value)
+        case "$lte": return try compare(target, "<=", value)
+        case "$in":
+            if case .array(let values) = value { for value in values { useEquality(target, value) } }
+            return try anyOf(value, name, target)
+        case "$nin":
+            use(target, .none)
+            let any = try anyOf(value, name, target)
+            return "\(any) IS NOT TRUE"
+        case "$exists":
+            guard case .bool(let exists) = value else { throw operands.refusal("$exists must be true or false.") }
+            use(target, exists ? .none : .ordered)
+            return try count { exists ? "\(target.expression) IS NOT NULL" : "\(target.expression) IS NULL" }
+        case "$all": return try all(value, operands)
+        case "$containedBy":
+            use(target, .none)
+            let values = try listed(value, name, target)
+            return try count { try target.isContained(in: values) }
+        case "$regex": return try match(value, options: operands.value("$options"), operands)
+        case "$options":
+            guard operands.value("$regex") != nil else { throw operands.refusal("$options requires $regex.") }
+            return nil
+        case "$text":
+            let search = try TextSearch(value, field: target.name)
+            use(target, .text)
+            return try count { search.condition(on: try target.documentPath(name).expression) }
+        case "$inQuery": return try inQuery(value, target)
+        case "$notInQuery":
+            let condition = try inQuery(value, target)
+            return "\(condition) IS NOT TRUE"
+        case "$select": return try select(value, name, target)
+        case "$dontSelect":
+            let condition = try select(value, name, target)
+            return "\(condition) IS NOT TRUE"
+        default: return try compileGeo(name, value, operands)
+        }
+    }
+
+    mutating func use(_ target: Target, _ kind: IndexUse.Kind) {
+        filter.uses.append(IndexUse(field: target.name, kind: kind))
+    }
+
+    /// Notes that the equality index, which covers documents but neither null nor whole lists, supports the condition.
+    mutating func useEquality(_ target: Target, _ value: JSONValue) {
+        switch (target, value) {
+        case (.system(.id), _): use(target, .equality)
+        case (.system, _), (.document, .null), (.document, .array): use(target, .ordered)
+        case (.document, _): use(target, .equality)
+        }
+    }
+
+    private mutating func compare(_ target: Target, _ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {
+        use(target, .ordered)
+        var value = value
+        if let relative = value["$relativeTime"], case .object(let members) = value {
+            guard case .string(let text) = relative, members.count == 1 else {
+                throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
+            }
+            filter.dependsOnMore = true
+            let date = try RelativeTime.date(text, from: now, field: target.name)
+            value = .object([.init("__type", .string("Date")), .init("iso", .string(Timestamps.text(date)))])
+        }
+        return try count { try target.comparison(sign, value) }
+    }
+
+    private mutating func listed(_ value: JSONValue, _ name: String, _ target: Target) throws -> [JSONValue] {
+        guard case .array(let values) = value else {
+            throw ServiceError(.invalidFilter, "\(name) must be a list of values.", field: target.name)
+        }
+        guard values.count <= Self.maximumListed else {
+            throw ServiceError(
+                .limitExceeded, "\(name) may have at most \(Self.maximumListed) values.", field: target.name)
+        }
+        budget.listed += values.count
+        guard budget.listed <= Self.maximumListedInAll else {
+            throw ServiceError(
+                .limitExceeded, "All lists of a filter together may have at most \(Self.maximumListedInAll) values.")
+        }
+        return values
+    }
+
+    private mutating func anyOf(_ value: JSONValue, _ name: String, _ target: Target) throws -> PostgresQuery {
+        let values = try listed(value, name, target)
+        guard !values.isEmpty else { return "FALSE" }
+        return try count { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
+    }
+
+    /// Compiles `$all`: values, or patterns each of which must match an element.
+    private mutating func all(_ value: JSONValue, _ operands: Operands) throws -> PostgresQuery {
+        let target = operands.target
+        let values = try listed(value, "$all", target)
+        guard !values.isEmpty else { return "FALSE" }
+        let patterns = values.filter { $0["$regex"] != nil }
+        guard patterns.isEmpty || patterns.count == values.count else {
+            throw operands.refusal("$all must contain either values or patterns, not both.")
+        }
+        guard !patterns.isEmpty else {
+            use(target, .equality)
+            return try count { try target.contains(values) }
+        }
+        use(target, .none)
+        let path = try target.documentPath("$all").expression
+        return try patterns.map { value -> PostgresQuery in
+            let pattern = try pattern(value["$regex"] ?? .null, options: value["$options"], operands)
+            return try count {
+                """
+                EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE '[]' END) AS element \
+                WHERE jsonb_typeof(element) = 'string' AND element #>> '{}' ~ \(pattern.text))
+                """
+            }
+        }.joined(separator: " AND ")
+    }
+
+    private mutating func match(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> PostgresQuery {
+        let pattern = try pattern(value, options: options, operands)
+        use(operands.target, pattern.prefix == nil ? .none : .prefix)
+        if case .system(let field) = operands.target, field != .id {
+            throw operands.refusal("$regex only applies to strings.")
+        }
+        return try count { operands.target.match(pattern) }
+    }
+
+    private mutating func pattern(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> RegexPattern
+    {
+        guard case .string(let text) = value else { throw operands.refusal("$regex must be a string.") }
+        var letters = ""
+        if let options {
+            guard case .string(let given) = options else { throw operands.refusal("$options must be a string.") }
+            letters = given
+        }
+        budget.patterns += 1
+        guard budget.patterns <= Self.maximumPatterns else {
+            throw ServiceError(
+                .limitExceeded, "A filter may have at most \(Self.maximumPatterns) patterns.",
+                field: operands.target.name)
+        }
+        let pattern = try RegexPattern(text, options: letters, field: operands.target.name)
+        if !pattern.isPrefixOnly { filter.isCostly = true }
+        return pattern
+    }
+}

@@ -1,0 +1,26 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Lists of readers and writers keep the role's name, so they apply again if the role is created anew.
+struct DeleteRole: Endpoint {
+    static let route = Route(
+        .delete, "/roles/{role}", "deleteRole", "Deletes a role and takes it from all its members.", callers: .server,
+        parameters: [
+            .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`.")
+        ],
+        answers: [
+            .answer(204, "The role is deleted.")
+        ],
+        errors: [404: "The app has no such role (`role-not-found`)."])
+
+    let roles: RoleStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard try await roles.delete(try context.role, of: context.managedSpace) else {
+            throw ServiceError(.roleNotFound)
+        }
+        return Response(status: .noContent)
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+extension StoredUserData {
+    /// A range of objects in a collection, with the rules that determine their owners.
+    private struct Look {
+        var scope: QueryScope
+        var rules: CollectionRules
+        var behind: String
+        /// The last id in the range.
+        var end: String
+        /// The objects that name the user, if an index finds them; nil for the whole range.
+        var ids: [String]?
+
+        var range: PostgresQuery {
+            ids.map { "id = ANY (\($0))" } ?? "id > \(behind) AND id <= \(end)"
+        }
+
+        /// The condition that an object names the user: as a reader or writer, or in a field that identifies its owner.
+        func names(_ owner: Owner) -> PostgresQuery {
+            let listed: PostgresQuery = "readers @> ARRAY[\(owner.id)] OR writers @> ARRAY[\(owner.id)]"
+            guard let rest = rest(owner) else { return "(\(listed))" }
+            return "(\(listed) OR (\(rest)) IS DISTINCT FROM doc)"
+        }
+
+        /// The condition that an object is the user's own.
+        func isOwn(_ owner: Owner) -> PostgresQuery {
+            let listed: PostgresQuery = """
+                (cardinality(readers) > 0 AND readers <@ ARRAY[\(owner.id)]) OR (cardinality(writers) > 0 AND writers <@ ARRAY[\(owner.id)])
+                """
+            guard let rest = rest(owner) else { return "coalesce(\(listed), FALSE)" }
+            return "(coalesce(\(listed), FALSE) OR (\(rest)) IS NULL)"
+        }
+
+        /// The document without the user, NULL if it is their own; nil if no field identifies owners.
+        func rest(_ owner: Owner) -> PostgresQuery? {
+            let fields = rules.ownerFields
+            guard !fields.isEmpty else { return nil }
+            let paths = JSONValue.array(fields.map { .array($0.parts.map { .string($0) }) })
+            return "storage.without_user(doc, \(PostgresJSON(paths.text)), \(owner.id))"
+        }
+    }
+
+    func eraseObjects(
+        of owner: Owner, in collection: String, behind id: String
+    ) async throws -> ([String: Int], UserDataPlace) {
+        guard let look = try await look(at: collection, behind: id, in: owner) else {
+            return ([:], .collections(behind: collection))
+        }
+        do {
+            return try await erase(look, of: owner)
+        } catch let problem as ServiceError where problem.code == .conflict {
+            // A unique index prevents removing the user from a field. It is better to leave the id there than to keep
+            // everything else.
+            return try await erase(look, of: owner, keepingFields: true)
+        }
+    }
+
+    private func erase(_ look: Look, of owner: Owner, keepingFields: Bool = false) async throws -> (
+        [String: Int], UserDataPlace
+    ) {
+        let (table, relations) = (try look.scope.table, try owner.space.own("_relations"))
+        let collection = look.scope.collection.text
+        let rest = keepingFields ? nil : look.rest(owner)
+        let row = try await run(
+            """
+            WITH old AS MATERIALIZED (
+                SELECT id, \(look.isOwn(owner)) AS is_own, updated AS before_updated, version AS before_version, readers AS before_readers,
+                    doc AS before_doc, \(rest ?? "doc") AS rest
+                FROM \(table) WHERE \(look.range) AND \(look.names(owner))
+                ORDER BY id LIMIT \(Self.rowsPerSlice) FOR UPDATE),
+            gone AS (
+                DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id AND old.is_own
+                RETURNING stored.*, old.before_updated, old.before_version, old.before_readers, old.before_doc),
+            changed AS (
+                UPDATE \(table) AS stored SET doc = old.rest, updated = now(), version = stored.version + 1,
+                    readers = array_remove(stored.readers, \(owner.id)), writers = array_remove(stored.writers, \(owner.id))
+                FROM old WHERE stored.id = old.id AND NOT old.is_own
+                RETURNING stored.*, old.before_updated, old.before_version, old.before_readers, old.before_doc),
+            -- Followers were already notified when the object was removed.
+            written AS (
+                SELECT *, 'd' AS kind FROM gone WHERE deleted IS NULL UNION ALL SELECT *, 'u' FROM changed WHERE deleted IS NULL),
+            unrelated AS (
+                DELETE FROM \(relations) AS r USING gone
+                WHERE (r.collection = \(collection) AND r.owner = gone.id) OR (r.related_collection = \(collection) AND r.related = gone.id)),
+            \(try ChangeLog.append(in: look.scope))
+            SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM changed), count(*), max(id) FROM old
+            """, owner)[0]
+        let (erased, changed, count): (Int, Int, Int) = (try row.decode(0), try row.decode(1), try row.decode(2))
+        if count > 0 { signal.written(in: owner.space) }
+        let last = count < Self.rowsPerSlice ? look.end : try row.decode(3)
+        return (["objects": erased, "sharedObjects": changed], .objects(collection: collection, behind: last))
+    }
+
+    /// Exports the user's own objects as the user may see them.
+    func exportObjects(
+        of owner: Owner, in collection: String, behind id: String, into lines: inout ByteBuffer
+    ) async throws -> UserDataPlace {
+        guard let look = try await look(at: collection, behind: id, in: owner) else {
+            return .collections(behind: collection)
+        }
+        var principal = Principal(
+            kind: .client, appID: owner.space.appID, appNumber: 0, environment: owner.space.environment,
+            credentialID: "")
+        principal.userID = owner.id
+        let rights = try await rights.rights(
+            of: principal, in: owner.space, to: [look.scope.collection], evenIfClosed: true)
+        let access = rights.access(to: look.scope.collection)
+        let rows = try await run(
+            """
+            SELECT line, id, total FROM (
+                SELECT id, line, count(*) OVER () AS total,
+                    sum(octet_length(line)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) - octet_length(line) AS before
+                FROM (
+                    SELECT id, '{"service":"storage","kind":"object","collection":' || to_json(\(collection)::text)::text || ',"data":'
+                        || \(Rendering.object(access)) || '}' AS line
+                    FROM \(try look.scope.table)
+                    WHERE \(look.range) AND deleted IS NULL AND \(look.names(owner)) AND \(look.isOwn(owner))
+                    ORDER BY id LIMIT \(Self.rowsPerSlice)) AS page) AS sized
+            WHERE before < \(Self.exportedBytesPerCall) ORDER BY id
+            """, owner)
+        for row in rows { lines.writeString(try row.decode(0, as: String.self) + "\n") }
+        guard let last = rows.last, try rows.count < last.decode(2, as: Int.self) || rows.count == Self.rowsPerSlice
+        else {
+            return .objects(collection: collection, behind: look.end)
+        }
+        return .objects(collection: collection, behind: try last.decode(1))
+    }
+
+    /// Nil if there are no more objects.
+    private func look(at collection: String, behind id: String, in owner: Owner) async throws -> Look? {
+        let name = try CollectionName(collection)
+        let scope = QueryScope(space: owner.space, collection: name, rights: .master)
+        do {
+            let row = try await run(
+                """
+                SELECT (SELECT rules::text FROM \(try owner.space.own("_collections")) WHERE name = \(collection)), max(id)
+                FROM (SELECT id FROM \(try scope.table) WHERE id > \(id) ORDER BY id LIMIT \(Self.rowsPerLook)) AS looked
+                """, owner)[0]
+            guard let text: String = try row.decode(0), let end: String = try row.decode(1) else { return nil }
+            let rules = try CollectionRules(JSONValue(parsing: text.utf8))
+            let named = NamedObjects(
+                table: try scope.table, space: owner.space, collection: name, userID: owner.id,
+                fields: rules.ownerFields)
+            guard let ids = try await named.ids(behind: id, limit: Self.rowsPerSlice, on: postgres) else {
+                return Look(scope: scope, rules: rules, behind: id, end: end)
+            }
+            return ids.last.map { Look(scope: scope, rules: rules, behind: id, end: $0, ids: ids) }
+        } catch let error as PostgresError where error.isUndefinedTable {
+            // The collection was just dropped.
+            return nil
+        }
+    }
+}

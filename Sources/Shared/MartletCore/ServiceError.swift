@@ -1,0 +1,31 @@
+public import MartletAPI
+
+/// An error for whoever called the service. Thrown by every layer; only endpoints turn it into an answer.
+///
+/// `detail`, `field`, `rows` and `findings` are sent to the client; `cause` is only logged.
+public struct ServiceError: Error {
+    public var code: ErrorCode
+    public var detail: String?
+    public var field: String?
+    public var rows: [Problem.Row]?
+    public var findings: [Problem.Finding]?
+    public var cause: String?
+    /// The seconds after which it is worth trying again.
+    public var retryAfter: Int?
+
+    public init(
+        _ code: ErrorCode, _ detail: String? = nil, field: String? = nil, rows: [Problem.Row]? = nil,
+        findings: [Problem.Finding]? = nil, cause: String? = nil, retryAfter: Int? = nil
+    ) {
+        self.code = code
+        self.detail = detail
+        self.field = field
+        self.rows = rows
+        self.findings = findings
+        self.cause = cause
+        self.retryAfter = retryAfter
+    }
+
+    /// Whether the caller has to change something, or the server failed.
+    public var isCallersFault: Bool { code.status < 500 }
+}

@@ -1,0 +1,14 @@
+public import HTTPTypes
+public import MartletCore
+
+/// An error whose answer needs header fields of its own, such as `Allow` or `Content-Range`. Only for endpoints; what is
+/// below them throws `ServiceError`.
+public struct ErrorWithHeaders: Error {
+    public let error: ServiceError
+    public let headers: HTTPFields
+
+    public init(_ error: ServiceError, _ headers: HTTPFields) {
+        self.error = error
+        self.headers = headers
+    }
+}
