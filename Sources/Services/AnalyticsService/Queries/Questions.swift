@@ -1,6 +1,5 @@
 import Logging
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 

@@ -2,7 +2,6 @@ import Foundation
 import Logging
 import MartletCore
 import MartletFiles
-import MartletHTTP
 import MartletJobs
 import MartletPostgres
 import ServiceLifecycle

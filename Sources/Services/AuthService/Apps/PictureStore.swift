@@ -3,7 +3,6 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletFiles
-import MartletHTTP
 import MartletPostgres
 
 /// A picture in stored form: its bytes, and the type detected from them.

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// Links in mail. They lead only to URLs that the app's server has allowed; nothing in a request can change that.
 enum MailLink {

@@ -2,7 +2,6 @@ import HTTPTypes
 import Logging
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletJobs
 
 /// Accepts orders for mail. The user is looked up only when the mail is written, so neither the answer nor its timing

@@ -2,7 +2,6 @@ import Foundation
 import Logging
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletJobs
 import MartletMail
 

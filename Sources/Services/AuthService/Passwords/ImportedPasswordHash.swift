@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// A password hash made by another server: bcrypt (`$2a$`, `$2b$`, `$2y$`; cost 4 to 14), or Argon2id or Argon2i
 /// (version 19) in the PHC string format. The amount of work is limited, so that checking a hash never takes minutes or

@@ -1,7 +1,6 @@
 import Glibc
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import NIOCore
 import NIOPosix
 public import ServiceLifecycle

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// The rules for new passwords (NIST SP 800-63B §5.1.1.2): long enough and not among the most common ones.
 enum PasswordPolicy {

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// A URI to which a browser may be sent with an authorization code (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1).
 struct RedirectURI: Sendable, Equatable {

@@ -3,7 +3,6 @@ import Foundation
 import Logging
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Authenticator apps of users or staff, and recovery codes for when one is lost.

@@ -3,7 +3,6 @@ import Foundation
 import HTTPTypes
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Slows down guessing: each failure beyond the first few doubles the pause before the next attempt. Shared by all

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// Signs a user in by name, password and, if active, second factor.
 ///

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Identity providers for staff. Whoever sets up a provider can sign in as any staff member linked to it, so only

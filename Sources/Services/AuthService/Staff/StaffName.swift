@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// The name that a staff member signs in with: 1 to 100 of `a-z 0-9 . _ @ -`, starting with a letter or digit. Case
 /// does not matter.

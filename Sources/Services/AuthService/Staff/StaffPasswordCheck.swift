@@ -2,7 +2,6 @@ import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// Asks a staff member for the password again before actions that a stolen access token must not allow, like
 /// `PasswordCheck`.

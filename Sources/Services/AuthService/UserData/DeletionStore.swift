@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletJobs
 import MartletPostgres
 

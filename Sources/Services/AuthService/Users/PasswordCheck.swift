@@ -2,7 +2,6 @@ import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// Asks for the password again before actions that a stolen access token must not allow.
 struct PasswordCheck: Sendable {

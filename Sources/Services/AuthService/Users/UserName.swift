@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// A user name: 2 to 64 of `a-z 0-9 . _ -`, starting with a letter or digit. Case does not matter. No other letters are
 /// allowed, so that no two names look alike.

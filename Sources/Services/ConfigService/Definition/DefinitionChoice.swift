@@ -1,7 +1,6 @@
 import MartletAPI
 import MartletCore
 import MartletFlags
-import MartletHTTP
 
 /// Chooses the version of a definition that a client gets.
 struct DefinitionChoice: Sendable {

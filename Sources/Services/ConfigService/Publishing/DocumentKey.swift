@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// The kind of a document. The raw value appears in paths and in the database.
 enum DocumentKind: String, Sendable, Hashable, CaseIterable {

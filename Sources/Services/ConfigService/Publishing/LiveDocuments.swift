@@ -1,7 +1,6 @@
 import CoreMetrics
 import Foundation
 import Logging
-import MartletHTTP
 import MartletJobs
 import MartletPostgres
 import ServiceLifecycle

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// A follower's position in a space's change log, as text that the follower keeps and sends back.
 ///

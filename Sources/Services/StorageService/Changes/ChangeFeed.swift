@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// All writes to the objects of some collections, one by one and in the order of the log, for other processes of

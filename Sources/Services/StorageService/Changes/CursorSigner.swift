@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// Signs the cursors that clients keep, and only accepts its own cursors for the same collection and space.
 ///

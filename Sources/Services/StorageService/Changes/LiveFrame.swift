@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import NIOCore
 
 /// A part of a stream of server-sent events, encoded once for all subscribers.

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import NIOCore
 
 /// Follows the change log of one space for all its subscribers in this copy of the service.

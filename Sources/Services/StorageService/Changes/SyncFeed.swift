@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// The changes in a collection since a cursor, for clients that keep a copy and are not always connected.

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// The name of a collection: a letter, then at most 62 letters, digits, `_` or `-`; ASCII, case-sensitive.

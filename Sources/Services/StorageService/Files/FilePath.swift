@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// A file's path as clients see it: components separated by slashes, `travels/2026/rome.jpg`.
 ///

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// The maximum number and total size of the files in an app's environment; nil for no limit.

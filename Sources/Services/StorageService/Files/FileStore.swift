@@ -2,7 +2,6 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletFiles
-import MartletHTTP
 import MartletPostgres
 
 /// The database's records of an app's files. Every method runs one SQL statement under the app's own role.

@@ -1,7 +1,6 @@
 import MartletAPI
 import MartletCore
 import MartletFiles
-import MartletHTTP
 import MartletPostgres
 import NIOCore
 

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Turns each change in the log into one delivery, and claims deliveries for one copy of the service at a time.

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// The name of a hook or function: a letter, then at most 62 letters, digits, `_` or `-`; ASCII, case-sensitive.
 struct HookName: Sendable, Hashable {

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// An index requested by an app.

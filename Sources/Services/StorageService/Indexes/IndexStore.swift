@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Indexes requested by apps, in addition to the equality index that every collection has.

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// Id of an object: 1 to 128 of `A-Z a-z 0-9 _ - . : @ ~`, beginning with a letter, digit or `_`.
 ///

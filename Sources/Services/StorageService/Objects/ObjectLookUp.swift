@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Reads objects by id, and members of relations, for Martlet's own processes, which rights do not restrict.

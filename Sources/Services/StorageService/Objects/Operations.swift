@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// The atomic operations in a body, `{"score":{"__op":"Increment","amount":1}}`, in the form that `storage.apply`
 /// executes.

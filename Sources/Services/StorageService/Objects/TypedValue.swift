@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// Values with a `__type`, in the forms of the Parse protocol: Date, Pointer, Relation, GeoPoint, Polygon, File, Bytes.
 ///

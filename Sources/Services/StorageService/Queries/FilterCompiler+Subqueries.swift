@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Conditions on other collections, under their rules for the caller, as if they were queried separately.

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Fields whose pointers are to be replaced by the objects to which they point: a tree of names, with `*` for every

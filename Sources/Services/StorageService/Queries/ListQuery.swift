@@ -1,7 +1,6 @@
 import Hummingbird
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// A request for a list, from query parameters and filter.

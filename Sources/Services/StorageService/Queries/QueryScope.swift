@@ -1,4 +1,3 @@
-import MartletHTTP
 import MartletPostgres
 
 /// The collection of a request, with the caller's rights.

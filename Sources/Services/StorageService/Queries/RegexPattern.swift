@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// A `$regex` with its `$options`, translated to PostgreSQL's advanced regular expressions.
 ///

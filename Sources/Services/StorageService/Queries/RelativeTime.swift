@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// A time such as `now`, `in 2 days 3 hours` or `10 minutes ago`.
 enum RelativeTime {

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// The left side of a condition: a system column or a path into the document.

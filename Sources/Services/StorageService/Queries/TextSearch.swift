@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// `$text`: `{"$search":"bread butter"}` or `{"$search":{"$term","$language","$caseSensitive","$diacriticSensitive"}}`.

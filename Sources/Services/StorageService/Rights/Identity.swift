@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// The caller, as far as the rights of a space are concerned.
 enum Identity: Sendable, Hashable {

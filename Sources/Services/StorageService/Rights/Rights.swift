@@ -1,5 +1,4 @@
 import MartletAPI
-import MartletHTTP
 
 /// An identity with the rules of its space, constant during one request.
 struct Rights: Sendable {

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Reads and sets the rules of collections.

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// The place of an app's data in one environment: the schema `app_<id>` or `app_<id>_test`, and the role of the same

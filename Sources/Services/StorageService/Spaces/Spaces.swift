@@ -1,5 +1,4 @@
 import MartletAPI
-import MartletHTTP
 import MartletPostgres
 import Synchronization
 

@@ -2,7 +2,6 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletFiles
-import MartletHTTP
 import MartletJobs
 import MartletPostgres
 

@@ -1,6 +1,5 @@
 import Foundation
 import MartletAPI
-import MartletHTTP
 import MartletJobs
 import NIOCore
 

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// The file formats of import and export.
 enum TransferFormat: String, Codable, Sendable, CaseIterable {

@@ -5,7 +5,6 @@ import Logging
 import MartletAPI
 import MartletCompression
 import MartletCore
-import MartletHTTP
 import MartletSentry
 import NIOCore
 

@@ -1,4 +1,3 @@
-import MartletHTTP
 import MartletPostgres
 
 /// The severity of a report. The raw value is stored in the database; a higher value is more severe.

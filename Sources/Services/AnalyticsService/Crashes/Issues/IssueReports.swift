@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletFiles
-import MartletHTTP
 import MartletPostgres
 
 /// The stored reports of an issue.

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// A position in a list ordered by descending value, then descending id. Encoded as base64url of `order.value.id`.
 struct ListCursor: Sendable, Equatable {

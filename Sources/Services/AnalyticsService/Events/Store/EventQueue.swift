@@ -1,6 +1,5 @@
 import CoreMetrics
 import Logging
-import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization

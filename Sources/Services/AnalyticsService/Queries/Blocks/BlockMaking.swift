@@ -1,6 +1,5 @@
 import CoreMetrics
 import Logging
-import MartletHTTP
 import MartletJobs
 import ServiceLifecycle
 

@@ -1,5 +1,4 @@
 import Logging
-import MartletHTTP
 import MartletJobs
 import ServiceLifecycle
 

@@ -1,6 +1,5 @@
 import Logging
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Answers from blocks, faster than from events but with the same result. Nil if there are no blocks, or they cannot

@@ -1,6 +1,5 @@
 import Foundation
 import MartletAPI
-import MartletHTTP
 import NIOCore
 
 /// A message from an end user about the app.

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// The order of a list of tickets. Equal tickets are ordered by number.

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletStatistics
 
 /// The observed sums of a metric over the units of one variation.

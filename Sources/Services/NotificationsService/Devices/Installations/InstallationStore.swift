@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// The installations of apps on devices.

@@ -2,7 +2,6 @@ import Foundation
 import HTTPTypes
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletJobs
 import MartletMail
 import MartletPostgres

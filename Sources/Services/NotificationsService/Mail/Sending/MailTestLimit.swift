@@ -1,7 +1,6 @@
 import HTTPTypes
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 import Synchronization
 

@@ -2,7 +2,6 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletFlags
-import MartletHTTP
 import MartletPostgres
 
 /// An audience's `where` condition, compiled for evaluation against installations.

@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPush
 
 /// The size of a push in bytes per push service, for one language and variant.

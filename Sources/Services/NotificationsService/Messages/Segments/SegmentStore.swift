@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Named audiences. A message keeps the segment's audience as of the order; the matching installations are looked up

@@ -1,6 +1,5 @@
 import Foundation
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// The stored message contains words or JSON that this version of the service does not understand.

@@ -1,6 +1,5 @@
 import MartletAPI
 import MartletCore
-import MartletHTTP
 import MartletMail
 
 /// The content of a message with placeholders `{{name}}` and sections `{{#name}}…{{/name}}` in any of its texts.

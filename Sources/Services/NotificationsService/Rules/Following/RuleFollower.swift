@@ -1,7 +1,6 @@
 import Foundation
 import Logging
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 
 /// Applies rules to the changes of one space while this instance holds the lease.

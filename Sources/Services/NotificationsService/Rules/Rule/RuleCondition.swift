@@ -1,7 +1,6 @@
 import MartletAPI
 import MartletCore
 import MartletFlags
-import MartletHTTP
 import MartletLogic
 
 /// The condition of a rule: `where`, in the MongoDB-like syntax of flags, and `if`, in JsonLogic. Both are optional and

@@ -1,7 +1,6 @@
 import Foundation
 import Logging
 import MartletCore
-import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 

@@ -3,7 +3,6 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletFiles
-import MartletHTTP
 import MartletPostgres
 
 /// Unfinished resumable uploads. All state is in the database and the back end, so each request may reach a different
