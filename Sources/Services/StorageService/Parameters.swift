@@ -19,19 +19,19 @@ extension ServiceContext {
     /// The app's space, for clients and the app's own server.
     ///
     /// - Throws: `unauthorized`; `forbidden` for keys without access to data.
-    var space: AppSpace {
+    var space: AppSchema {
         get throws {
             let principal = try principal
             guard principal.kind == .client || principal.kind == .master else { throw ServiceError(.forbidden) }
-            return try AppSpace(principal)
+            return try AppSchema(principal)
         }
     }
 
     /// The app's space, for requests by its own server with the master key.
     ///
     /// - Throws: `forbidden`.
-    var managedSpace: AppSpace {
-        get throws { try AppSpace(master) }
+    var managedSpace: AppSchema {
+        get throws { try AppSchema(master) }
     }
 
     /// The collection in the path, with the caller's rights.

@@ -1,4 +1,5 @@
 public import MartletAPI
+import MartletCore
 import Synchronization
 
 /// An app's environment, identified by its number in a service's table `spaces`. All data of the service belongs to a
@@ -20,21 +21,16 @@ public struct Space: Sendable, Hashable {
 /// The table is `<schema>.spaces` with `id` (an identity column), `app_id` and `environment`. The latter two are unique
 /// together.
 public final class Spaces: Sendable {
-    private struct Key: Hashable {
-        var appID: String
-        var environment: AppEnvironment
-    }
-
     private let postgres: PostgresClient
     private let table: PostgresIdentifier
     private let known = Mutex(Known())
 
     private struct Known {
-        var byName: [Key: Space] = [:]
+        var byName: [AppSpace: Space] = [:]
         var byID: [Int32: Space] = [:]
 
         mutating func keep(_ space: Space) {
-            byName[Key(appID: space.appID, environment: space.environment)] = space
+            byName[AppSpace(appID: space.appID, environment: space.environment)] = space
             byID[space.id] = space
         }
     }
@@ -52,7 +48,7 @@ public final class Spaces: Sendable {
     ///
     /// - Throws: `PostgresError`.
     public func space(of appID: String, _ environment: AppEnvironment) async throws -> Space {
-        let key = Key(appID: appID, environment: environment)
+        let key = AppSpace(appID: appID, environment: environment)
         if let space = known.withLock({ $0.byName[key] }) { return space }
         let rows = try await postgres.query(
             """

@@ -129,7 +129,7 @@ import Testing
                 try await client.master(
                     "PUT", "providers/x", #"{"kind":"google","clientIDs":["a"],"clientSecret":"s"}"#
                 ).status == 200)
-            let space = UserSpace(appID: client.app.id, environment: .live)
+            let space = AppSpace(appID: client.app.id, environment: .live)
             let other = ServerKeys(internalSecret: Secret("another-internal-secret-of-the-tests-012345"))
             let store = IdentityProviderStore(postgres: client.auth.postgres, key: other.identities, logger: .silent)
             #expect(try await store.find("x", in: space)?.secret == nil)

@@ -64,7 +64,7 @@ import Testing
         _ rests: Bool
     ) async throws {
         let notifications = try await OtherService.start("notifications")
-        let space = UserSpace(appID: "app1", environment: .live)
+        let space = AppSpace(appID: "app1", environment: .live)
         let returned = ReturnedMail(
             notifications: notifications.address,
             calls: ServiceCalls(caller: "auth", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")),

@@ -286,7 +286,7 @@ import Testing
                 tokens: ProviderTokens(key: SymmetricKey(size: .bits256)),
                 formKey: SymmetricKey(size: .bits256))
             let issuer = Issuer(
-                publicURL: "https://x.example", space: UserSpace(appID: "shop", environment: .live), appName: "Shop")
+                publicURL: "https://x.example", space: AppSpace(appID: "shop", environment: .live), appName: "Shop")
             let cookie = browsers.sessionCookie(UUID(), issuer)
             #expect(
                 cookie.name == "__Secure-martlet_session" && cookie.secure && cookie.httpOnly

@@ -118,7 +118,7 @@ import Testing
     @Test func `An issuer's address contains the app's id, and live and test have different ones`() {
         #expect(Issuer.url(publicURL: "https://x.example/", "shop", .live) == "https://x.example/oidc/shop")
         let test = Issuer(
-            publicURL: "https://x.example/y", space: UserSpace(appID: "shop", environment: .test), appName: "")
+            publicURL: "https://x.example/y", space: AppSpace(appID: "shop", environment: .test), appName: "")
         #expect(test.url == "https://x.example/y/oidc/shop-test" && test.path == "/y/oidc/shop-test" && test.isSecure)
     }
 }

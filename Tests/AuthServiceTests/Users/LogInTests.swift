@@ -108,7 +108,7 @@ import Testing
             // Guesses from the owner's own address are also delayed.
             for _ in 0..<8 { _ = try await client.logIn(password: "wrong horse") }
             let own = AttemptStore.Limit.account(
-                "anna", from: client.address, in: UserSpace(appID: client.app.id, environment: .live)
+                "anna", from: client.address, in: AppSpace(appID: client.app.id, environment: .live)
             ).key
             #expect(
                 try await client.count("SELECT count(*) FROM auth.attempts WHERE key = \(own) AND failures > 4") == 1)
@@ -126,7 +126,7 @@ import Testing
             let places = PlaceStore(
                 postgres: client.auth.postgres,
                 key: ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789")).places)
-            let space = UserSpace(appID: client.app.id, environment: .live)
+            let space = AppSpace(appID: client.app.id, environment: .live)
             let id = try #require(UUID(uuidString: anna.userID))
             let (name, other) = (
                 UserIdentity.userName(try UserName("anna")), UserIdentity.userName(try UserName("berta"))
@@ -138,7 +138,7 @@ import Testing
             #expect(try await places.isKnown("0:29", of: name, in: space))
             #expect(try await !places.isKnown("0:29", of: other, in: space))
             #expect(
-                try await !places.isKnown("0:29", of: name, in: UserSpace(appID: client.app.id, environment: .test)))
+                try await !places.isKnown("0:29", of: name, in: AppSpace(appID: client.app.id, environment: .test)))
             #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") <= PlaceStore.maximumPerUser + 1)
             try await client.auth.postgres.execute(
                 "UPDATE auth.sign_in_places SET last_used = now() - interval '91 days'")
@@ -154,7 +154,7 @@ import Testing
             for _ in 0..<4 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
             // Only the address is delayed; the account is not charged.
             let address = AttemptStore.Limit.address(
-                client.address, in: UserSpace(appID: client.app.id, environment: .live)
+                client.address, in: AppSpace(appID: client.app.id, environment: .live)
             ).key
             let held = try await client.auth.postgres.execute(
                 "UPDATE auth.attempts SET failures = 150, not_before = now() + interval '1 minute' WHERE key = \(address)"

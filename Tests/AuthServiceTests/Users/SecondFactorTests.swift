@@ -176,7 +176,7 @@ import Testing
 
     private func limit(_ client: UserClient, _ tokens: Tokens) -> Data {
         AttemptStore.Limit.code(
-            of: UUID(uuidString: tokens.userID) ?? UUID(), in: UserSpace(appID: client.app.id, environment: .live)
+            of: UUID(uuidString: tokens.userID) ?? UUID(), in: AppSpace(appID: client.app.id, environment: .live)
         ).key
     }
 

@@ -156,7 +156,7 @@ import Testing
             let user = try #require(UUID(uuidString: first.userID))
             let account = try #require(
                 try await UserStore(postgres: client.auth.postgres).account(
-                    user, in: UserSpace(appID: client.app.id, environment: .live)))
+                    user, in: AppSpace(appID: client.app.id, environment: .live)))
             let store = SessionStore(postgres: client.auth.postgres)
             for _ in 0..<SessionStore.maximumPerUser { _ = try await store.create(NewSession(device: ""), of: account) }
             #expect(

@@ -78,7 +78,7 @@ import Testing
             case .deletion: status = try await client.master("DELETE", "users/\(first.userID)").status
             case .handOver:
                 let (id, space) = (
-                    try #require(UUID(uuidString: first.userID)), UserSpace(appID: client.app.id, environment: .live)
+                    try #require(UUID(uuidString: first.userID)), AppSpace(appID: client.app.id, environment: .live)
                 )
                 let isDone = try await client.auth.postgres.withTransaction {
                     try await UserStore.handOver(id, toOwnerOf: "anna@example.org", in: space, $0)

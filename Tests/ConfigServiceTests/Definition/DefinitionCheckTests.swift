@@ -10,7 +10,7 @@ import Testing
         DefinitionKind().check(document, named: "kick-in", in: space ?? LiveSpace(Self.space))
     }
 
-    private static let space = ConfigSpace(appID: "app", environment: .live)
+    private static let space = AppSpace(appID: "app", environment: .live)
 
     @Test("The address book of the manual is accepted, and unused parts are reported")
     func addressBook() throws {

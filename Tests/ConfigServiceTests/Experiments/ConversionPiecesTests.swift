@@ -176,7 +176,7 @@ import Testing
         let question = ExperimentQuestion(
             appID: "app1", environment: .live, experiment: "e", variations: ["a", "b"], from: 0, to: 1, metrics: [])
         let subject = Conversions.Subject(
-            space: ConfigSpace(appID: "app1", environment: .live), experiment: "e", bucketVersion: 0)
+            space: AppSpace(appID: "app1", environment: .live), experiment: "e", bucketVersion: 0)
         let wanted = [Conversions.Wanted(metric: .init(name: "m", kind: .proportion, event: "e"))]
         for _ in 0..<2 {
             #expect(try await conversions.sums(of: wanted, question, of: subject) { _, _ in nil } == ["m": .tooLarge])

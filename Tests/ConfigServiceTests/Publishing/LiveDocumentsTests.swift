@@ -54,7 +54,7 @@ import Testing
         try await ConfigApp.run(kinds: .plain) { app in
             let store = LiveDocumentStore(postgres: app.postgres, kinds: .plain, logger: .silent)
             let live = LiveDocuments(store: store, postgres: app.postgres, limits: .init(spaces: 2), logger: .silent)
-            let spaces = ["a", "b", "c"].map { ConfigSpace(appID: $0, environment: .live) }
+            let spaces = ["a", "b", "c"].map { AppSpace(appID: $0, environment: .live) }
             let first = try await live.current(spaces[0])
             let second = try await live.current(spaces[1])
             #expect(try await live.current(spaces[0]) === first)

@@ -56,7 +56,7 @@ struct ConfigApp: ServiceApp {
         }
     }
 
-    var space: ConfigSpace { ConfigSpace(appID: appID, environment: environment) }
+    var space: AppSpace { AppSpace(appID: appID, environment: environment) }
 
     /// Stores a draft and publishes it.
     @discardableResult

@@ -28,7 +28,7 @@ enum TestExperiment {
     /// A space in which these experiments are live.
     static func space(_ experiments: CompiledExperiment...) -> LiveSpace {
         LiveSpace(
-            ConfigSpace(appID: "app1", environment: .live), generation: 1,
+            AppSpace(appID: "app1", environment: .live), generation: 1,
             live: experiments.map {
                 LiveDocument(
                     key: DocumentKey(.experiment, $0.name), version: 1, sha256: "", published: Date(), content: [],

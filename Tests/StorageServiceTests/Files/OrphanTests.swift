@@ -102,7 +102,7 @@ import Testing
             try await postgres.execute(
                 "INSERT INTO storage.spaces (schema, version) VALUES (\("app_" + name + suffix), \(version))")
         }
-        let space = try #require(AppSpace(schema: "app_c" + suffix))
+        let space = try #require(AppSchema(schema: "app_c" + suffix))
         try await Spaces(postgres: postgres).prepare(space)
         _ = try await settings.backend.write(
             OnePortion(portion: ByteBuffer(string: "1")), to: .random(in: space.schema), limitInBytes: 1)

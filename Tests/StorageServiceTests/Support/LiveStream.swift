@@ -37,7 +37,7 @@ final class LiveStream: Sendable {
         since: String? = nil, pause: Duration? = nil
     ) async throws {
         let request = LiveRequest(collection: try CollectionName(collection), filter: filter, keys: keys)
-        let space = try AppSpace(principal)
+        let space = try AppSchema(principal)
         let cursor = try (since ?? self.cursor).map {
             try live.changes.signer.cursor($0, of: request.collection, in: space)
         }

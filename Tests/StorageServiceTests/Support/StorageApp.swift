@@ -61,8 +61,8 @@ struct StorageApp: Sendable {
     }
     var master: ServiceClient { service.asking(as: principal(.master)) }
 
-    func space(_ environment: AppEnvironment = .live) throws -> AppSpace {
-        try AppSpace(principal(.client, environment))
+    func space(_ environment: AppEnvironment = .live) throws -> AppSchema {
+        try AppSchema(principal(.client, environment))
     }
 
     /// Every collection of the app with all its rows and indexes, as text.

@@ -56,7 +56,7 @@ struct FederatedSignIn: Sendable {
     }
 
     /// Nil if a concurrent request was faster.
-    private func signUp(_ identity: ProvenIdentity, _ session: NewSession, in space: UserSpace) async throws
+    private func signUp(_ identity: ProvenIdentity, _ session: NewSession, in space: AppSpace) async throws
         -> Response?
     {
         // An address verified by the provider counts as verified by mail. An invitation cannot be given here.

@@ -14,9 +14,9 @@ struct RegisteredProvider: Sendable {
     var callbackPath: String?
 }
 
-extension UserSpace {
+extension AppSpace {
     /// The server's staff, in the place of an app's users. No app has an empty id.
-    static let staff = UserSpace(appID: "", environment: .live)
+    static let staff = AppSpace(appID: "", environment: .live)
 }
 
 /// The identity providers of apps.
@@ -28,17 +28,17 @@ struct IdentityProviderStore: Sendable {
     let logger: Logger
 
     /// Ordered by name.
-    func list(in space: UserSpace) async throws -> [RegisteredProvider] {
+    func list(in space: AppSpace) async throws -> [RegisteredProvider] {
         try await postgres.query(
             "SELECT name, configuration, sealed_secret FROM auth.identity_providers WHERE \(Self.isIn(space)) ORDER BY name LIMIT \(Self.maximumPerSpace)"
         ).map { try provider($0, in: space) }
     }
 
-    func find(_ name: String, in space: UserSpace) async throws -> RegisteredProvider? {
+    func find(_ name: String, in space: AppSpace) async throws -> RegisteredProvider? {
         try await postgres.query(Self.selection(of: name, in: space)).first.map { try provider($0, in: space) }
     }
 
-    static func selection(of name: String, in space: UserSpace) -> PostgresQuery {
+    static func selection(of name: String, in space: AppSpace) -> PostgresQuery {
         "SELECT name, configuration, sealed_secret FROM auth.identity_providers WHERE \(isIn(space)) AND name = \(name)"
     }
 
@@ -46,7 +46,7 @@ struct IdentityProviderStore: Sendable {
     /// same.
     ///
     /// - Returns: The provider in its new state; nil if there are too many.
-    func save(_ name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) async throws
+    func save(_ name: String, _ settings: IdentityProvider, secret: Secret?, in space: AppSpace) async throws
         -> RegisteredProvider?
     {
         try await postgres.query(try upsert(of: name, settings, secret: secret, in: space)).first.map {
@@ -54,7 +54,7 @@ struct IdentityProviderStore: Sendable {
         }
     }
 
-    func upsert(of name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) throws
+    func upsert(of name: String, _ settings: IdentityProvider, secret: Secret?, in space: AppSpace) throws
         -> PostgresQuery
     {
         let configuration = PostgresJSON(Array(try JSONEncoder().encode(settings)))
@@ -71,16 +71,16 @@ struct IdentityProviderStore: Sendable {
     }
 
     /// Deletes a provider. Users keep their identities there but cannot sign in with it until it is set up again.
-    func delete(_ name: String, in space: UserSpace) async throws -> Bool {
+    func delete(_ name: String, in space: AppSpace) async throws -> Bool {
         try await postgres.execute(Self.deletion(of: name, in: space)) > 0
     }
 
-    static func deletion(of name: String, in space: UserSpace) -> PostgresQuery {
+    static func deletion(of name: String, in space: AppSpace) -> PostgresQuery {
         "DELETE FROM auth.identity_providers WHERE \(isIn(space)) AND name = \(name)"
     }
 
     /// Whether the text is a valid app key of the space.
-    func isAppKey(_ text: String, in space: UserSpace) async throws -> Bool {
+    func isAppKey(_ text: String, in space: AppSpace) async throws -> Bool {
         try await !postgres.query(
             """
             SELECT FROM auth.credentials WHERE sha256 = \(Credential.hexDigest(of: text)) AND kind = 'client' AND \(Self.isIn(space))
@@ -89,7 +89,7 @@ struct IdentityProviderStore: Sendable {
         ).isEmpty
     }
 
-    func provider(_ row: PostgresRow, in space: UserSpace) throws -> RegisteredProvider {
+    func provider(_ row: PostgresRow, in space: AppSpace) throws -> RegisteredProvider {
         let (name, configuration, sealed): (String, PostgresJSON, Data?) = (
             try row.decode(0), try row.decode(1), try row.decode(2)
         )
@@ -108,11 +108,11 @@ struct IdentityProviderStore: Sendable {
         return RegisteredProvider(name: name, settings: settings, secret: secret, callbackPath: callbackPath)
     }
 
-    private static func purpose(_ name: String, _ space: UserSpace) -> String {
+    private static func purpose(_ name: String, _ space: AppSpace) -> String {
         "provider \(space.appID) \(space.environment.rawValue) \(name)"
     }
 
-    private static func isIn(_ space: UserSpace) -> PostgresQuery {
+    private static func isIn(_ space: AppSpace) -> PostgresQuery {
         "app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
     }
 }

@@ -11,7 +11,7 @@ enum ProviderGuests: Sendable {
     case users, staff
 
     /// - Throws: `forbidden` if the request did not come by the route for these guests.
-    func space(_ context: ServiceContext) throws -> UserSpace {
+    func space(_ context: ServiceContext) throws -> AppSpace {
         switch self {
         case .users: return try context.userSpace
         case .staff:
@@ -264,7 +264,7 @@ struct FinishOAuth: Endpoint {
 }
 
 extension ServiceContext {
-    func flowLimits(of request: Request, in space: UserSpace) throws -> [AttemptStore.Limit] {
+    func flowLimits(of request: Request, in space: AppSpace) throws -> [AttemptStore.Limit] {
         try clientAddress(of: request).map { [.flows($0, in: space)] } ?? []
     }
 }

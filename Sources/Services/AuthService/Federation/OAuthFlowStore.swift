@@ -13,7 +13,7 @@ struct OAuthFlowStore: Sendable {
     let key: SealingKey
 
     struct Flow: Sendable {
-        var space: UserSpace
+        var space: AppSpace
         var provider: String
         var redirectURL: String
         /// The app's code challenge, S256 (RFC 7636 §4.2).
@@ -45,7 +45,7 @@ struct OAuthFlowStore: Sendable {
         ).first.flatMap { row in
             guard let environment = AppEnvironment(rawValue: try row.decode(0)) else { return nil }
             return Flow(
-                space: UserSpace(appID: appID, environment: environment), provider: try row.decode(1),
+                space: AppSpace(appID: appID, environment: environment), provider: try row.decode(1),
                 redirectURL: try row.decode(2),
                 codeChallenge: try row.decode(3))
         }
@@ -65,7 +65,7 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// The identity for a code, without consuming it.
-    func look(at code: String, in space: UserSpace) async throws -> Return? {
+    func look(at code: String, in space: AppSpace) async throws -> Return? {
         let hash = Self.hash(code)
         return try await postgres.query(
             """

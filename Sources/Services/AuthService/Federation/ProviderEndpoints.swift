@@ -89,7 +89,7 @@ struct SaveProvider: Endpoint {
         return try .encoding(ShownProvider(saved, federation.codeFlow))
     }
 
-    func provider(_ fields: BodyFields, in space: UserSpace) async throws -> IdentityProvider {
+    func provider(_ fields: BodyFields, in space: AppSpace) async throws -> IdentityProvider {
         guard let kind = IdentityProvider.Kind(rawValue: try fields.requiredString("kind")) else {
             throw ServiceError(.invalidBody, "This must be google, apple, github, facebook or oidc.", field: "kind")
         }

@@ -23,7 +23,7 @@ extension Federation {
     /// with (RFC 7636 §4.6).
     ///
     /// - Throws: `invalid-token`, `invalid-body`.
-    func proof(ofCode fields: BodyFields, in space: UserSpace) async throws -> SignInProof {
+    func proof(ofCode fields: BodyFields, in space: AppSpace) async throws -> SignInProof {
         let (code, verifier) = (try fields.requiredString("code"), try fields.requiredString("codeVerifier"))
         guard let found = try await flows.look(at: code, in: space) else {
             throw ServiceError(.invalidToken, "The code is wrong, was used before or has expired.")
@@ -50,7 +50,7 @@ extension Federation {
     ///
     /// - Throws: `invalid-token` with the reason, `invalid-body`; `unavailable` if the provider's keys cannot be
     ///   fetched.
-    func proof(ofIDToken fields: BodyFields, _ context: ServiceContext, in space: UserSpace) async throws -> SignInProof
+    func proof(ofIDToken fields: BodyFields, _ context: ServiceContext, in space: AppSpace) async throws -> SignInProof
     {
         let name = try fields.requiredString("provider")
         let text = try fields.requiredString("idToken")
@@ -98,7 +98,7 @@ extension Federation {
     /// A failure does not prevent the sign-in; there is then no token to revoke when the account is deleted.
     private func keepToken(
         forAppCode code: String, clientID: String, _ identity: ProvenIdentity, _ provider: RegisteredProvider,
-        in space: UserSpace
+        in space: AppSpace
     ) async throws {
         do {
             let token = try await codeFlow.refreshToken(

@@ -14,7 +14,7 @@ struct TokenRevocation: Sendable {
     /// Enqueues the revocations, in the transaction that deletes the user or the identity and before the deletion.
     ///
     /// - Parameter provider: Nil for all providers.
-    func begin(of user: UUID, provider: String? = nil, in space: UserSpace, _ transaction: PostgresTransaction)
+    func begin(of user: UUID, provider: String? = nil, in space: AppSpace, _ transaction: PostgresTransaction)
         async throws
     {
         for token in try await identities.tokens(of: user, provider: provider, in: transaction) {
@@ -43,7 +43,7 @@ struct RevokeProviderToken: JobHandler {
     let codeFlow: CodeFlow
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        let space = UserSpace(appID: parameters.appID, environment: parameters.environment)
+        let space = AppSpace(appID: parameters.appID, environment: parameters.environment)
         guard let token = identities.open(parameters.sealedToken) else {
             throw JobFailure(code: "unreadable", detail: "The token was sealed under another internal secret.")
         }

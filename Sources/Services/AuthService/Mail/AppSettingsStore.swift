@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletPostgres
 import Synchronization
 
@@ -15,30 +16,25 @@ final class AppSettingsStore: Sendable {
         var hasMailServer: Bool
     }
 
-    private struct Key: Hashable {
-        var appID: String
-        var environment: String
-    }
-
     private let postgres: PostgresClient
-    private let remembered = Mutex<[Key: (current: Current, until: ContinuousClock.Instant)]>([:])
+    private let remembered = Mutex<[AppSpace: (current: Current, until: ContinuousClock.Instant)]>([:])
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
     }
 
-    func current(in space: UserSpace) async throws -> Current {
-        let (key, now) = (Self.key(space), ContinuousClock.now)
-        if let known = remembered.withLock({ $0[key] }), known.until > now { return known.current }
+    func current(in space: AppSpace) async throws -> Current {
+        let now = ContinuousClock.now
+        if let known = remembered.withLock({ $0[space] }), known.until > now { return known.current }
         let current = try await read(in: space)
         remembered.withLock { remembered in
             if remembered.count >= Self.maximumRemembered { remembered.removeAll() }
-            remembered[key] = (current, now + Self.lifetime)
+            remembered[space] = (current, now + Self.lifetime)
         }
         return current
     }
 
-    private func read(in space: UserSpace) async throws -> Current {
+    private func read(in space: AppSpace) async throws -> Current {
         let row = try await postgres.query(
             """
             SELECT (SELECT settings FROM auth.settings WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)),
@@ -51,7 +47,7 @@ final class AppSettingsStore: Sendable {
         return Current(settings: settings ?? AppSettings(), hasMailServer: try row.decode(1))
     }
 
-    func replace(_ settings: AppSettings, in space: UserSpace) async throws {
+    func replace(_ settings: AppSettings, in space: AppSpace) async throws {
         let json = PostgresJSON(Array(try JSONEncoder().encode(settings)))
         try await postgres.execute(
             """
@@ -62,11 +58,7 @@ final class AppSettingsStore: Sendable {
     }
 
     /// Drops the cached settings after a change, so that the next read goes to the database.
-    func forget(_ space: UserSpace) {
-        _ = remembered.withLock { $0.removeValue(forKey: Self.key(space)) }
-    }
-
-    private static func key(_ space: UserSpace) -> Key {
-        Key(appID: space.appID, environment: space.environment.rawValue)
+    func forget(_ space: AppSpace) {
+        _ = remembered.withLock { $0.removeValue(forKey: space) }
     }
 }

@@ -21,7 +21,7 @@ struct InvitationStore: Sendable {
     /// now and is valid for anyone who has the code.
     ///
     /// - Returns: Nil if there are too many.
-    func create(for email: EmailAddress?, lifetimeInSeconds: Int64, in space: UserSpace) async throws -> (
+    func create(for email: EmailAddress?, lifetimeInSeconds: Int64, in space: AppSpace) async throws -> (
         invitation: Invitation, code: String?
     )? {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
@@ -42,7 +42,7 @@ struct InvitationStore: Sendable {
     /// Gives an invitation a new code for its mail, replacing any former one.
     ///
     /// - Returns: Nil if the invitation was used, has expired or was withdrawn.
-    func renewCode(of id: UUID, in space: UserSpace) async throws -> (code: String, secondsLeft: Int64)? {
+    func renewCode(of id: UUID, in space: AppSpace) async throws -> (code: String, secondsLeft: Int64)? {
         let code = Self.makeCode()
         let row = try await postgres.query(
             """
@@ -55,19 +55,19 @@ struct InvitationStore: Sendable {
     }
 
     /// The newest first, starting before `before`.
-    func list(before: UUID?, limit: Int, in space: UserSpace) async throws -> [Invitation] {
+    func list(before: UUID?, limit: Int, in space: AppSpace) async throws -> [Invitation] {
         let position: PostgresQuery = before.map { "AND id < \($0)" } ?? ""
         return try await postgres.query(
             "SELECT id, \(Self.json) FROM auth.invitations AS i WHERE \(Self.isIn(space)) \(position) ORDER BY id DESC LIMIT \(limit)"
         ).map { Invitation(id: try $0.decode(0), json: try $0.decode(1)) }
     }
 
-    func remove(_ id: UUID, in space: UserSpace) async throws -> Bool {
+    func remove(_ id: UUID, in space: AppSpace) async throws -> Bool {
         try await postgres.execute("DELETE FROM auth.invitations AS i WHERE id = \(id) AND \(Self.isIn(space))") > 0
     }
 
     /// A part of the statement that creates a user: consumes the invitation if it is valid for the address.
-    static func consumption(of code: String, for email: EmailAddress?, in space: UserSpace) -> PostgresQuery {
+    static func consumption(of code: String, for email: EmailAddress?, in space: AppSpace) -> PostgresQuery {
         """
         UPDATE auth.invitations AS i SET used = now()
         WHERE code_hash = \(hash(code)) AND \(isIn(space)) AND used IS NULL AND expires > now() AND (email IS NULL OR email = \(email?.text))
@@ -75,7 +75,7 @@ struct InvitationStore: Sendable {
         """
     }
 
-    private static func isIn(_ space: UserSpace) -> PostgresQuery {
+    private static func isIn(_ space: AppSpace) -> PostgresQuery {
         "i.app_id = \(space.appID) AND i.environment = \(space.environment.rawValue)"
     }
 

@@ -20,7 +20,7 @@ struct MailOrder: Codable, Sendable {
     /// Further values for the template.
     var values: [String: String] = [:]
 
-    init(_ kind: MailKind, to email: String, user: UUID? = nil, invitation: UUID? = nil, in space: UserSpace) {
+    init(_ kind: MailKind, to email: String, user: UUID? = nil, invitation: UUID? = nil, in space: AppSpace) {
         self.kind = kind
         appID = space.appID
         environment = space.environment
@@ -29,9 +29,9 @@ struct MailOrder: Codable, Sendable {
         invitationID = invitation
     }
 
-    var space: UserSpace { UserSpace(appID: appID, environment: environment) }
+    var space: AppSpace { AppSpace(appID: appID, environment: environment) }
 
-    static func passwordChanged(to email: String, of user: UUID, in space: UserSpace) -> MailOrder {
+    static func passwordChanged(to email: String, of user: UUID, in space: AppSpace) -> MailOrder {
         var order = MailOrder(.passwordChanged, to: email, user: user, in: space)
         order.values["time"] = now
         return order

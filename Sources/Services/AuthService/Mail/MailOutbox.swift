@@ -14,7 +14,7 @@ struct MailOutbox: Sendable {
     let hasMailServer: Bool
     let logger: Logger
 
-    func isThere(in space: UserSpace) async throws -> Bool {
+    func isThere(in space: AppSpace) async throws -> Bool {
         if hasMailServer { return true }
         return try await settings.current(in: space).hasMailServer
     }

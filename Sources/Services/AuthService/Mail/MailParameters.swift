@@ -60,7 +60,7 @@ struct ProofLimits {
     ///
     /// - Throws: `sign-in-failed` for any invalid proof, `too-many-requests`.
     func find(
-        _ shown: ShownProof, _ kind: MailKind, _ proofs: MailProofStore, _ attempts: AttemptStore, in space: UserSpace
+        _ shown: ShownProof, _ kind: MailKind, _ proofs: MailProofStore, _ attempts: AttemptStore, in space: AppSpace
     ) async throws -> MailProof {
         let limits = [address, subject].compactMap(\.self)
         try await attempts.begin(limits)

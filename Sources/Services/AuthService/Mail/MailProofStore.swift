@@ -34,7 +34,7 @@ struct MailProofStore: Sendable {
     ///
     /// - Returns: The token and the code to type; neither is stored.
     func make(
-        _ kind: MailKind, subject: String, email: String, of user: UUID?, lifetimeInSeconds: Int64, in space: UserSpace
+        _ kind: MailKind, subject: String, email: String, of user: UUID?, lifetimeInSeconds: Int64, in space: AppSpace
     ) async throws -> (token: String, code: String) {
         let token = Self.prefix + SymmetricKey(size: .bits256).withUnsafeBytes { Base64URL.encode($0) }
         let code = Self.makeCode()
@@ -52,7 +52,7 @@ struct MailProofStore: Sendable {
 
     /// The proof that was presented; nil if it does not exist, has expired, was replaced or its code was tried too
     /// often. A try is counted before the code is checked.
-    func find(_ shown: ShownProof, _ kind: MailKind, in space: UserSpace) async throws -> MailProof? {
+    func find(_ shown: ShownProof, _ kind: MailKind, in space: AppSpace) async throws -> MailProof? {
         switch shown {
         case .token(let token):
             return try await postgres.query(
@@ -101,17 +101,17 @@ struct MailProofStore: Sendable {
         MailProof(tokenHash: try row.decode(0), email: try row.decode(1), userID: try row.decode(2))
     }
 
-    private static func isIn(_ space: UserSpace) -> PostgresQuery {
+    private static func isIn(_ space: AppSpace) -> PostgresQuery {
         "app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
     }
 
     private static func hash(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
 
-    private func mac(_ code: String, _ kind: MailKind, _ subject: String, _ space: UserSpace) -> Data {
+    private func mac(_ code: String, _ kind: MailKind, _ subject: String, _ space: AppSpace) -> Data {
         Data(HMAC<SHA256>.authenticationCode(for: Self.text(code, kind, subject, space), using: codeKey))
     }
 
-    private static func text(_ code: String, _ kind: MailKind, _ subject: String, _ space: UserSpace) -> Data {
+    private static func text(_ code: String, _ kind: MailKind, _ subject: String, _ space: AppSpace) -> Data {
         Data([space.appID, space.environment.rawValue, kind.rawValue, subject, code].joined(separator: "\u{0}").utf8)
     }
 

@@ -10,7 +10,7 @@ struct MailSenderStore: Sendable {
     let sealing: SealingKey
     let logger: Logger
 
-    func find(in space: UserSpace) async throws -> MailSender? {
+    func find(in space: AppSpace) async throws -> MailSender? {
         let row = try await postgres.query(
             "SELECT name, address, sealed_server FROM auth.mail_senders WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
         ).first
@@ -20,7 +20,7 @@ struct MailSenderStore: Sendable {
         return MailSender(address: address, server: try sealed.map { try open($0, in: space) })
     }
 
-    func replace(_ sender: MailSender, in space: UserSpace) async throws {
+    func replace(_ sender: MailSender, in space: AppSpace) async throws {
         let sealed = try sender.server.map { try sealing.seal(value: $0, for: Self.label(space)) }
         try await postgres.execute(
             """
@@ -31,7 +31,7 @@ struct MailSenderStore: Sendable {
             """)
     }
 
-    func remove(in space: UserSpace) async throws {
+    func remove(in space: AppSpace) async throws {
         try await postgres.execute(
             "DELETE FROM auth.mail_senders WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
         )
@@ -39,7 +39,7 @@ struct MailSenderStore: Sendable {
 
     /// - Throws: An error if it was encrypted under another internal secret. Mail then waits until the app's server
     ///   sets it again.
-    private func open(_ sealed: Data, in space: UserSpace) throws -> MailSender.Server {
+    private func open(_ sealed: Data, in space: AppSpace) throws -> MailSender.Server {
         guard let server: MailSender.Server = sealing.value(in: sealed, for: Self.label(space)) else {
             logger.error(
                 "Could not decrypt an app's mail server settings, because the internal secret has changed; its mail waits until they are set again.",
@@ -51,7 +51,7 @@ struct MailSenderStore: Sendable {
 
     private struct SealedElsewhere: Error {}
 
-    private static func label(_ space: UserSpace) -> String {
+    private static func label(_ space: AppSpace) -> String {
         "mail server \(space.appID) \(space.environment.rawValue)"
     }
 }

@@ -85,7 +85,7 @@ struct ConfirmMailSignIn: Endpoint {
         }
     }
 
-    private func signUp(by proof: MailProof, _ session: NewSession, in space: UserSpace) async throws -> Response {
+    private func signUp(by proof: MailProof, _ session: NewSession, in space: AppSpace) async throws -> Response {
         let settings = try await mailing.settings.current(in: space).settings
         guard settings.allowsSignUpByMail(proof.email), try await mailing.proofs.take(proof) else {
             throw ServiceError.proofRefused

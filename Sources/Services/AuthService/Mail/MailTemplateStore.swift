@@ -24,7 +24,7 @@ struct MailTemplateStore: Sendable {
     let postgres: PostgresClient
 
     /// Ordered by kind and language, without the bodies.
-    func list(in space: UserSpace) async throws -> [TemplateName] {
+    func list(in space: AppSpace) async throws -> [TemplateName] {
         try await postgres.query(
             """
             SELECT kind, language, subject FROM auth.mail_templates WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)
@@ -37,7 +37,7 @@ struct MailTemplateStore: Sendable {
     /// kind.
     ///
     /// - Parameter isStrict: Whether only the given languages are accepted.
-    func find(_ kind: MailKind, _ languages: [String], isStrict: Bool = false, in space: UserSpace) async throws
+    func find(_ kind: MailKind, _ languages: [String], isStrict: Bool = false, in space: AppSpace) async throws
         -> StoredTemplate?
     {
         try await postgres.query(
@@ -55,7 +55,7 @@ struct MailTemplateStore: Sendable {
     }
 
     /// - Throws: `limit-exceeded` if there are too many.
-    func replace(_ template: StoredTemplate, in space: UserSpace) async throws {
+    func replace(_ template: StoredTemplate, in space: AppSpace) async throws {
         let isStored =
             try await postgres.execute(
                 """
@@ -74,7 +74,7 @@ struct MailTemplateStore: Sendable {
         }
     }
 
-    func remove(_ kind: MailKind, _ language: LanguageTag, in space: UserSpace) async throws -> Bool {
+    func remove(_ kind: MailKind, _ language: LanguageTag, in space: AppSpace) async throws -> Bool {
         try await postgres.execute(
             """
             DELETE FROM auth.mail_templates WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MartletCore
 import MartletJobs
 import MartletMail
 import MartletPostgres
@@ -37,7 +38,7 @@ struct Mailing: Sendable {
 
     /// Mails a verification code to the address of a new user, if the app's settings ask for it.
     func verify(
-        _ email: EmailAddress?, of user: UUID, _ settings: AppSettings, _ languages: [String], in space: UserSpace
+        _ email: EmailAddress?, of user: UUID, _ settings: AppSettings, _ languages: [String], in space: AppSpace
     ) async {
         guard let email, settings.verifyOnSignUp || settings.requireVerifiedEmail else { return }
         var order = MailOrder(.verifyEmail, to: email.text, user: user, in: space)

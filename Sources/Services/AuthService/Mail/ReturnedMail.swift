@@ -37,7 +37,7 @@ final class ReturnedMail: Sendable {
     /// Returns false if notifications cannot be reached, so that no sign-in fails because of it.
     ///
     /// - Throws: `CancellationError`.
-    func isKnown(from address: String, in space: UserSpace) async throws -> Bool {
+    func isKnown(from address: String, in space: AppSpace) async throws -> Bool {
         if let end = pausedUntil.withLock({ $0 }), end > .now { return false }
         do {
             let question = Question(app: space.appID, environment: space.environment, address: address)

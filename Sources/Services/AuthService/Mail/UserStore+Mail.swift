@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletMail
 import MartletPostgres
 
@@ -14,15 +15,15 @@ struct MailedUser: Sendable {
 }
 
 extension UserStore {
-    func mailed(_ email: String, in space: UserSpace) async throws -> MailedUser? {
+    func mailed(_ email: String, in space: AppSpace) async throws -> MailedUser? {
         try await mailed(where: "u.email = \(email)", in: space)
     }
 
-    func mailed(_ id: UUID, in space: UserSpace) async throws -> MailedUser? {
+    func mailed(_ id: UUID, in space: AppSpace) async throws -> MailedUser? {
         try await mailed(where: "u.id = \(id)", in: space)
     }
 
-    private func mailed(where condition: PostgresQuery, in space: UserSpace) async throws -> MailedUser? {
+    private func mailed(where condition: PostgresQuery, in space: AppSpace) async throws -> MailedUser? {
         try await postgres.query(
             """
             SELECT u.id, u.email, u.email_verified, u.disabled, left(coalesce(u.private ->> 'language', u.profile ->> 'language'), 35)
@@ -37,7 +38,7 @@ extension UserStore {
     }
 
     /// The contact data of users. Contains an address only if it is verified and the user is not disabled.
-    func contacts(_ ids: [UUID], in space: UserSpace) async throws -> [MailContacts.Contact] {
+    func contacts(_ ids: [UUID], in space: AppSpace) async throws -> [MailContacts.Contact] {
         try await postgres.query(
             """
             SELECT u.id, CASE WHEN u.email_verified AND NOT u.disabled THEN u.email END, coalesce(u.private ->> 'language', u.profile ->> 'language')
@@ -52,7 +53,7 @@ extension UserStore {
 
     /// The address to notify of a session on a new device; nil if it is the user's first session or the address is not
     /// verified.
-    func recipientOfNewDevice(_ session: NewSession, of user: UUID, in space: UserSpace) async throws -> String? {
+    func recipientOfNewDevice(_ session: NewSession, of user: UUID, in space: AppSpace) async throws -> String? {
         try await postgres.query(
             """
             SELECT u.email FROM auth.users AS u
@@ -96,7 +97,7 @@ extension UserStore {
     /// proofs.
     ///
     /// - Returns: The user; nil if the proof is used up, or the user has another address or is disabled.
-    func resetPassword(to hash: String, by proof: MailProof, in space: UserSpace) async throws -> UUID? {
+    func resetPassword(to hash: String, by proof: MailProof, in space: AppSpace) async throws -> UUID? {
         try await postgres.withTransaction { transaction in
             let row = try await transaction.query(
                 """
@@ -122,7 +123,7 @@ extension UserStore {
     /// created it, so the account is handed over: its password and sessions are removed.
     ///
     /// - Returns: False if the proof is used up or the user has another address.
-    func signIn(_ user: UUID, by proof: MailProof, in space: UserSpace) async throws -> Bool {
+    func signIn(_ user: UUID, by proof: MailProof, in space: AppSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             guard try await !transaction.query(MailProofStore.consumption(of: proof)).isEmpty else { return false }
             let wasVerified: Bool? = try await transaction.query(

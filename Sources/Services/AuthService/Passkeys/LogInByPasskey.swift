@@ -103,7 +103,7 @@ struct LogInByPasskey: Endpoint {
     }
 
     private func check(
-        _ credential: PasskeyCredential, for party: RelyingParty, in space: UserSpace, _ context: ServiceContext
+        _ credential: PasskeyCredential, for party: RelyingParty, in space: AppSpace, _ context: ServiceContext
     ) async throws -> (StoredPasskey, PasskeyCredential.Proof) {
         do {
             guard let passkey = try await passkeys.find(credential.id, in: space) else {

@@ -77,7 +77,7 @@ private struct Settings: Encodable {
 
 extension PasskeyStore {
     /// - Throws: `not-found` if the app has no settings.
-    func requiredParty(in space: UserSpace) async throws -> RelyingParty {
+    func requiredParty(in space: AppSpace) async throws -> RelyingParty {
         guard let party = try await relyingParty(in: space) else { throw ServiceError.noPasskeys }
         return party
     }

@@ -21,7 +21,7 @@ struct PasskeyStore: Sendable {
 
     // MARK: The relying party
 
-    func relyingParty(in space: UserSpace) async throws -> RelyingParty? {
+    func relyingParty(in space: AppSpace) async throws -> RelyingParty? {
         try await postgres.query(
             """
             SELECT rp_id, rp_name, origins FROM auth.passkey_settings
@@ -30,7 +30,7 @@ struct PasskeyStore: Sendable {
         ).first.map { RelyingParty(id: try $0.decode(0), name: try $0.decode(1), origins: try $0.decode(2)) }
     }
 
-    func setRelyingParty(_ party: RelyingParty, in space: UserSpace) async throws {
+    func setRelyingParty(_ party: RelyingParty, in space: AppSpace) async throws {
         try await postgres.execute(
             """
             INSERT INTO auth.passkey_settings (app_id, environment, rp_id, rp_name, origins)
@@ -41,7 +41,7 @@ struct PasskeyStore: Sendable {
     }
 
     /// Removes the settings. The passkeys are kept but cannot be used until there are settings again.
-    func removeRelyingParty(in space: UserSpace) async throws -> Bool {
+    func removeRelyingParty(in space: AppSpace) async throws -> Bool {
         try await postgres.execute(
             "DELETE FROM auth.passkey_settings WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
         ) > 0
@@ -51,8 +51,7 @@ struct PasskeyStore: Sendable {
 
     /// - Parameter user: The user who adds a passkey or will get one on sign-up; nil for signing in.
     /// - Returns: 256 random bits.
-    func makeChallenge(for purpose: PasskeyChallenge.Purpose, of user: UUID?, in space: UserSpace) async throws -> Data
-    {
+    func makeChallenge(for purpose: PasskeyChallenge.Purpose, of user: UUID?, in space: AppSpace) async throws -> Data {
         let challenge = SymmetricKey(size: .init(bitCount: PasskeyChallenge.length * 8)).withUnsafeBytes { Data($0) }
         // Each call deletes a few expired challenges.
         try await postgres.execute(
@@ -69,21 +68,21 @@ struct PasskeyStore: Sendable {
     }
 
     /// Whether a challenge for signing in is still valid. It stays valid until it is used.
-    func isOpen(_ challenge: Data, in space: UserSpace) async throws -> Bool {
+    func isOpen(_ challenge: Data, in space: AppSpace) async throws -> Bool {
         try await !postgres.query(
             "SELECT FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signIn, in: space))"
         ).isEmpty
     }
 
     /// The user that a challenge for signing up was created for.
-    func newUser(of challenge: Data, in space: UserSpace) async throws -> UUID? {
+    func newUser(of challenge: Data, in space: AppSpace) async throws -> UUID? {
         try await postgres.query(
             "SELECT user_id FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signUp, in: space))"
         )
         .first?.decode(0)
     }
 
-    private static func isChallenge(_ challenge: Data, for purpose: PasskeyChallenge.Purpose, in space: UserSpace)
+    private static func isChallenge(_ challenge: Data, for purpose: PasskeyChallenge.Purpose, in space: AppSpace)
         -> PostgresQuery
     {
         """
@@ -96,7 +95,7 @@ struct PasskeyStore: Sendable {
 
     // MARK: Signing in
 
-    func find(_ credentialID: Data, in space: UserSpace) async throws -> StoredPasskey? {
+    func find(_ credentialID: Data, in space: AppSpace) async throws -> StoredPasskey? {
         try await postgres.query(
             """
             SELECT id, user_id, public_key, sign_count FROM auth.passkeys
@@ -114,7 +113,7 @@ struct PasskeyStore: Sendable {
     ///
     /// If an authenticator's count does not increase, there may be a copy of it (WebAuthn §6.1.1). Authenticators that
     /// do not count send 0.
-    func use(_ proof: PasskeyCredential.Proof, by passkey: StoredPasskey, in space: UserSpace) async throws -> Bool {
+    func use(_ proof: PasskeyCredential.Proof, by passkey: StoredPasskey, in space: AppSpace) async throws -> Bool {
         try await postgres.execute(
             """
             WITH taken AS (
@@ -129,7 +128,7 @@ struct PasskeyStore: Sendable {
     // MARK: Passkeys of a user
 
     /// Passkeys as JSON objects, the oldest first.
-    func list(of user: UUID, in space: UserSpace) async throws -> [String] {
+    func list(of user: UUID, in space: AppSpace) async throws -> [String] {
         try await postgres.query(
             "SELECT \(Self.json) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id"
         )
@@ -137,7 +136,7 @@ struct PasskeyStore: Sendable {
     }
 
     /// Credential ids and transports of the user's passkeys, so that an authenticator does not create a second passkey.
-    func descriptors(of user: UUID, in space: UserSpace) async throws -> [(id: Data, transports: [String])] {
+    func descriptors(of user: UUID, in space: AppSpace) async throws -> [(id: Data, transports: [String])] {
         try await postgres.query(
             "SELECT credential_id, transports FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id"
         )
@@ -152,7 +151,7 @@ struct PasskeyStore: Sendable {
     /// - Returns: The passkey as JSON; nil if the challenge does not belong to the user or was used.
     /// - Throws: `conflict` if the passkey is already registered, for any user, or the user has too many;
     ///   `user-not-found` for a disabled user; `invalid-token` for an ended session.
-    func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, session: UUID?, in space: UserSpace)
+    func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, session: UUID?, in space: AppSpace)
         async throws -> String?
     {
         try await Self.tellingConflicts {
@@ -192,7 +191,7 @@ struct PasskeyStore: Sendable {
     ///   profile that is too large.
     func signUp(
         _ user: NewUser, passkey: NewPasskey, name: String, challenge: Data, session: NewSession,
-        needsVerifiedEmail: Bool, in space: UserSpace
+        needsVerifiedEmail: Bool, in space: AppSpace
     ) async throws -> (json: String, isSignedIn: Bool)? {
         try await UserStore.tellingConflicts {
             try await Self.tellingConflicts {
@@ -216,7 +215,7 @@ struct PasskeyStore: Sendable {
     }
 
     private static func take(
-        _ challenge: Data, for purpose: PasskeyChallenge.Purpose, of user: UUID, in space: UserSpace,
+        _ challenge: Data, for purpose: PasskeyChallenge.Purpose, of user: UUID, in space: AppSpace,
         _ transaction: PostgresTransaction
     ) async throws -> Bool {
         try await transaction.execute(
@@ -224,7 +223,7 @@ struct PasskeyStore: Sendable {
         ) > 0
     }
 
-    private static func insertion(of passkey: NewPasskey, name: String, of user: UUID, in space: UserSpace)
+    private static func insertion(of passkey: NewPasskey, name: String, of user: UUID, in space: AppSpace)
         -> PostgresQuery
     {
         """
@@ -236,7 +235,7 @@ struct PasskeyStore: Sendable {
     }
 
     /// - Returns: The passkey as JSON; nil if the user has no such passkey.
-    func rename(_ id: UUID, to name: String, of user: UUID, in space: UserSpace) async throws -> String? {
+    func rename(_ id: UUID, to name: String, of user: UUID, in space: AppSpace) async throws -> String? {
         try await postgres.query(
             "UPDATE auth.passkeys AS k SET name = \(name) WHERE id = \(id) AND \(Self.isOf(user, space)) RETURNING \(Self.json)"
         ).first?.decode(0)
@@ -245,7 +244,7 @@ struct PasskeyStore: Sendable {
     /// Deletes a passkey. Returns false if the user has no such passkey.
     ///
     /// - Throws: `conflict` if it is the user's last way to sign in.
-    func remove(_ id: UUID, of user: UUID, isMailThere: Bool, in space: UserSpace) async throws -> Bool {
+    func remove(_ id: UUID, of user: UUID, isMailThere: Bool, in space: AppSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             // Serializes concurrent calls: the second one waits here and sees what the first has left.
             try await transaction.execute(
@@ -259,13 +258,13 @@ struct PasskeyStore: Sendable {
         }
     }
 
-    func removeAll(of user: UUID, in space: UserSpace) async throws {
+    func removeAll(of user: UUID, in space: AppSpace) async throws {
         try await postgres.execute("DELETE FROM auth.passkeys AS k WHERE \(Self.isOf(user, space))")
     }
 
     // MARK: SQL
 
-    private static func isOf(_ user: UUID, _ space: UserSpace) -> PostgresQuery {
+    private static func isOf(_ user: UUID, _ space: AppSpace) -> PostgresQuery {
         "k.user_id = \(user) AND k.app_id = \(space.appID) AND k.environment = \(space.environment.rawValue)"
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 
 /// A client's authorization request, sent through the browser (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core 1.0
 /// §3.1.2.1).
@@ -40,7 +41,7 @@ struct AuthorizationRequest: Sendable {
     }
 
     /// - Throws: `Refusal`.
-    init(query text: String, of clients: ClientStore, in space: UserSpace) async throws {
+    init(query text: String, of clients: ClientStore, in space: AppSpace) async throws {
         let (fields, target) = try await Self.target(text, clients, space)
         do {
             try self.init(fields, target)
@@ -49,7 +50,7 @@ struct AuthorizationRequest: Sendable {
         }
     }
 
-    private static func target(_ text: String, _ clients: ClientStore, _ space: UserSpace) async throws -> (
+    private static func target(_ text: String, _ clients: ClientStore, _ space: AppSpace) async throws -> (
         FormFields, Target
     ) {
         func refusal(_ code: OAuthError.Code, _ description: String) -> Refusal {

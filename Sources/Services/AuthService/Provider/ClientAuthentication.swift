@@ -10,7 +10,7 @@ struct ClientAuthentication: Sendable {
     let clients: ClientStore
 
     /// - Throws: `OAuthError` `invalid_client`, the same for every failure; `invalid_request` for two methods at once.
-    func client(_ request: Request, _ fields: FormFields, in space: UserSpace) async throws -> OAuthClient {
+    func client(_ request: Request, _ fields: FormFields, in space: AppSpace) async throws -> OAuthClient {
         let refusal = OAuthError(.invalidClient, "The client is unknown, or its secret is missing or wrong.")
         let basic = try request.headers[.authorization].map { header in
             guard let credentials = Self.basic(header) else { throw refusal }

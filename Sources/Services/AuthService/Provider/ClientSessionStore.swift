@@ -37,7 +37,7 @@ struct ClientSessionStore: Sendable {
     }
 
     /// Nil if the session or the browser session it depends on has ended, or the user is disabled or deleted.
-    func find(_ id: UUID, in space: UserSpace) async throws -> Open? {
+    func find(_ id: UUID, in space: AppSpace) async throws -> Open? {
         let row = try await postgres.query(
             """
             SELECT u.id, s.scopes, floor(extract(epoch FROM s.authenticated))::bigint, s.client_id, coalesce(u.user_name, u.email), s.generation,
@@ -100,7 +100,7 @@ struct ClientSessionStore: Sendable {
     }
 
     /// Nil if the browser's session has ended or the user is disabled or deleted.
-    func browser(_ session: UUID, in space: UserSpace) async throws -> Browser? {
+    func browser(_ session: UUID, in space: AppSpace) async throws -> Browser? {
         try await postgres.query(
             """
             SELECT u.id, coalesce(u.user_name, u.email, ''), floor(extract(epoch FROM s.created))::bigint

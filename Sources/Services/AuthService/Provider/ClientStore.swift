@@ -39,7 +39,7 @@ struct ClientStore: Sendable {
 
     /// - Parameter secretDigest: Nil for a public client.
     /// - Returns: Nil if there are too many clients.
-    func create(_ client: ClientDescription, secretDigest: String?, in space: UserSpace) async throws -> String? {
+    func create(_ client: ClientDescription, secretDigest: String?, in space: AppSpace) async throws -> String? {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         return try await postgres.query(
             """
@@ -55,19 +55,19 @@ struct ClientStore: Sendable {
     }
 
     /// All clients, the oldest first.
-    func list(in space: UserSpace) async throws -> [String] {
+    func list(in space: AppSpace) async throws -> [String] {
         try await postgres.query(
             "SELECT \(Self.json) FROM auth.clients AS c WHERE \(Self.isIn(space)) ORDER BY id LIMIT \(Int64(Self.maximumPerSpace))"
         ).map { try $0.decode(0) }
     }
 
-    func read(_ id: UUID, in space: UserSpace) async throws -> String? {
+    func read(_ id: UUID, in space: AppSpace) async throws -> String? {
         try await postgres.query("SELECT \(Self.json) FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space))")
             .first?.decode(0)
     }
 
     /// Scopes that are removed here are immediately removed from existing tokens too.
-    func change(_ id: UUID, _ client: ClientDescription, in space: UserSpace) async throws -> String? {
+    func change(_ id: UUID, _ client: ClientDescription, in space: AppSpace) async throws -> String? {
         try await postgres.query(
             """
             UPDATE auth.clients AS c
@@ -86,7 +86,7 @@ struct ClientStore: Sendable {
     }
 
     /// Replaces the secret. The old one is refused immediately.
-    func changeSecret(_ id: UUID, digest: String, in space: UserSpace) async throws -> SecretChange {
+    func changeSecret(_ id: UUID, digest: String, in space: AppSpace) async throws -> SecretChange {
         let row = try await postgres.query(
             """
             UPDATE auth.clients AS c
@@ -99,7 +99,7 @@ struct ClientStore: Sendable {
     }
 
     /// Deletes a client with all users' grants and ends its sessions.
-    func delete(_ id: UUID, in space: UserSpace) async throws -> Bool {
+    func delete(_ id: UUID, in space: AppSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             // The lock keeps new sessions from starting.
             let found = try await transaction.query(
@@ -115,7 +115,7 @@ struct ClientStore: Sendable {
         }
     }
 
-    func find(_ id: UUID, in space: UserSpace) async throws -> OAuthClient? {
+    func find(_ id: UUID, in space: AppSpace) async throws -> OAuthClient? {
         try await postgres.query(
             """
             SELECT id, name, redirect_uris, scopes, secret_sha256, post_logout_redirect_uris, id_token_algorithm FROM auth.clients AS c
@@ -131,7 +131,7 @@ struct ClientStore: Sendable {
         }
     }
 
-    private static func isIn(_ space: UserSpace) -> PostgresQuery {
+    private static func isIn(_ space: AppSpace) -> PostgresQuery {
         "c.app_id = \(space.appID) AND c.environment = \(space.environment.rawValue)"
     }
 

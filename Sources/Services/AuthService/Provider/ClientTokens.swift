@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 
 /// Reads the tokens of clients. A token is valid if this service made it, it has not expired and its session is open.
 struct ClientTokens: Sendable {
@@ -12,7 +13,7 @@ struct ClientTokens: Sendable {
     let tokens: ProviderTokens
     let sessions: ClientSessionStore
 
-    func access(_ token: String, in space: UserSpace) async throws -> Found? {
+    func access(_ token: String, in space: AppSpace) async throws -> Found? {
         guard let content = tokens.content(of: token, .access),
             content.value > Int64(Date().timeIntervalSince1970 * 1_000),
             let open = try await sessions.find(content.session, in: space)
@@ -21,7 +22,7 @@ struct ClientTokens: Sendable {
     }
 
     /// Nil also for a replaced token, and for one whose scopes the client may no longer request.
-    func refresh(_ token: String, in space: UserSpace) async throws -> Found? {
+    func refresh(_ token: String, in space: AppSpace) async throws -> Found? {
         guard let content = tokens.content(of: token, .refresh),
             let open = try await sessions.find(content.session, in: space),
             content.value == Int64(open.number), open.session.scopes.contains(.offlineAccess)

@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 import MartletPostgres
 
 /// The scopes that users have granted to clients.
@@ -23,7 +24,7 @@ struct GrantStore: Sendable {
     }
 
     /// Grants as JSON objects, the newest first.
-    func list(of user: UUID, in space: UserSpace) async throws -> [String] {
+    func list(of user: UUID, in space: AppSpace) async throws -> [String] {
         try await postgres.query(
             """
             SELECT jsonb_build_object(
@@ -36,7 +37,7 @@ struct GrantStore: Sendable {
     }
 
     /// Revokes all grants to a client: the user's sessions there end, and its codes become invalid.
-    func remove(of user: UUID, to client: UUID, in space: UserSpace) async throws -> Bool {
+    func remove(of user: UUID, to client: UUID, in space: AppSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let count = try await transaction.execute(
                 """

@@ -6,7 +6,7 @@ import MartletHTTP
 
 /// The OIDC provider of one app and environment, with which users sign in to other applications.
 public struct Issuer: Sendable {
-    let space: UserSpace
+    let space: AppSpace
     let appName: String
     /// The issuer's name in tokens and answers; without a trailing slash.
     let url: String
@@ -21,7 +21,7 @@ public struct Issuer: Sendable {
             + (environment == .test ? "-test" : "")
     }
 
-    init(publicURL: String, space: UserSpace, appName: String) {
+    init(publicURL: String, space: AppSpace, appName: String) {
         self.space = space
         self.appName = appName
         url = Self.url(publicURL: publicURL, space.appID, space.environment)
@@ -48,6 +48,6 @@ struct Issuers: Sendable {
         let id = environment == .test ? String(name.dropLast("-test".count)) : name
         guard let app = ring.apps.first(where: { $0.id == id }) else { throw ServiceError(.notFound) }
         return Issuer(
-            publicURL: publicURL, space: UserSpace(appID: app.id, environment: environment), appName: app.name)
+            publicURL: publicURL, space: AppSpace(appID: app.id, environment: environment), appName: app.name)
     }
 }

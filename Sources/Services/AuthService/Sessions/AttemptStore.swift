@@ -21,31 +21,31 @@ struct AttemptStore: Sendable {
         let longestPauseInSeconds: Int
 
         /// Allows some 300 guesses a day for each way to name an account.
-        static func account(_ identity: String, in space: UserSpace) -> Limit {
+        static func account(_ identity: String, in space: AppSpace) -> Limit {
             Limit("account", space, identity, free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
         }
 
         /// The same, but for an address from which the account's owner has signed in. It is counted separately, so that
         /// attackers elsewhere cannot make the owner wait.
-        static func account(_ identity: String, from address: String, in space: UserSpace) -> Limit {
+        static func account(_ identity: String, from address: String, in space: AppSpace) -> Limit {
             Limit(
                 "account from", space, "\(identity)\u{0}\(address)", free: 5, secondsPerFailure: 600,
                 longestPauseInSeconds: 300)
         }
 
         /// Codes of the second factor; allows some 100 guesses a day.
-        static func code(of user: UUID, in space: UserSpace) -> Limit {
+        static func code(of user: UUID, in space: AppSpace) -> Limit {
             Limit("code", space, user.uuidString, free: 5, secondsPerFailure: 900, longestPauseInSeconds: 900)
         }
 
         /// Many people may share an address: allows 100 failures at first, then some 60 an hour.
-        static func address(_ address: String, in space: UserSpace) -> Limit {
+        static func address(_ address: String, in space: AppSpace) -> Limit {
             Limit("address", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
         /// Calls that create or name an account and thereby reveal whether a name is taken. These attempts are never
         /// taken back.
-        static func names(_ address: String, in space: UserSpace) -> Limit {
+        static func names(_ address: String, in space: AppSpace) -> Limit {
             Limit("names", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
@@ -65,28 +65,28 @@ struct AttemptStore: Sendable {
 
         /// Challenges requested by clients that are not signed in. Each is stored for five minutes. Allows one every
         /// two seconds in the long run.
-        static func challenges(_ address: String, in space: UserSpace) -> Limit {
+        static func challenges(_ address: String, in space: AppSpace) -> Limit {
             Limit("challenges", space, address, free: 200, secondsPerFailure: 2, longestPauseInSeconds: 30)
         }
 
         /// Mail that anyone can request by naming an address: five at once, then five an hour. These attempts are never
         /// taken back.
-        static func mail(to address: String, in space: UserSpace) -> Limit {
+        static func mail(to address: String, in space: AppSpace) -> Limit {
             Limit("mail", space, address, free: 5, secondsPerFailure: 720, longestPauseInSeconds: 3_600)
         }
 
         /// Mailed codes, however many were mailed; allows some 150 guesses a day.
-        static func mailCode(of subject: String, in space: UserSpace) -> Limit {
+        static func mailCode(of subject: String, in space: AppSpace) -> Limit {
             Limit("mail code", space, subject, free: 10, secondsPerFailure: 600, longestPauseInSeconds: 900)
         }
 
         /// Started sign-in flows at providers. Taken back when the user returns.
-        static func flows(_ address: String, in space: UserSpace) -> Limit {
+        static func flows(_ address: String, in space: AppSpace) -> Limit {
             Limit("flows", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
         private init(
-            _ kind: String, _ space: UserSpace, _ what: String, free: Int, secondsPerFailure: Int,
+            _ kind: String, _ space: AppSpace, _ what: String, free: Int, secondsPerFailure: Int,
             longestPauseInSeconds: Int
         ) {
             self.init(

@@ -27,7 +27,7 @@ struct PasswordSignIn: Sendable {
     /// - Returns: The user's id and own view.
     /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`; `forbidden` if the app requires a
     ///   verified address.
-    func signIn(_ attempt: Attempt, session: NewSession, in space: UserSpace) async throws -> (
+    func signIn(_ attempt: Attempt, session: NewSession, in space: AppSpace) async throws -> (
         userID: UUID, user: String
     ) {
         let account = try await limit(attempt, in: space)
@@ -60,7 +60,7 @@ struct PasswordSignIn: Sendable {
         return (found.id, user)
     }
 
-    private func limit(_ attempt: Attempt, in space: UserSpace) async throws -> AttemptStore.Limit {
+    private func limit(_ attempt: Attempt, in space: AppSpace) async throws -> AttemptStore.Limit {
         guard let address = attempt.address, try await places.isKnown(address, of: attempt.identity, in: space) else {
             return .account(attempt.identity.text, in: space)
         }
@@ -68,7 +68,7 @@ struct PasswordSignIn: Sendable {
     }
 
     /// - Returns: The user's own view; nil if the account was disabled or the password changed in the meantime.
-    private func open(_ session: NewSession, of found: UserStore.Account, _ password: Secret, in space: UserSpace)
+    private func open(_ session: NewSession, of found: UserStore.Account, _ password: Secret, in space: AppSpace)
         async throws -> String?
     {
         if let user = try await sessions.create(session, of: found) { return user }

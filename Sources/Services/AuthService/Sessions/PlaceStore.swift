@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletPostgres
 
 /// The addresses from which users have signed in with their passwords. Attempts from them are counted separately, so
@@ -15,7 +16,7 @@ struct PlaceStore: Sendable {
     let key: SymmetricKey
 
     /// Whether the user with this name has signed in from the address. Does the same work for unknown names.
-    func isKnown(_ address: String, of identity: UserIdentity, in space: UserSpace) async throws -> Bool {
+    func isKnown(_ address: String, of identity: UserIdentity, in space: AppSpace) async throws -> Bool {
         try await !postgres.query(
             """
             SELECT FROM auth.users AS u JOIN auth.sign_in_places AS p ON p.user_id = u.id
@@ -25,7 +26,7 @@ struct PlaceStore: Sendable {
         ).isEmpty
     }
 
-    func note(_ address: String, of user: UUID, in space: UserSpace) async throws {
+    func note(_ address: String, of user: UUID, in space: AppSpace) async throws {
         try await postgres.execute(
             """
             WITH noted AS (
@@ -46,7 +47,7 @@ struct PlaceStore: Sendable {
             timeout: .seconds(120))
     }
 
-    private func place(_ address: String, in space: UserSpace) -> Data {
+    private func place(_ address: String, in space: AppSpace) -> Data {
         Data(HMAC<SHA256>.authenticationCode(for: Data("\(space.text) \(address)".utf8), using: key))
     }
 }

@@ -48,7 +48,7 @@ struct SessionStore: Sendable {
     /// Signs in a user who was authenticated in another way, unless the account was disabled.
     ///
     /// - Returns: The user's own view.
-    func create(_ session: NewSession, of user: UUID, in space: UserSpace) async throws -> String? {
+    func create(_ session: NewSession, of user: UUID, in space: AppSpace) async throws -> String? {
         try await create(session, where: "u.id = \(user) AND \(UserStore.isIn(space))", user: user)
     }
 
@@ -79,18 +79,18 @@ struct SessionStore: Sendable {
     }
 
     /// Replaces the refresh token `content`.
-    func refresh(_ content: RefreshTokens.Content, in space: UserSpace) async throws -> Refresh {
+    func refresh(_ content: RefreshTokens.Content, in space: AppSpace) async throws -> Refresh {
         try await table.refresh(content, where: UserStore.isIn(space))
     }
 
     /// The user's open sessions as JSON objects, the newest first.
-    func list(of user: UUID, current: String?, in space: UserSpace) async throws -> [String] {
+    func list(of user: UUID, current: String?, in space: AppSpace) async throws -> [String] {
         try await table.list(of: user, current: current, where: UserStore.isIn(space))
     }
 
     /// Ends one session of the user, or all but `kept`. Returns the number of ended sessions.
     @discardableResult
-    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of user: UUID, in space: UserSpace) async throws -> Int {
+    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of user: UUID, in space: AppSpace) async throws -> Int {
         try await table.end(session, butFor: kept, of: user, where: UserStore.isIn(space))
     }
 

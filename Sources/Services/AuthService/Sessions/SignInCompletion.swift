@@ -22,7 +22,7 @@ struct SignInCompletion: Sendable {
     /// - Throws: `second-factor-required` before anything is consumed, so that the same proof can be sent again with a
     ///   code; `sign-in-failed`, also if the user is disabled or deleted.
     func signIn(
-        _ user: UUID, code: String?, hasTwoFactors: Bool = false, session: NewSession, in space: UserSpace,
+        _ user: UUID, code: String?, hasTwoFactors: Bool = false, session: NewSession, in space: AppSpace,
         status: HTTPResponse.Status = .ok,
         consume: () async throws -> Bool
     ) async throws -> Response {
@@ -41,7 +41,7 @@ struct NewDeviceNotice: Sendable {
     let outbox: MailOutbox
 
     /// Never fails, because the user is already signed in.
-    func tell(_ user: UUID, _ session: NewSession, in space: UserSpace) async {
+    func tell(_ user: UUID, _ session: NewSession, in space: AppSpace) async {
         guard (try? await outbox.isThere(in: space)) == true,
             let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
         else { return }
@@ -61,7 +61,7 @@ struct SecondFactorCheck: Sendable {
     ///
     /// - Throws: `second-factor-required` if a code is required and `code` is nil; nothing is counted then.
     ///   `sign-in-failed`, `too-many-requests`.
-    func pass(_ code: String?, of user: UUID, in space: UserSpace) async throws {
+    func pass(_ code: String?, of user: UUID, in space: AppSpace) async throws {
         try await pass(code, of: user, counting: .code(of: user, in: space))
     }
 

@@ -15,7 +15,7 @@ struct SignIns: Sendable {
     ///   - number: The number of the refresh token in its family.
     ///   - user: The JSON of the user's own view.
     func answer(
-        _ session: UUID, number: Int32 = 0, userID: UUID, user: String, in space: UserSpace,
+        _ session: UUID, number: Int32 = 0, userID: UUID, user: String, in space: AppSpace,
         status: HTTPResponse.Status = .ok
     ) throws -> Response {
         guard let signer = signingKeys.signer else { throw ServiceError(.unavailable) }

@@ -35,7 +35,7 @@ struct AccountData: UserDataHolder {
     }
 
     /// The exported kinds of data, each with a query for JSON texts.
-    private static func kinds(of id: UUID, in space: UserSpace) -> [(kind: String, query: PostgresQuery)] {
+    private static func kinds(of id: UUID, in space: AppSpace) -> [(kind: String, query: PostgresQuery)] {
         let isOfUser: PostgresQuery =
             "user_id = (SELECT u.id FROM auth.users AS u WHERE u.id = \(id) AND \(UserStore.isIn(space)))"
         return [
@@ -78,10 +78,10 @@ struct AccountData: UserDataHolder {
         ]
     }
 
-    private static func user(_ request: UserDataRequest) throws -> (UUID, UserSpace) {
+    private static func user(_ request: UserDataRequest) throws -> (UUID, AppSpace) {
         guard let id = UUID(uuidString: request.user) else {
             throw ServiceError(.invalidBody, "This must be the id of a user.", field: "user")
         }
-        return (id, UserSpace(appID: request.app, environment: request.environment))
+        return (id, AppSpace(appID: request.app, environment: request.environment))
     }
 }

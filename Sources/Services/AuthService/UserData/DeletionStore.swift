@@ -26,7 +26,7 @@ struct DeletionStore: Sendable {
     /// is no such user.
     ///
     /// Data that a later step of the job needs remains until the account's row is deleted.
-    func begin(_ user: UUID, in space: UserSpace) async throws -> Receipt? {
+    func begin(_ user: UUID, in space: AppSpace) async throws -> Receipt? {
         let receipt = Receipt(id: UUID(uuidString: UUIDv7.make()) ?? UUID(), token: .random())
         return try await postgres.withTransaction { transaction in
             try await transaction.execute(
@@ -68,7 +68,7 @@ struct DeletionStore: Sendable {
     }
 
     /// The receipt as JSON for the holder of the token; nil if there is no such receipt or the token is wrong.
-    func read(_ receipt: UUID, token: Secret, in space: UserSpace) async throws -> String? {
+    func read(_ receipt: UUID, token: Secret, in space: AppSpace) async throws -> String? {
         try await postgres.query(
             """
             SELECT jsonb_build_object(
@@ -151,7 +151,7 @@ struct DeletionStore: Sendable {
     }
 }
 
-extension UserSpace {
+extension AppSpace {
     /// The form used as the scope of jobs.
     var text: String { appID + ":" + environment.rawValue }
 }

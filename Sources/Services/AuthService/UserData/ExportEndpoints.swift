@@ -14,7 +14,7 @@ enum ExportedUser: Sendable {
     case named
 
     /// - Throws: `invalid-token`, `forbidden`, `user-not-found`.
-    func user(_ context: ServiceContext) throws -> (UUID, UserSpace) {
+    func user(_ context: ServiceContext) throws -> (UUID, AppSpace) {
         switch self {
         case .me:
             return (try context.signedInUser, try context.userSpace)

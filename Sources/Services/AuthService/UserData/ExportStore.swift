@@ -22,7 +22,7 @@ struct ExportStore: Sendable {
     /// - Parameter isLimited: Whether the previous export must be at least a day old unless it failed.
     /// - Throws: `user-not-found`, `conflict` while an export is in progress, `too-many-requests` with the seconds to
     ///   wait.
-    func start(of user: UUID, isLimited: Bool, in space: UserSpace) async throws {
+    func start(of user: UUID, isLimited: Bool, in space: AppSpace) async throws {
         try await postgres.withTransaction { transaction in
             // Serializes exports and the deletion of the same user.
             let found = try await transaction.query(
@@ -57,7 +57,7 @@ struct ExportStore: Sendable {
     }
 
     /// The user's export as JSON; nil if there is none.
-    func find(of user: UUID, in space: UserSpace) async throws -> String? {
+    func find(of user: UUID, in space: AppSpace) async throws -> String? {
         try await postgres.query(
             """
             SELECT jsonb_build_object(
@@ -74,13 +74,13 @@ struct ExportStore: Sendable {
     }
 
     /// The archive, if it is complete.
-    func file(of user: UUID, in space: UserSpace) async throws -> Spool.File? {
+    func file(of user: UUID, in space: AppSpace) async throws -> Spool.File? {
         guard let job = try await job(of: user, in: space) else { return nil }
         return try await jobs.job(job, scope: space.text)?.state == .done ? try await spool.file(of: job) : nil
     }
 
     /// Cancels the user's export and deletes its file. Returns false if there is none.
-    func cancel(of user: UUID, in space: UserSpace) async throws -> Bool {
+    func cancel(of user: UUID, in space: AppSpace) async throws -> Bool {
         guard let job = try await job(of: user, in: space) else { return false }
         _ = try await jobs.cancel(job, scope: space.text)
         // A job that is still running fails at its next write.
@@ -88,7 +88,7 @@ struct ExportStore: Sendable {
         return true
     }
 
-    private func job(of user: UUID, in space: UserSpace) async throws -> UUID? {
+    private func job(of user: UUID, in space: AppSpace) async throws -> UUID? {
         try await postgres.query(
             """
             SELECT e.job FROM auth.exports AS e JOIN auth.users AS u ON u.id = e.user_id WHERE e.user_id = \(user) AND \(UserStore.isIn(space))

@@ -20,7 +20,7 @@ struct ReadContacts: Endpoint {
         guard let app = try await apps.find(asked.app) else { return try .encoding(MailContacts(app: nil, users: [])) }
         // Malformed ids belong to no user.
         let ids = asked.users.compactMap { UUID(uuidString: $0) }
-        let space = UserSpace(appID: asked.app, environment: asked.environment)
+        let space = AppSpace(appID: asked.app, environment: asked.environment)
         return try .encoding(MailContacts(app: app.name, users: try await users.contacts(ids, in: space)))
     }
 }

@@ -18,6 +18,6 @@ struct ReadProfileOfUser: Endpoint {
         // An app that manages its own users has its own ids; this service knows nothing about them.
         guard let user = UUID(uuidString: asked.user) else { return .json("{}") }
         return .json(
-            try await users.profile(user, in: UserSpace(appID: asked.app, environment: asked.environment)) ?? "{}")
+            try await users.profile(user, in: AppSpace(appID: asked.app, environment: asked.environment)) ?? "{}")
     }
 }

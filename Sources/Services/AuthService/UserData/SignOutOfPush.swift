@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -67,13 +68,13 @@ struct SignOutOfPush: JobHandler {
         }
     }
 
-    private func space(of user: UUID) async throws -> UserSpace? {
+    private func space(of user: UUID) async throws -> AppSpace? {
         guard
             let row = try await postgres.query(
                 "SELECT app_id, environment FROM auth.users WHERE id = \(user) AND NOT deleting"
             ).first,
             let environment = AppEnvironment(rawValue: try row.decode(1))
         else { return nil }
-        return UserSpace(appID: try row.decode(0), environment: environment)
+        return AppSpace(appID: try row.decode(0), environment: environment)
     }
 }

@@ -48,7 +48,7 @@ struct UserDataSubject: Codable, Sendable {
     var environment: AppEnvironment
     var user: UUID
 
-    init(_ user: UUID, in space: UserSpace) {
+    init(_ user: UUID, in space: AppSpace) {
         (app, environment, self.user) = (space.appID, space.environment, user)
     }
 

@@ -29,7 +29,7 @@ struct ImportStore: Sendable {
     ///   - users: The users with their row numbers in the call.
     ///   - isKept: Whether to commit, given the outcomes. Otherwise the transaction is rolled back.
     func run(
-        _ users: [(row: Int, user: ImportedUser)], in space: UserSpace, keepingIf isKept: ([Outcome]) -> Bool
+        _ users: [(row: Int, user: ImportedUser)], in space: AppSpace, keepingIf isKept: ([Outcome]) -> Bool
     ) async throws -> [Outcome] {
         do {
             return try await postgres.withTransaction(serializationRetries: 3) { transaction in
@@ -48,7 +48,7 @@ struct ImportStore: Sendable {
         let outcomes: [Outcome]
     }
 
-    private func add(_ imported: ImportedUser, row: Int, in space: UserSpace, _ transaction: PostgresTransaction)
+    private func add(_ imported: ImportedUser, row: Int, in space: AppSpace, _ transaction: PostgresTransaction)
         async throws -> Outcome
     {
         // With a savepoint, a refused row does not affect the others.
@@ -66,7 +66,7 @@ struct ImportStore: Sendable {
         }
     }
 
-    private static func insertion(of imported: ImportedUser, in space: UserSpace) -> PostgresQuery {
+    private static func insertion(of imported: ImportedUser, in space: AppSpace) -> PostgresQuery {
         let user = imported.user
         return """
             INSERT INTO auth.users (id, app_id, environment, user_name, email, email_verified, password, profile, private, created)
@@ -77,7 +77,7 @@ struct ImportStore: Sendable {
             """
     }
 
-    private func existing(_ id: UUID, row: Int, in space: UserSpace, _ transaction: PostgresTransaction) async throws
+    private func existing(_ id: UUID, row: Int, in space: AppSpace, _ transaction: PostgresTransaction) async throws
         -> Outcome
     {
         let isHere = try await !transaction.query(

@@ -16,7 +16,7 @@ struct PasswordCheck: Sendable {
     ///     with this session within the last ten minutes.
     /// - Returns: The account that was checked.
     /// - Throws: `sign-in-failed`, `recent-sign-in-required`, `user-not-found`, `too-many-requests`, `invalid-body`.
-    func confirm(_ password: Secret?, of user: UUID, in space: UserSpace, session: UUID? = nil) async throws
+    func confirm(_ password: Secret?, of user: UUID, in space: AppSpace, session: UUID? = nil) async throws
         -> UserStore.Account
     {
         guard let account = try await users.account(user, in: space) else { throw ServiceError(.userNotFound) }
@@ -39,7 +39,7 @@ struct PasswordCheck: Sendable {
     /// The same for actions that require a password.
     ///
     /// - Throws: `conflict` for a user without a password, and the errors of `confirm`.
-    func confirmPassword(_ password: Secret?, of user: UUID, in space: UserSpace) async throws -> UserStore.Account {
+    func confirmPassword(_ password: Secret?, of user: UUID, in space: AppSpace) async throws -> UserStore.Account {
         guard let account = try await users.account(user, in: space) else { throw ServiceError(.userNotFound) }
         guard account.passwordHash != nil else {
             throw ServiceError(.conflict, "This user has no password; upgrade the account first.")

@@ -10,21 +10,21 @@ extension ServiceContext {
     /// The app and environment whose users the request concerns.
     ///
     /// - Throws: `forbidden` for kinds of keys that give no access to users.
-    var userSpace: UserSpace {
+    var userSpace: AppSpace {
         get throws {
             let principal = try principal
             guard principal.kind == .client || principal.kind == .master else { throw ServiceError(.forbidden) }
-            return UserSpace(appID: principal.appID, environment: principal.environment)
+            return principal.space
         }
     }
 
     /// The app and environment whose users the app's server manages.
     ///
     /// - Throws: `forbidden`.
-    var managedUserSpace: UserSpace {
+    var managedUserSpace: AppSpace {
         get throws {
             let master = try master
-            return UserSpace(appID: master.appID, environment: master.environment)
+            return master.space
         }
     }
 

@@ -4,12 +4,6 @@ import MartletCore
 import MartletMail
 import MartletPostgres
 
-/// The app and environment that users belong to.
-struct UserSpace: Sendable, Equatable {
-    var appID: String
-    var environment: AppEnvironment
-}
-
 /// The identifier with which a user signs in.
 enum UserIdentity: Sendable, Equatable {
     case userName(UserName)
@@ -90,7 +84,7 @@ struct UserStore: Sendable {
     /// - Throws: `conflict` if the name, the address or the identity belongs to someone else; `invalid-body` for a
     ///   profile that is too large, and for an invitation that is not valid for the address.
     func create(
-        _ user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace
+        _ user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: AppSpace
     ) async throws -> (id: UUID, json: String, isSignedIn: Bool) {
         try await Self.tellingConflicts {
             let row = try await postgres.query(
@@ -109,7 +103,7 @@ struct UserStore: Sendable {
 
     /// Returns a row with the user's JSON and whether there is a session; no row if the invitation is not valid for the
     /// address.
-    static func insertion(of user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace)
+    static func insertion(of user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: AppSpace)
         -> PostgresQuery
     {
         let identity = user.identity.map { identity -> PostgresQuery in
@@ -137,15 +131,15 @@ struct UserStore: Sendable {
             """
     }
 
-    func account(_ identity: UserIdentity, in space: UserSpace) async throws -> Account? {
+    func account(_ identity: UserIdentity, in space: AppSpace) async throws -> Account? {
         try await account(where: Self.isOf(identity), in: space)
     }
 
-    func account(_ id: UUID, in space: UserSpace) async throws -> Account? {
+    func account(_ id: UUID, in space: AppSpace) async throws -> Account? {
         try await account(where: "id = \(id)", in: space)
     }
 
-    private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
+    private func account(where condition: PostgresQuery, in space: AppSpace) async throws -> Account? {
         try await postgres.query(
             """
             SELECT id, password, disabled, coalesce(user_name, email), \(Self.isAnonymous), email, email_verified FROM auth.users AS u
@@ -160,13 +154,13 @@ struct UserStore: Sendable {
     }
 
     /// The full view of a user, for the user and the app's server.
-    func find(_ id: UUID, in space: UserSpace) async throws -> String? {
+    func find(_ id: UUID, in space: AppSpace) async throws -> String? {
         try await postgres.query("SELECT \(Self.ownJSON) FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space))")
             .first?.decode(0)
     }
 
     /// The public view of a user. Disabled users are not found.
-    func findPublic(_ id: UUID, in space: UserSpace) async throws -> String? {
+    func findPublic(_ id: UUID, in space: AppSpace) async throws -> String? {
         try await postgres.query(
             """
             SELECT jsonb_build_object('id', id, 'userName', user_name, 'profile', profile, 'created', \(PostgresQuery.rfc3339("created")))::text
@@ -176,7 +170,7 @@ struct UserStore: Sendable {
     }
 
     /// The attributes that conditions in other services test. Disabled users are not found.
-    func profile(_ id: UUID, in space: UserSpace) async throws -> String? {
+    func profile(_ id: UUID, in space: AppSpace) async throws -> String? {
         try await postgres.query(
             """
             SELECT jsonb_build_object('profile', profile, 'emailVerified', email IS NOT NULL AND email_verified, 'anonymous', \(Self.isAnonymous))::text
@@ -186,7 +180,7 @@ struct UserStore: Sendable {
     }
 
     /// Users in the order of their creation, starting after `after`.
-    func list(after: UUID?, limit: Int, identity: UserIdentity?, in space: UserSpace) async throws -> [User] {
+    func list(after: UUID?, limit: Int, identity: UserIdentity?, in space: AppSpace) async throws -> [User] {
         var condition: PostgresQuery = "TRUE"
         if let after { condition = "id > \(after)" }
         if let identity { condition = "\(condition) AND \(Self.isOf(identity))" }
@@ -201,7 +195,7 @@ struct UserStore: Sendable {
     /// - Throws: The errors of `create`; `invalid-body` also for a password without a name or address.
     func change(
         _ id: UUID, _ change: UserChange, where condition: PostgresQuery = "TRUE", ending ended: EndedSessions = .none,
-        in space: UserSpace
+        in space: AppSpace
     ) async throws -> String? {
         try await Self.tellingConflicts {
             guard case .all(let kept) = ended else {
@@ -226,7 +220,7 @@ struct UserStore: Sendable {
             "UPDATE auth.users SET password = \(hash) WHERE id = \(user) AND password = \(former)")
     }
 
-    private static func update(_ id: UUID, _ change: UserChange, where condition: PostgresQuery, in space: UserSpace)
+    private static func update(_ id: UUID, _ change: UserChange, where condition: PostgresQuery, in space: AppSpace)
         -> PostgresQuery
     {
         """
@@ -249,7 +243,7 @@ struct UserStore: Sendable {
     /// profile and what apps store under the id are kept.
     ///
     /// - Returns: Whether the address was still unverified and the account's.
-    static func handOver(_ user: UUID, toOwnerOf email: String, in space: UserSpace, _ transaction: PostgresTransaction)
+    static func handOver(_ user: UUID, toOwnerOf email: String, in space: AppSpace, _ transaction: PostgresTransaction)
         async throws -> Bool
     {
         let row = try await transaction.query(
@@ -281,7 +275,7 @@ struct UserStore: Sendable {
     }
 
     /// Excludes accounts that are being deleted.
-    static func isIn(_ space: UserSpace) -> PostgresQuery {
+    static func isIn(_ space: AppSpace) -> PostgresQuery {
         "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue) AND NOT u.deleting"
     }
 

@@ -13,7 +13,7 @@ struct ConfigurationRequest: Sendable {
     /// The properties that a client may report about itself; each is a string of at most 200 bytes.
     static let descriptions = ["language", "platform", "osVersion", "country", "build"]
 
-    let space: ConfigSpace
+    let space: AppSpace
     let appVersion: VersionNumber
     /// Nil for the default theme.
     let theme: String?

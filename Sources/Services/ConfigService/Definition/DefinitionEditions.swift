@@ -16,7 +16,7 @@ final class DefinitionEditions: Sendable {
     private static let capacityInBytes = 64 << 20
 
     private struct Key: Hashable {
-        let space: ConfigSpace
+        let space: AppSpace
         let name: String
         let version: Int
     }
@@ -37,7 +37,7 @@ final class DefinitionEditions: Sendable {
 
     /// The newest version before the live one that `isWanted` accepts. Versions of a deleted definition with the same
     /// name are skipped.
-    func first(before live: LiveDocument, in space: ConfigSpace, where isWanted: (DefinitionEdition) -> Bool)
+    func first(before live: LiveDocument, in space: AppSpace, where isWanted: (DefinitionEdition) -> Bool)
         async throws -> DefinitionEdition?
     {
         for version in stride(
@@ -48,7 +48,7 @@ final class DefinitionEditions: Sendable {
         return nil
     }
 
-    private func edition(_ version: Int, of document: DocumentKey, in space: ConfigSpace) async throws
+    private func edition(_ version: Int, of document: DocumentKey, in space: AppSpace) async throws
         -> DefinitionEdition?
     {
         let key = Key(space: space, name: document.name, version: version)

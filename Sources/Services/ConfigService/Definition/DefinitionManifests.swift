@@ -15,7 +15,7 @@ final class DefinitionManifests: Sendable {
 
     /// The identity of a manifest.
     struct Head: Hashable {
-        let space: ConfigSpace
+        let space: AppSpace
         /// The environment as named in the manifest.
         let environment: String
         let name: String
@@ -108,14 +108,14 @@ final class DefinitionManifests: Sendable {
 }
 
 extension DefinitionManifests.Head {
-    init(_ live: LiveDocument, in space: ConfigSpace) {
+    init(_ live: LiveDocument, in space: AppSpace) {
         self.init(
             space: space, environment: space.environment.rawValue, name: live.key.name, version: live.version,
             tag: live.sha256, published: live.published)
     }
 
     /// The environment ends in `-preview`, so no client mistakes the draft for a published version.
-    init(_ draft: DefinitionDraft, of name: String, in space: ConfigSpace) {
+    init(_ draft: DefinitionDraft, of name: String, in space: AppSpace) {
         self.init(
             space: space, environment: space.environment.rawValue + "-preview", name: name, version: draft.version,
             tag: "draft \(draft.revision)",

@@ -16,7 +16,7 @@ final class DefinitionPreviews: Sendable {
     private static let capacity = 20
 
     private struct Key: Hashable {
-        let space: ConfigSpace
+        let space: AppSpace
         let name: String
     }
 
@@ -38,14 +38,14 @@ final class DefinitionPreviews: Sendable {
     }
 
     /// - Throws: The errors of `PreviewStore.add`.
-    func make(of key: DocumentKey, in space: ConfigSpace, until end: Date, by author: Author) async throws -> (
+    func make(of key: DocumentKey, in space: AppSpace, until end: Date, by author: Author) async throws -> (
         id: UUID, token: String
     ) {
         let id = try await store.add(key, in: space, until: end, by: author)
         return (id, token(for: key.name, in: space, by: id))
     }
 
-    private func token(for name: String, in space: ConfigSpace, by id: UUID) -> String {
+    private func token(for name: String, in space: AppSpace, by id: UUID) -> String {
         "\(id.uuidString.lowercased()).\(Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Self.message(name, space, id), using: key)))"
     }
 
@@ -53,7 +53,7 @@ final class DefinitionPreviews: Sendable {
     ///
     /// - Throws: `document-not-found` for a token of another draft or an expired or revoked preview; `document-refused`
     ///   for a draft with errors.
-    func draft(of name: String, in space: ConfigSpace, by token: Substring, at now: Date = Date()) async throws
+    func draft(of name: String, in space: AppSpace, by token: Substring, at now: Date = Date()) async throws
         -> DefinitionDraft
     {
         let document = DocumentKey(.definition, name)
@@ -68,7 +68,7 @@ final class DefinitionPreviews: Sendable {
             definition: try await definition(draft, of: document, row.revision, in: space))
     }
 
-    private func definition(_ draft: String, of document: DocumentKey, _ revision: Int64, in space: ConfigSpace)
+    private func definition(_ draft: String, of document: DocumentKey, _ revision: Int64, in space: AppSpace)
         async throws -> CompiledDefinition
     {
         let key = Key(space: space, name: document.name)
@@ -87,7 +87,7 @@ final class DefinitionPreviews: Sendable {
     }
 
     /// Nil if the token was not created by this service for this draft.
-    private func id(in token: Substring, for name: String, in space: ConfigSpace) -> UUID? {
+    private func id(in token: Substring, for name: String, in space: AppSpace) -> UUID? {
         let parts = token.split(separator: ".", maxSplits: 1)
         guard parts.count == 2, let id = UUID(uuidString: String(parts[0])), let mac = Base64URL.decode(parts[1]),
             HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Self.message(name, space, id), using: key)
@@ -96,7 +96,7 @@ final class DefinitionPreviews: Sendable {
     }
 
     /// Each field is preceded by its length, so that no two drafts give the same bytes.
-    private static func message(_ name: String, _ space: ConfigSpace, _ id: UUID) -> Data {
+    private static func message(_ name: String, _ space: AppSpace, _ id: UUID) -> Data {
         let fields = ["2", space.appID, space.environment.rawValue, name, id.uuidString.lowercased()]
         return Data(fields.map { "\($0.utf8.count):\($0)" }.joined().utf8)
     }

@@ -12,7 +12,7 @@ struct PreviewStore: Sendable {
     let postgres: PostgresClient
 
     /// - Throws: `document-not-found`, `limit-exceeded`.
-    func add(_ key: DocumentKey, in space: ConfigSpace, until end: Date, by author: Author) async throws -> UUID {
+    func add(_ key: DocumentKey, in space: AppSpace, until end: Date, by author: Author) async throws -> UUID {
         try await postgres.withTransaction { transaction in
             guard let document = try await DocumentStore.lock(key, space, transaction), document.draft != nil else {
                 throw ServiceError(.documentNotFound)
@@ -35,7 +35,7 @@ struct PreviewStore: Sendable {
     }
 
     /// The open previews as JSON objects, the newest first.
-    func list(_ key: DocumentKey, in space: ConfigSpace) async throws -> [String] {
+    func list(_ key: DocumentKey, in space: AppSpace) async throws -> [String] {
         try await postgres.query(
             """
             SELECT jsonb_build_object(
@@ -45,13 +45,13 @@ struct PreviewStore: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    func isOpen(_ id: UUID, of key: DocumentKey, in space: ConfigSpace, at now: Date) async throws -> Bool {
+    func isOpen(_ id: UUID, of key: DocumentKey, in space: AppSpace, at now: Date) async throws -> Bool {
         try await postgres.query("SELECT 1 FROM \(Self.source(key, space)) AND p.id = \(id) AND p.expires > \(now)")
             .isEmpty == false
     }
 
     /// Returns false if there is no open preview with this id.
-    func revoke(_ id: UUID, of key: DocumentKey, in space: ConfigSpace) async throws -> Bool {
+    func revoke(_ id: UUID, of key: DocumentKey, in space: AppSpace) async throws -> Bool {
         try await postgres.query(
             """
             DELETE FROM config.previews WHERE id IN (SELECT p.id FROM \(Self.source(key, space)) AND p.id = \(id)) RETURNING expires > now()
@@ -65,7 +65,7 @@ struct PreviewStore: Sendable {
     }
 
     /// The previews `p` of a document.
-    private static func source(_ key: DocumentKey, _ space: ConfigSpace) -> PostgresQuery {
+    private static func source(_ key: DocumentKey, _ space: AppSpace) -> PostgresQuery {
         """
         config.previews AS p JOIN config.documents AS d ON d.id = p.document_id
         WHERE d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue) AND d.kind = \(key.kind.rawValue) AND d.name = \(key.name)

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import NIOCore
 

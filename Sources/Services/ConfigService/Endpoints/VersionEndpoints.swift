@@ -93,7 +93,7 @@ struct CompareVersions: Endpoint {
 
     private func content(
         _ name: Substring, default standard: String, _ request: Request, _ document: DocumentStore.Document,
-        _ key: DocumentKey, _ space: ConfigSpace
+        _ key: DocumentKey, _ space: AppSpace
     ) async throws -> JSONValue {
         let wanted = request.uri.queryParameters[name].map(String.init) ?? standard
         if wanted == "draft" { return try JSONValue(parsing: (document.draft ?? "{}").utf8) }

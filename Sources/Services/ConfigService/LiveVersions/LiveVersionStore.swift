@@ -1,16 +1,17 @@
 import MartletAPI
+import MartletCore
 import MartletPostgres
 
 /// Reads the versions of live configurations and translations.
 struct LiveVersionStore: Sendable {
     let postgres: PostgresClient
 
-    func generations() async throws -> [ConfigSpace: Int64] {
+    func generations() async throws -> [AppSpace: Int64] {
         let rows = try await postgres.query("SELECT app_id, environment, generation FROM config.spaces")
-        var generations: [ConfigSpace: Int64] = [:]
+        var generations: [AppSpace: Int64] = [:]
         for row in rows {
             guard let environment = AppEnvironment(rawValue: try row.decode(1)) else { continue }
-            generations[ConfigSpace(appID: try row.decode(0), environment: environment)] = try row.decode(2)
+            generations[AppSpace(appID: try row.decode(0), environment: environment)] = try row.decode(2)
         }
         return generations
     }
@@ -18,7 +19,7 @@ struct LiveVersionStore: Sendable {
     /// The most recently published document of each kind in each space. A configuration is given by its own `version`
     /// or else its number, a translation in the form that `translationVersion/{language}/{version}` accepts: `1.2.0~7`.
     /// (A string catalogue's own `version` is that of Xcode's format.)
-    func versions(of spaces: some Collection<ConfigSpace>) async throws -> [ConfigSpace: LiveVersions.Space] {
+    func versions(of spaces: some Collection<AppSpace>) async throws -> [AppSpace: LiveVersions.Space] {
         let rows = try await postgres.query(
             """
             SELECT DISTINCT ON (d.app_id, d.environment, d.kind)
@@ -30,12 +31,12 @@ struct LiveVersionStore: Sendable {
             WHERE d.kind IN ('configuration', 'translation')
             ORDER BY d.app_id, d.environment, d.kind, v.created DESC, d.name
             """)
-        var versions: [ConfigSpace: LiveVersions.Space] = [:]
+        var versions: [AppSpace: LiveVersions.Space] = [:]
         for row in rows {
             guard let environment = AppEnvironment(rawValue: try row.decode(1)),
                 let kind = DocumentKind(rawValue: try row.decode(2))
             else { continue }
-            let space = ConfigSpace(appID: try row.decode(0), environment: environment)
+            let space = AppSpace(appID: try row.decode(0), environment: environment)
             let own: String? = try row.decode(4)
             let version = LiveVersions.Version(
                 version: try own.flatMap(Self.plain) ?? row.decode(3), date: try row.decode(5))

@@ -1,5 +1,6 @@
 import Logging
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -18,8 +19,8 @@ final class LiveVersionsFeed: Service {
         var number: Int64?
         /// The start of the last successful poll.
         var lastPoll: ContinuousClock.Instant?
-        var generations: [ConfigSpace: Int64] = [:]
-        var spaces: [ConfigSpace: LiveVersions.Space] = [:]
+        var generations: [AppSpace: Int64] = [:]
+        var spaces: [AppSpace: LiveVersions.Space] = [:]
     }
 
     private let store: LiveVersionStore
@@ -72,7 +73,7 @@ final class LiveVersionsFeed: Service {
             state.withLock { $0.lastPoll = began }
             return
         }
-        var fresh: [ConfigSpace: LiveVersions.Space] = [:]
+        var fresh: [AppSpace: LiveVersions.Space] = [:]
         for start in stride(from: 0, to: changed.count, by: Self.portion) {
             fresh.merge(try await store.versions(of: changed[start..<min(start + Self.portion, changed.count)])) {
                 $1

@@ -30,13 +30,13 @@ struct DocumentStore: Sendable {
     }
 
     /// The document; nil if there is none or it was deleted.
-    func read(_ key: DocumentKey, in space: ConfigSpace) async throws -> Document? {
+    func read(_ key: DocumentKey, in space: AppSpace) async throws -> Document? {
         let document = try await postgres.query(Self.selection(key, space)).first.map(Self.document)
         return document?.draft == nil ? nil : document
     }
 
     /// Documents as JSON objects, ordered by name, starting after `after`.
-    func list(_ kind: DocumentKind, in space: ConfigSpace, after: String?, limit: Int) async throws -> [(
+    func list(_ kind: DocumentKind, in space: AppSpace, after: String?, limit: Int) async throws -> [(
         name: String, json: String
     )] {
         let rows = try await postgres.query(
@@ -54,7 +54,7 @@ struct DocumentStore: Sendable {
     /// - Parameter edit: Receives the current draft, or nil if there is none.
     /// - Throws: `precondition-failed`, `limit-exceeded`, and the errors of `edit`.
     func edit(
-        _ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author,
+        _ key: DocumentKey, in space: AppSpace, if condition: DraftCondition, by author: Author,
         maximumDocuments: Int,
         _ edit: @Sendable (_ draft: String?) throws -> String
     ) async throws -> Edited {
@@ -76,8 +76,7 @@ struct DocumentStore: Sendable {
     /// Deletes a document and its live version; its versions are kept.
     ///
     /// - Throws: `document-not-found`, `precondition-failed`.
-    func delete(_ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author) async throws
-    {
+    func delete(_ key: DocumentKey, in space: AppSpace, if condition: DraftCondition, by author: Author) async throws {
         try await postgres.withTransaction { transaction in
             try await Self.lock(space, transaction)
             guard let document = try await Self.lock(key, space, transaction), document.draft != nil else {
@@ -109,7 +108,7 @@ struct DocumentStore: Sendable {
     // MARK: In a transaction
 
     /// Locks the space's row, creating it if necessary, so that changes in a space are serialized.
-    static func lock(_ space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
+    static func lock(_ space: AppSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             "INSERT INTO config.spaces (app_id, environment) VALUES (\(space.appID), \(space.environment.rawValue)) ON CONFLICT DO NOTHING"
         )
@@ -119,14 +118,14 @@ struct DocumentStore: Sendable {
     }
 
     /// Locks a document's row and returns it, even if the document was deleted.
-    static func lock(_ key: DocumentKey, _ space: ConfigSpace, _ transaction: PostgresTransaction) async throws
+    static func lock(_ key: DocumentKey, _ space: AppSpace, _ transaction: PostgresTransaction) async throws
         -> Document?
     {
         try await transaction.query("\(selection(key, space)) FOR UPDATE").first.map(document)
     }
 
     static func insert(
-        _ key: DocumentKey, _ space: ConfigSpace, _ draft: String, _ author: Author, _ maximumDocuments: Int,
+        _ key: DocumentKey, _ space: AppSpace, _ draft: String, _ author: Author, _ maximumDocuments: Int,
         _ transaction: PostgresTransaction
     ) async throws -> Int64 {
         let count: Int = try await transaction.query(
@@ -162,7 +161,7 @@ struct DocumentStore: Sendable {
 
     // MARK: SQL
 
-    private static func selection(_ key: DocumentKey, _ space: ConfigSpace) -> PostgresQuery {
+    private static func selection(_ key: DocumentKey, _ space: AppSpace) -> PostgresQuery {
         """
         SELECT d.id, d.draft, d.revision, d.live_version, d.last_version, d.first_version, d.draft_changed
         FROM config.documents AS d

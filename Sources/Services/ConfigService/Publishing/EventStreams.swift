@@ -35,7 +35,7 @@ final class EventStreams: Sendable {
     ///   - next: An event made from the old and the new state; nil if the change does not concern the client.
     /// - Throws: `unavailable`, `too-many-requests` beyond the limits.
     func response(
-        _ space: ConfigSpace, first: @escaping @Sendable (LiveSpace) -> ServerSentEvent?,
+        _ space: AppSpace, first: @escaping @Sendable (LiveSpace) -> ServerSentEvent?,
         next: @escaping @Sendable (_ old: LiveSpace, _ new: LiveSpace) -> ServerSentEvent?
     ) async throws -> Response {
         try enter(space)
@@ -86,7 +86,7 @@ final class EventStreams: Sendable {
         return stream
     }
 
-    private func enter(_ space: ConfigSpace) throws {
+    private func enter(_ space: AppSpace) throws {
         try counts.withLock { counts in
             guard counts.values.reduce(0, +) < limits.streams else {
                 throw ServiceError(
@@ -101,7 +101,7 @@ final class EventStreams: Sendable {
         }
     }
 
-    private func leave(_ space: ConfigSpace) {
+    private func leave(_ space: AppSpace) {
         counts.withLock { counts in
             counts[space.appID] = counts[space.appID].flatMap { $0 > 1 ? $0 - 1 : nil }
         }

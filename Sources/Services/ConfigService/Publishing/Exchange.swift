@@ -22,7 +22,7 @@ struct Exchange: Sendable {
     /// Drafts and live versions as `{"documents":[{"kind","name","draft","live"}]}`.
     ///
     /// - Throws: `limit-exceeded` if there is more than `take` accepts.
-    func export(_ kinds: [DocumentKind], of space: ConfigSpace) async throws -> String {
+    func export(_ kinds: [DocumentKind], of space: AppSpace) async throws -> String {
         let condition: PostgresQuery = """
             FROM config.documents AS d LEFT JOIN config.versions AS v ON v.document_id = d.id AND v.version = d.live_version
             WHERE d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue) AND d.kind = ANY (\(kinds.map(\.rawValue)))
@@ -55,7 +55,7 @@ struct Exchange: Sendable {
     /// - Returns: The published versions as JSON objects.
     /// - Throws: `conflict` naming an existing document; `limit-exceeded`; `document-refused`, after which no more
     ///   documents are published.
-    func take(_ items: [Item], into space: ConfigSpace, replacing: Bool, publishing: Bool, by author: Author)
+    func take(_ items: [Item], into space: AppSpace, replacing: Bool, publishing: Bool, by author: Author)
         async throws -> [String]
     {
         try await postgres.withTransaction { transaction in

@@ -11,16 +11,16 @@ struct LiveDocumentStore: Sendable {
     let logger: Logger
 
     /// The generations of spaces. Spaces in which nothing was ever published are missing.
-    func generations(of spaces: [ConfigSpace]) async throws -> [ConfigSpace: Int64] {
+    func generations(of spaces: [AppSpace]) async throws -> [AppSpace: Int64] {
         let rows = try await postgres.query(
             """
             SELECT s.app_id, s.environment, s.generation FROM config.spaces AS s
             JOIN unnest(\(spaces.map(\.appID)), \(spaces.map(\.environment.rawValue))) AS wanted (app_id, environment) USING (app_id, environment)
             """)
-        var generations: [ConfigSpace: Int64] = [:]
+        var generations: [AppSpace: Int64] = [:]
         for row in rows {
             guard let environment = AppEnvironment(rawValue: try row.decode(1)) else { continue }
-            generations[ConfigSpace(appID: try row.decode(0), environment: environment)] = try row.decode(2)
+            generations[AppSpace(appID: try row.decode(0), environment: environment)] = try row.decode(2)
         }
         return generations
     }
@@ -28,7 +28,7 @@ struct LiveDocumentStore: Sendable {
     /// The live documents of a space. Reads the contents of only those that `known` does not have.
     ///
     /// The generation may be older than the documents; the space is then simply read once more.
-    func read(_ space: ConfigSpace, known: LiveSpace?) async throws -> LiveSpace {
+    func read(_ space: AppSpace, known: LiveSpace?) async throws -> LiveSpace {
         let generation = try await generations(of: [space])[space] ?? 0
         var live: [LiveDocument] = []
         var pinned: [LiveDocument] = []
@@ -49,7 +49,7 @@ struct LiveDocumentStore: Sendable {
         let isLive: Bool
     }
 
-    private func entries(of space: ConfigSpace) async throws -> [Entry] {
+    private func entries(of space: AppSpace) async throws -> [Entry] {
         let rows = try await postgres.query(
             """
             WITH live AS (

@@ -1,6 +1,7 @@
 import CoreMetrics
 import Foundation
 import Logging
+import MartletCore
 import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
@@ -31,8 +32,8 @@ final class LiveDocuments: Service {
     }
 
     private struct State {
-        var entries: [ConfigSpace: Entry] = [:]
-        var first: [ConfigSpace: Task<LiveSpace, any Error>] = [:]
+        var entries: [AppSpace: Entry] = [:]
+        var first: [AppSpace: Task<LiveSpace, any Error>] = [:]
         var lastFollower = 0
         var lastRead = 0
     }
@@ -60,7 +61,7 @@ final class LiveDocuments: Service {
     /// The live documents of a space.
     ///
     /// - Throws: Database errors if the space has not been loaded yet.
-    func current(_ space: ConfigSpace) async throws -> LiveSpace {
+    func current(_ space: AppSpace) async throws -> LiveSpace {
         let found: Found = state.withLock { state in
             if let known = state.entries[space]?.current {
                 state.entries[space]?.lastUsed = .now
@@ -80,7 +81,7 @@ final class LiveDocuments: Service {
     /// The current state and a stream of the states after it. A slow reader gets only the newest one.
     ///
     /// - Throws: The errors of `current`.
-    func changes(_ space: ConfigSpace) async throws -> (now: LiveSpace, AsyncStream<LiveSpace>) {
+    func changes(_ space: AppSpace) async throws -> (now: LiveSpace, AsyncStream<LiveSpace>) {
         while true {
             let now = try await current(space)
             let (stream, continuation) = AsyncStream.makeStream(
@@ -121,14 +122,14 @@ final class LiveDocuments: Service {
 
     /// Reads a loaded space again. On return, everything published before the call is visible, unless the database is
     /// unavailable.
-    func catchUp(_ space: ConfigSpace) async {
+    func catchUp(_ space: AppSpace) async {
         guard let known = known(space) else { return }
         let number = nextRead()
         if let read = try? await store.read(space, known: known) { take(read, number) }
     }
 
     /// Schedules a new read of a space after a publication, here or on another instance.
-    func refresh(_ space: ConfigSpace) {
+    func refresh(_ space: AppSpace) {
         let isIdle = state.withLock { state in
             guard let entry = state.entries[space] else { return false }
             state.entries[space]?.isStale = entry.isStale != nil
@@ -137,7 +138,7 @@ final class LiveDocuments: Service {
         if isIdle { Task { await self.readAgain(space) } }
     }
 
-    private func known(_ space: ConfigSpace) -> LiveSpace? {
+    private func known(_ space: AppSpace) -> LiveSpace? {
         state.withLock { state in
             guard let known = state.entries[space]?.current else { return nil }
             state.entries[space]?.lastUsed = .now
@@ -145,7 +146,7 @@ final class LiveDocuments: Service {
         }
     }
 
-    private func load(_ space: ConfigSpace) async throws -> LiveSpace {
+    private func load(_ space: AppSpace) async throws -> LiveSpace {
         do {
             let number = nextRead()
             let read = try await store.read(space, known: nil)
@@ -161,7 +162,7 @@ final class LiveDocuments: Service {
         }
     }
 
-    private func readAgain(_ space: ConfigSpace) async {
+    private func readAgain(_ space: AppSpace) async {
         repeat {
             do {
                 let number = nextRead()
@@ -200,7 +201,7 @@ final class LiveDocuments: Service {
     }
 
     /// Evicts the least recently used spaces that have no followers.
-    private func evictSpaces(_ state: inout State, but space: ConfigSpace) {
+    private func evictSpaces(_ state: inout State, but space: AppSpace) {
         var size = state.entries.values.reduce(0) { $0 + $1.current.sizeInBytes }
         guard state.entries.count > limits.spaces || size > limits.sizeInBytes else { return }
         let candidates = state.entries.filter { $0.key != space && $0.value.followers.isEmpty }.sorted {
@@ -215,7 +216,7 @@ final class LiveDocuments: Service {
     /// - Parameter gap: Calls for a look at all spaces, after notifications that may have been missed.
     private func followNotifications(_ gap: AsyncStream<Void>.Continuation) async {
         for await notification in postgres.listen(Self.channel) {
-            if let space = ConfigSpace(notification.payload), !notification.mayHaveMissed {
+            if let space = AppSpace(notification.payload), !notification.mayHaveMissed {
                 refresh(space)
             } else {
                 gap.yield()

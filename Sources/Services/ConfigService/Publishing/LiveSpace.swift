@@ -37,7 +37,7 @@ final class LiveDocument: Sendable {
 
 /// A snapshot of all live documents of a space.
 final class LiveSpace: Sendable {
-    let space: ConfigSpace
+    let space: AppSpace
     /// Increases with every publication in the space.
     let generation: Int64
     private let live: [DocumentKey: LiveDocument]
@@ -46,7 +46,7 @@ final class LiveSpace: Sendable {
     let sizeInBytes: Int
     private let made = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
-    init(_ space: ConfigSpace, generation: Int64 = 0, live: [LiveDocument] = [], pinned: [LiveDocument] = []) {
+    init(_ space: AppSpace, generation: Int64 = 0, live: [LiveDocument] = [], pinned: [LiveDocument] = []) {
         self.space = space
         self.generation = generation
         self.live = Dictionary(live.map { ($0.key, $0) }, uniquingKeysWith: { $1 })

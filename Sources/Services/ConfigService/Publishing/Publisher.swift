@@ -22,7 +22,7 @@ struct Publisher: Sendable {
     /// The common parameters of a publication.
     struct Request: Sendable {
         var key: DocumentKey
-        var space: ConfigSpace
+        var space: AppSpace
         var note = ""
         var author: Author
     }
@@ -74,7 +74,7 @@ struct Publisher: Sendable {
     func promote(_ request: Request, from environment: AppEnvironment, version: Int?, createIfMissing: Bool = true)
         async throws -> String
     {
-        let other = ConfigSpace(appID: request.space.appID, environment: environment)
+        let other = AppSpace(appID: request.space.appID, environment: environment)
         return try await run(request, createIfMissing: createIfMissing) { document, space, transaction in
             let source = try await transaction.query(
                 """
@@ -208,7 +208,7 @@ struct Publisher: Sendable {
             document.liveVersion ?? document.lastVersion, of: request.key, in: request.space, transaction) == draft
     }
 
-    private static func generation(_ space: ConfigSpace, _ transaction: PostgresTransaction) async throws -> Int64 {
+    private static func generation(_ space: AppSpace, _ transaction: PostgresTransaction) async throws -> Int64 {
         try await transaction.query(
             "SELECT generation FROM config.spaces WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
         )[0].decode(0)

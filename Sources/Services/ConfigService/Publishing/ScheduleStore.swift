@@ -13,7 +13,7 @@ struct ScheduleStore: Sendable {
     struct Due: Sendable {
         let id: UUID
         let key: DocumentKey
-        let space: ConfigSpace
+        let space: AppSpace
         let content: String
         let note: String
         let author: Author
@@ -22,7 +22,7 @@ struct ScheduleStore: Sendable {
     /// Schedules the publication of a draft as it is now. Runs in a transaction that holds the locks of the space and
     /// the document.
     static func add(
-        _ draft: String, of document: DocumentStore.Document, in space: ConfigSpace, at date: Date, note: String,
+        _ draft: String, of document: DocumentStore.Document, in space: AppSpace, at date: Date, note: String,
         by author: Author,
         _ transaction: PostgresTransaction
     ) async throws -> String {
@@ -46,7 +46,7 @@ struct ScheduleStore: Sendable {
     }
 
     /// Publications as JSON objects, the newest first, starting before `before`.
-    func list(in space: ConfigSpace, kinds: [DocumentKind], before: UUID?, limit: Int) async throws -> [(
+    func list(in space: AppSpace, kinds: [DocumentKind], before: UUID?, limit: Int) async throws -> [(
         id: UUID, json: String
     )] {
         let position: PostgresQuery = before.map { "AND s.id < \($0)" } ?? ""
@@ -60,7 +60,7 @@ struct ScheduleStore: Sendable {
     }
 
     /// - Returns: The cancelled publication as JSON; nil if none of these kinds is waiting under this id.
-    func cancel(_ id: UUID, in space: ConfigSpace, kinds: [DocumentKind]) async throws -> String? {
+    func cancel(_ id: UUID, in space: AppSpace, kinds: [DocumentKind]) async throws -> String? {
         try await postgres.query(
             """
             UPDATE config.schedules AS s SET state = 'cancelled', finished = now() FROM config.documents AS d
@@ -85,7 +85,7 @@ struct ScheduleStore: Sendable {
             else { return nil }
             return Due(
                 id: try row.decode(0), key: DocumentKey(kind, try row.decode(2)),
-                space: ConfigSpace(appID: try row.decode(3), environment: environment), content: try row.decode(5),
+                space: AppSpace(appID: try row.decode(3), environment: environment), content: try row.decode(5),
                 note: try row.decode(6),
                 author: Author(text: try row.decode(7)))
         }

@@ -5,11 +5,11 @@ import MartletHTTP
 
 extension ServiceContext {
     /// The space whose documents are requested.
-    var space: ConfigSpace {
+    var space: AppSpace {
         get throws {
             let principal = try principal
             guard !principal.appID.isEmpty else { throw ServiceError(.appNotFound) }
-            return ConfigSpace(appID: principal.appID, environment: principal.environment)
+            return principal.space
         }
     }
 

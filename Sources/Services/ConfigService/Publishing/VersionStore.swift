@@ -14,7 +14,7 @@ struct VersionStore: Sendable {
     }
 
     /// Versions without their contents as JSON objects, the newest first, starting before `before`.
-    func list(_ key: DocumentKey, in space: ConfigSpace, before: Int?, limit: Int) async throws -> [(
+    func list(_ key: DocumentKey, in space: AppSpace, before: Int?, limit: Int) async throws -> [(
         version: Int, json: String
     )] {
         let rows = try await postgres.query(
@@ -26,7 +26,7 @@ struct VersionStore: Sendable {
     }
 
     /// A version and its content as JSON objects; nil if there is none.
-    func read(_ version: Int, of key: DocumentKey, in space: ConfigSpace) async throws -> (
+    func read(_ version: Int, of key: DocumentKey, in space: AppSpace) async throws -> (
         json: String, content: String
     )? {
         try await postgres.query(
@@ -37,7 +37,7 @@ struct VersionStore: Sendable {
 
     // MARK: In a transaction
 
-    static func content(_ version: Int, of key: DocumentKey, in space: ConfigSpace, _ transaction: PostgresTransaction)
+    static func content(_ version: Int, of key: DocumentKey, in space: AppSpace, _ transaction: PostgresTransaction)
         async throws -> String?
     {
         try await transaction.query(
@@ -46,7 +46,7 @@ struct VersionStore: Sendable {
     }
 
     /// The pinned versions that do not exist.
-    static func missing(_ pins: [PinnedVersion], in space: ConfigSpace, _ transaction: PostgresTransaction) async throws
+    static func missing(_ pins: [PinnedVersion], in space: AppSpace, _ transaction: PostgresTransaction) async throws
         -> [PinnedVersion]
     {
         var missing: [PinnedVersion] = []
@@ -64,7 +64,7 @@ struct VersionStore: Sendable {
     /// - Returns: The version as JSON. Content that is already live does not make a new version.
     static func add(
         _ content: String, pins: [PinnedVersion], to document: DocumentStore.Document, of key: DocumentKey,
-        in space: ConfigSpace, _ origin: Origin,
+        in space: AppSpace, _ origin: Origin,
         source: Int? = nil, note: String, by author: Author, _ transaction: PostgresTransaction
     ) async throws -> (version: Int, json: String) {
         if let live = document.liveVersion, try await self.content(live, of: key, in: space, transaction) == content {
@@ -96,7 +96,7 @@ struct VersionStore: Sendable {
     }
 
     /// Withdraws a document's live version.
-    static func withdraw(_ document: DocumentStore.Document, in space: ConfigSpace, _ transaction: PostgresTransaction)
+    static func withdraw(_ document: DocumentStore.Document, in space: AppSpace, _ transaction: PostgresTransaction)
         async throws
     {
         try await transaction.execute(
@@ -105,7 +105,7 @@ struct VersionStore: Sendable {
     }
 
     /// Notifies all instances, when the transaction commits, that the live documents have changed.
-    static func announce(_ space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
+    static func announce(_ space: AppSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
             UPDATE config.spaces SET generation = generation + 1
@@ -116,7 +116,7 @@ struct VersionStore: Sendable {
 
     // MARK: SQL
 
-    private static func source(_ key: DocumentKey, _ space: ConfigSpace) -> PostgresQuery {
+    private static func source(_ key: DocumentKey, _ space: AppSpace) -> PostgresQuery {
         """
         FROM config.versions AS v JOIN config.documents AS d ON d.id = v.document_id
         WHERE d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue) AND d.kind = \(key.kind.rawValue) AND d.name = \(key.name)

@@ -20,7 +20,7 @@ extension DocumentStore {
     ///
     /// - Throws: `document-not-found`, `version-not-found`, `document-refused` for a draft that is not a valid
     ///   catalogue.
-    func catalogue(_ key: DocumentKey, in space: ConfigSpace, _ request: Request, _ versions: VersionStore) async throws
+    func catalogue(_ key: DocumentKey, in space: AppSpace, _ request: Request, _ versions: VersionStore) async throws
         -> Catalogue
     {
         guard let document = try await read(key, in: space), let draft = document.draft else {

@@ -30,7 +30,7 @@ struct ChangeFeed: Sendable {
     }
 
     struct Query: Sendable {
-        var space: AppSpace
+        var space: AppSchema
         var collections: [String]
         /// Nil if only the end of the log is requested.
         var cursor: ChangeCursor?
@@ -114,7 +114,7 @@ extension ChangeStore {
     /// Uses each collection's index on (collection, seq) and reads no more than the page. In a long log `seq` must be
     /// close to the first requested write.
     func log(
-        of collections: [String], from: Snapshot, to: Snapshot, after seq: Int64, limit: Int, in space: AppSpace
+        of collections: [String], from: Snapshot, to: Snapshot, after seq: Int64, limit: Int, in space: AppSchema
     ) async throws -> (rows: PostgresRows, hasMore: Bool) {
         let rows = try await run(
             """

@@ -30,7 +30,7 @@ final class ChangeSignal: Sendable {
     }
 
     /// Must be called after a write has committed.
-    func written(in space: AppSpace) {
+    func written(in space: AppSchema) {
         wake(space.schema)
         let isNew = state.withLock { state in
             let isNew = state.notifying[space.schema] == nil
@@ -41,7 +41,7 @@ final class ChangeSignal: Sendable {
     }
 
     /// Yields an element whenever the log may have grown. Several writes may yield a single element.
-    func follow(_ space: AppSpace) -> AsyncStream<Void> {
+    func follow(_ space: AppSchema) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.lastFollower += 1

@@ -20,7 +20,8 @@ struct ChangeStore: Sendable {
     /// The end of the log, for a follower that continues from `cursor`.
     ///
     /// - Throws: `cursor-expired` if the log no longer has, or never had, all changes after the cursor.
-    func end(of collection: CollectionName, after cursor: ChangeCursor? = nil, in space: AppSpace) async throws -> End {
+    func end(of collection: CollectionName, after cursor: ChangeCursor? = nil, in space: AppSchema) async throws -> End
+    {
         let view = try await view(of: [collection.text], after: cursor, in: space)
         guard !view.isForeign, view.lost.isEmpty else { throw ServiceError(.cursorExpired) }
         return view.end
@@ -46,7 +47,7 @@ struct ChangeStore: Sendable {
     }
 
     /// - Parameter findsFirst: Whether to determine `first`.
-    func view(of collections: [String], after cursor: ChangeCursor?, findsFirst: Bool = false, in space: AppSpace)
+    func view(of collections: [String], after cursor: ChangeCursor?, findsFirst: Bool = false, in space: AppSchema)
         async throws -> View
     {
         let start = cursor?.start.text
@@ -82,7 +83,7 @@ struct ChangeStore: Sendable {
     }
 
     /// The end of the log, and which of `collections` have changes that `snapshot` does not see.
-    func news(of collections: [String], since snapshot: Snapshot?, in space: AppSpace) async throws -> (
+    func news(of collections: [String], since snapshot: Snapshot?, in space: AppSchema) async throws -> (
         end: End, changed: Set<String>
     ) {
         let rows = try await run(
@@ -116,7 +117,7 @@ struct ChangeStore: Sendable {
     ///   allow reading the object, and its current readers, so that callers who have lost access do not see earlier
     ///   states. The readers of a permanently deleted object are unknown, so only its deletion is shown.
     func changes(
-        from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, isPast: Bool, in space: AppSpace
+        from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, isPast: Bool, in space: AppSchema
     ) async throws -> Batch? {
         guard let table = PostgresIdentifier(schema: space.schema, name: shape.collection) else {
             throw ServiceError(.invalidName)
@@ -150,7 +151,7 @@ struct ChangeStore: Sendable {
     private static func changing(
         from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, _ object: PostgresQuery,
         _ now: PostgresQuery,
-        _ present: PostgresQuery, in space: AppSpace
+        _ present: PostgresQuery, in space: AppSchema
     ) throws -> PostgresQuery {
         """
         SELECT log.seq, log.id, log.kind::text, log.readers, log.before_readers,
@@ -213,13 +214,13 @@ struct ChangeStore: Sendable {
 
     /// Identifies the log to which transaction numbers refer. Differs for another cluster, another timeline (a restore
     /// to a point in time, a promoted standby) and another table (a restore from a dump).
-    static func epoch(of space: AppSpace) throws -> PostgresQuery {
+    static func epoch(of space: AppSchema) throws -> PostgresQuery {
         "(SELECT left(md5(\(PostgresQuery.lineOfRecovery) || '/' || to_regclass(\(try space.own("_changes").quoted))::oid), 12))"
     }
 
     /// The columns that `end(_:)` decodes: the snapshot, the epoch, and the latest transaction in the logs of
     /// `collections` that the snapshot sees, including pruned ones.
-    static func end(of collections: [String], in space: AppSpace) throws -> PostgresQuery {
+    static func end(of collections: [String], in space: AppSchema) throws -> PostgresQuery {
         """
         pg_current_snapshot()::text, \(try epoch(of: space)), greatest(
             (SELECT txid FROM \(try space.own("_changes_floor")) WHERE collection = ANY (\(collections)) ORDER BY txid DESC LIMIT 1),
@@ -235,7 +236,7 @@ struct ChangeStore: Sendable {
         return End(snapshot: snapshot.durable(upTo: last.flatMap { UInt64($0) }), epoch: try row.decode(1))
     }
 
-    func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         try await spaces.query(statement, in: space, on: postgres)
     }
 }

@@ -26,7 +26,7 @@ struct CursorSigner: Sendable {
         keyName = Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Data("name".utf8), using: key).prefix(6))
     }
 
-    func text(of cursor: ChangeCursor, _ collection: String, in space: AppSpace) -> String {
+    func text(of cursor: ChangeCursor, _ collection: String, in space: AppSchema) -> String {
         let body = Data("2|\(keyName)|\(cursor.body)".utf8)
         return Base64URL.encode(
             body + HMAC<SHA256>.authenticationCode(for: Self.message(body, collection, space), using: key))
@@ -35,7 +35,7 @@ struct CursorSigner: Sendable {
     /// - Throws: `cursor-expired` for cursors made under another internal secret, or by a version that did not sign
     ///   them; `invalid-parameter` for anything else that is not a cursor of this collection.
     func cursor(
-        _ text: some StringProtocol, parameter: String = "since", of collection: CollectionName, in space: AppSpace
+        _ text: some StringProtocol, parameter: String = "since", of collection: CollectionName, in space: AppSchema
     ) throws -> ChangeCursor {
         let refusal = ServiceError(
             .invalidParameter,
@@ -65,7 +65,7 @@ struct CursorSigner: Sendable {
     }
 
     /// Schema and collection names contain no slash, so the message is unambiguous.
-    private static func message(_ body: Data, _ collection: String, _ space: AppSpace) -> Data {
+    private static func message(_ body: Data, _ collection: String, _ space: AppSchema) -> Data {
         Data("\(space.schema)/\(collection)/".utf8) + body
     }
 }

@@ -53,7 +53,7 @@ struct FollowCollection: Endpoint {
 
 extension Request {
     /// The cursor in `since`.
-    func since(of collection: CollectionName, in space: AppSpace, by signer: CursorSigner) throws -> ChangeCursor? {
+    func since(of collection: CollectionName, in space: AppSchema, by signer: CursorSigner) throws -> ChangeCursor? {
         try uri.queryParameters["since"].map { try signer.cursor($0, of: collection, in: space) }
     }
 

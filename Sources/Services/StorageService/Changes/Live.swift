@@ -24,7 +24,7 @@ final class Live: Sendable {
     private let relayedGauge = Gauge(label: "martlet.storage.live.relayed")
 
     private struct State {
-        var tails: [AppSpace: LiveTail] = [:]
+        var tails: [AppSchema: LiveTail] = [:]
         var counts: [String: Int] = [:]
         var count = 0
         /// The number of streams with a relay, which `count` includes.
@@ -40,7 +40,7 @@ final class Live: Sendable {
     }
 
     /// - Throws: The errors that would prevent `follow` from starting.
-    func check(_ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace)
+    func check(_ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSchema)
         async throws
     {
         let rights = try await rights.rights(of: principal, in: space, to: [request.collection])
@@ -51,7 +51,7 @@ final class Live: Sendable {
 
     /// Writes events until the reader disconnects, is too slow or loses all access, or until the service stops.
     func follow(
-        _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace,
+        _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSchema,
         _ writer: inout any ResponseBodyWriter, _ direct: DirectBody? = nil,
         relay: (relay: LiveRelay, number: UInt32)? = nil
     ) async throws {
@@ -114,7 +114,7 @@ final class Live: Sendable {
         }
     }
 
-    private func check(_ space: AppSpace, _ state: State) throws {
+    private func check(_ space: AppSchema, _ state: State) throws {
         guard state.count < limits.subscribers else {
             throw ServiceError(.unavailable, "The server has reached its maximum number of subscribers.")
         }
@@ -124,7 +124,7 @@ final class Live: Sendable {
         }
     }
 
-    private func enter(_ space: AppSpace) throws -> (LiveTail, number: Int) {
+    private func enter(_ space: AppSchema) throws -> (LiveTail, number: Int) {
         let (tail, number, count) = try state.withLock { state in
             try check(space, state)
             state.count += 1
@@ -146,7 +146,7 @@ final class Live: Sendable {
         relayedGauge.record(count)
     }
 
-    private func leave(_ space: AppSpace) {
+    private func leave(_ space: AppSchema) {
         let count = state.withLock { state in
             state.count -= 1
             state.counts[space.schema, default: 1] -= 1

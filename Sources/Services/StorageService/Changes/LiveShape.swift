@@ -40,7 +40,7 @@ struct LiveRequest: Sendable, Hashable {
     }
 
     /// - Throws: `forbidden` if nothing could ever be shown, and the errors of `FilterCompiler`.
-    func shape(_ rights: Rights, in space: AppSpace) throws -> LiveShape {
+    func shape(_ rights: Rights, in space: AppSchema) throws -> LiveShape {
         let scope = QueryScope(space: space, collection: collection, rights: rights)
         let access = scope.access
         try access.require(.find)

@@ -15,7 +15,7 @@ actor LiveTail {
     /// The maximum number of frames handed to event loops but not yet written.
     private static let maximumHanded = 20_000
 
-    private let space: AppSpace
+    private let space: AppSchema
     private let changes: ChangeStore
     private let rights: RightsStore
     private let signal: ChangeSignal
@@ -62,7 +62,7 @@ actor LiveTail {
         }
     }
 
-    init(space: AppSpace, changes: ChangeStore, rights: RightsStore, signal: ChangeSignal) {
+    init(space: AppSchema, changes: ChangeStore, rights: RightsStore, signal: ChangeSignal) {
         self.space = space
         self.changes = changes
         self.rights = rights

@@ -28,7 +28,7 @@ struct ReadLog: Endpoint {
             try CollectionName($0).text
         }
         let query = ChangeFeed.Query(
-            space: try AppSpace(body), collections: collections,
+            space: try AppSchema(body), collections: collections,
             cursor: try body.string("after").map { try ChangeCursor($0, parameter: "after") },
             limit: try body.integer("limit", in: 1...ChangeFeed.maximumChanges) ?? 100,
             wait: .seconds(try body.integer("waitSeconds", in: 0...ChangeFeed.maximumWaitInSeconds) ?? 0))
@@ -44,7 +44,7 @@ struct ReadLog: Endpoint {
     }
 }
 
-extension AppSpace {
+extension AppSchema {
     /// The app and environment in a request from another process of ours.
     ///
     /// - Throws: `invalid-body` naming the field.
@@ -54,7 +54,7 @@ extension AppSpace {
         }
         let app = try body.requiredString("app")
         let principal = Principal(kind: .service, appID: app, appNumber: 0, environment: environment, credentialID: "")
-        guard let space = try? AppSpace(principal) else {
+        guard let space = try? AppSchema(principal) else {
             throw ServiceError(.invalidBody, "Expected an app's id.", field: "app")
         }
         self = space

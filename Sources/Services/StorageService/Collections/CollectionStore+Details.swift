@@ -27,7 +27,7 @@ extension CollectionStore {
     private static let countedSizeInBytes = 64 << 20
 
     /// - Throws: `collection-not-found`.
-    func details(of collection: CollectionName, of space: AppSpace) async throws -> Details {
+    func details(of collection: CollectionName, of space: AppSchema) async throws -> Details {
         let table = try space.table(collection)
         let rows = try await looking(
             """
@@ -44,7 +44,8 @@ extension CollectionStore {
     }
 
     /// The known fields, and those of a sample of objects.
-    func fields(of collection: CollectionName, of space: AppSpace, known: [FieldName: [String]]) async throws -> [Field]
+    func fields(of collection: CollectionName, of space: AppSchema, known: [FieldName: [String]]) async throws
+        -> [Field]
     {
         let table = try space.table(collection)
         let rows = try await looking(
@@ -74,7 +75,7 @@ extension CollectionStore {
             .map { Field(name: $0.key.text, types: $0.value.types.sorted(), sampled: $0.value.sampled) }
     }
 
-    private func looking(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    private func looking(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         try await spaces.prepare(space)
         return try await run(statement, in: space)
     }

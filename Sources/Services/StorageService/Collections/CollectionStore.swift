@@ -21,7 +21,7 @@ struct CollectionStore: Sendable {
     /// Creates a collection. Idempotent, also when called concurrently.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumCollections`.
-    func create(_ collection: CollectionName, of space: AppSpace) async throws {
+    func create(_ collection: CollectionName, of space: AppSchema) async throws {
         let table = try space.table(collection)
         try await spaces.prepare(space)
         try await postgres.withTransaction(role: space.role) { transaction in
@@ -90,7 +90,7 @@ struct CollectionStore: Sendable {
     static let listedPattern = "%USING gin (readers, writers)%"
 
     /// Drops a collection that was created for objects that could not be stored.
-    func dropIfEmpty(_ collection: CollectionName, of space: AppSpace) async throws {
+    func dropIfEmpty(_ collection: CollectionName, of space: AppSchema) async throws {
         let table = try space.table(collection)
         try await postgres.withTransaction(role: space.role) { transaction in
             try await transaction.execute("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
@@ -101,7 +101,7 @@ struct CollectionStore: Sendable {
         }
     }
 
-    func list(of space: AppSpace) async throws -> [Summary] {
+    func list(of space: AppSchema) async throws -> [Summary] {
         try await spaces.prepare(space)
         let rows = try await run(
             """
@@ -116,7 +116,7 @@ struct CollectionStore: Sendable {
     }
 
     /// - Throws: `collection-not-found`, `conflict` when the new name is taken.
-    func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSpace) async throws {
+    func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSchema) async throws {
         guard let newName = PostgresIdentifier(name.text) else { throw ServiceError(.invalidName) }
         try await spaces.prepare(space)
         do {
@@ -145,7 +145,7 @@ struct CollectionStore: Sendable {
     /// Drops a collection with all its data.
     ///
     /// - Throws: `collection-not-found`.
-    func drop(_ collection: CollectionName, of space: AppSpace) async throws {
+    func drop(_ collection: CollectionName, of space: AppSchema) async throws {
         try await spaces.prepare(space)
         let table = try space.table(collection)
         let (own, relations) = (try space.own("_collections"), try space.own("_relations"))
@@ -160,7 +160,7 @@ struct CollectionStore: Sendable {
     }
 
     private static func forgetChanges(
-        of collection: CollectionName, _ space: AppSpace, _ transaction: PostgresTransaction
+        of collection: CollectionName, _ space: AppSchema, _ transaction: PostgresTransaction
     ) async throws {
         try await transaction.execute("DELETE FROM \(try space.own("_changes")) WHERE collection = \(collection.text)")
         try await transaction.execute(
@@ -171,7 +171,7 @@ struct CollectionStore: Sendable {
         try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
     }
 
-    private func changing(_ space: AppSpace, _ body: (PostgresTransaction) async throws -> Void) async throws {
+    private func changing(_ space: AppSchema, _ body: (PostgresTransaction) async throws -> Void) async throws {
         do {
             try await postgres.withTransaction(role: space.role) { try await body($0) }
         } catch let error as PostgresError where error.isUndefinedTable {
@@ -186,7 +186,7 @@ struct CollectionStore: Sendable {
     }
 
     /// - Throws: `collection-not-found`, `PostgresError`.
-    func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         var statement = statement
         statement.role = space.role
         statement.isPrepared = false

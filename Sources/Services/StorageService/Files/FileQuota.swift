@@ -29,7 +29,7 @@ struct FileUsage: Encodable, Sendable, Equatable {
 }
 
 extension FileStore {
-    func usage(of space: AppSpace) async throws -> FileUsage {
+    func usage(of space: AppSchema) async throws -> FileUsage {
         let rows = try await run(
             """
             SELECT files, bytes, maximum_files, maximum_bytes, (
@@ -45,7 +45,7 @@ extension FileStore {
     }
 
     /// Sets the space's own limits; nil restores the server's. Files beyond a new limit stay, but none can be added.
-    func limit(_ space: AppSpace, to own: FileQuota) async throws {
+    func limit(_ space: AppSchema, to own: FileQuota) async throws {
         _ = try await run(
             """
             UPDATE \(try space.own("_file_usage")) SET maximum_files = \(own.maximumFiles), maximum_bytes = \(own.maximumBytes)
@@ -55,7 +55,7 @@ extension FileStore {
     /// Checks, before any bytes arrive and without waiting for locks, whether there is room; `put` checks again.
     ///
     /// - Throws: `file-quota-exceeded` if there is not even room for one byte.
-    func checkRoom(at path: FilePath, in space: AppSpace) async throws {
+    func checkRoom(at path: FilePath, in space: AppSchema) async throws {
         _ = try await run(
             "WITH \(try room(at: path, in: space, isLocked: false)) SELECT FROM room WHERE \(fits(sizeInBytes: 1))",
             in: space)
@@ -65,7 +65,7 @@ extension FileStore {
     ///
     /// - Parameter isLocked: Whether to read the current values instead of those at the start of the statement, and to
     ///   lock them until the transaction ends. To avoid deadlocks, `room` must be locked before rows of `_files`.
-    func room(at path: FilePath, in space: AppSpace, isLocked: Bool = true) throws -> PostgresQuery {
+    func room(at path: FilePath, in space: AppSchema, isLocked: Bool = true) throws -> PostgresQuery {
         let lock: PostgresQuery = isLocked ? " FOR UPDATE" : ""
         return """
             room AS MATERIALIZED (

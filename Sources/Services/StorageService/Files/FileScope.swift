@@ -7,7 +7,7 @@ import MartletPostgres
 
 /// The space whose files a request is about, with the caller's identity.
 struct FileScope: Sendable {
-    let space: AppSpace
+    let space: AppSchema
     let identity: Identity
     let credentialID: String
 

@@ -251,14 +251,14 @@ struct FileStore: Sendable {
 
     static let forbidden = ServiceError(.forbidden, "You are not among the file's writers.")
 
-    static func blob(_ row: PostgresRow, _ column: Int, of space: AppSpace) throws -> BlobName {
+    static func blob(_ row: PostgresRow, _ column: Int, of space: AppSchema) throws -> BlobName {
         guard let blob = BlobName(space: space.schema, id: try row.decode(column)) else {
             throw ServiceError(.internalError)
         }
         return blob
     }
 
-    func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         try await spaces.query(statement, in: space, on: postgres)
     }
 }

@@ -34,7 +34,7 @@ struct OpenLink: Endpoint {
             throw ServiceError(.invalidLink)
         }
         principal.environment = environment
-        let space = try AppSpace(principal)
+        let space = try AppSchema(principal)
         let thumbnail = request.uri.queryParameters["thumbnail"].map(String.init)
         // The signature replaces a check of rights, which `CreateLink` has made.
         let scope = FileScope(space: space, identity: .master, credentialID: principal.credentialID)

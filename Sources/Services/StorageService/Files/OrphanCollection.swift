@@ -61,7 +61,7 @@ struct OrphanCollection: PeriodicWork {
 
     /// Returns how many blobs were removed.
     func collect(schema: String, at now: Date) async throws -> Int {
-        guard let space = AppSpace(schema: schema) else { return 0 }
+        guard let space = AppSchema(schema: schema) else { return 0 }
         let border = now.addingTimeInterval(-settings.orphanAge)
         try await settings.backend.removeAbandoned(before: border, in: schema)
         try await run("DELETE FROM \(try space.own("_transfers")) WHERE expires < \(now)", in: space)
@@ -74,7 +74,7 @@ struct OrphanCollection: PeriodicWork {
     }
 
     /// Updates `_orphans`.
-    private func note(in space: AppSpace, at now: Date) async throws {
+    private func note(in space: AppSchema, at now: Date) async throws {
         let (orphans, isUsed) = (try space.own("_orphans"), try isUsed(in: space))
         try await run("DELETE FROM \(orphans) AS b WHERE \(isUsed)", in: space)
         var cursor: String?
@@ -92,7 +92,7 @@ struct OrphanCollection: PeriodicWork {
         } while cursor != nil
     }
 
-    private func removeOld(in space: AppSpace, before border: Date) async throws -> Int {
+    private func removeOld(in space: AppSchema, before border: Date) async throws -> Int {
         let orphans = try space.own("_orphans")
         var removed = 0
         while true {
@@ -111,7 +111,7 @@ struct OrphanCollection: PeriodicWork {
     }
 
     /// Whether a row refers to the blob of row `b`.
-    private func isUsed(in space: AppSpace) throws -> PostgresQuery {
+    private func isUsed(in space: AppSchema) throws -> PostgresQuery {
         """
         (EXISTS (SELECT FROM \(try space.own("_files")) WHERE blob = b.blob)
             OR EXISTS (SELECT FROM \(try space.own("_thumbnails")) WHERE blob = b.blob)
@@ -120,7 +120,7 @@ struct OrphanCollection: PeriodicWork {
     }
 
     @discardableResult
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    private func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         var statement = statement
         statement.role = space.role
         return try await postgres.query(statement)

@@ -26,6 +26,6 @@ struct ReadFileUsage: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .read, .storage)
-        return try .encoding(try await files.usage(of: AppSpace(try context.principal)))
+        return try .encoding(try await files.usage(of: AppSchema(try context.principal)))
     }
 }

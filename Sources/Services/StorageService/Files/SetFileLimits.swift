@@ -40,6 +40,6 @@ struct SetFileLimits: Endpoint {
         for environment in [AppEnvironment.live, .test] {
             try await files.limit(try SpaceName(appID: principal.appID, environment: environment).space, to: quota)
         }
-        return try .encoding(try await files.usage(of: AppSpace(principal)))
+        return try .encoding(try await files.usage(of: AppSchema(principal)))
     }
 }

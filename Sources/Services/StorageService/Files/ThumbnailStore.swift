@@ -13,7 +13,7 @@ struct ThumbnailStore: Sendable {
     ///
     /// - Throws: `invalid-parameter` for an undeclared size; `image-refused`, which is recorded if it is permanent, so
     ///   that a hostile picture costs resources only once.
-    func thumbnail(of file: FileStore.File, size name: String, in space: AppSpace) async throws -> FileResponse {
+    func thumbnail(of file: FileStore.File, size name: String, in space: AppSchema) async throws -> FileResponse {
         guard let size = settings.thumbnailSizes[name] else {
             let names = settings.thumbnailSizes.keys.sorted().joined(separator: ", ")
             throw ServiceError(.invalidParameter, "Expected one of the sizes \(names).", field: "thumbnail")
@@ -40,7 +40,8 @@ struct ThumbnailStore: Sendable {
         return made
     }
 
-    private func find(_ file: FileStore.File, _ size: ThumbnailSize, in space: AppSpace) async throws -> FileResponse? {
+    private func find(_ file: FileStore.File, _ size: ThumbnailSize, in space: AppSchema) async throws -> FileResponse?
+    {
         let rows = try await files.run(
             """
             SELECT blob, size, sha256, content_type, refusal FROM \(try space.own("_thumbnails"))
@@ -57,7 +58,7 @@ struct ThumbnailStore: Sendable {
 
     /// If two thumbnails were generated concurrently, the first is kept and the other becomes an orphan.
     private func keep(
-        _ made: FileResponse?, refusal: String?, of file: FileStore.File, _ size: ThumbnailSize, in space: AppSpace
+        _ made: FileResponse?, refusal: String?, of file: FileStore.File, _ size: ThumbnailSize, in space: AppSchema
     ) async throws {
         _ = try await files.run(
             """

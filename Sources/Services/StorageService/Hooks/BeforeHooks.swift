@@ -230,7 +230,7 @@ struct BeforeHooks: Sendable {
     }
 
     /// Nil if the collection does not exist.
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows? {
+    private func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows? {
         var statement = statement
         statement.role = space.role
         do {

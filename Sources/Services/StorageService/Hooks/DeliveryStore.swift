@@ -22,7 +22,7 @@ struct DeliveryStore: Sendable {
     // MARK: Management
 
     /// Newest first.
-    func list(of hook: HookName, _ state: DeliveryRecord.State?, limit: Int, in space: AppSpace) async throws
+    func list(of hook: HookName, _ state: DeliveryRecord.State?, limit: Int, in space: AppSchema) async throws
         -> [DeliveryRecord]
     {
         let condition: PostgresQuery = state.map { "AND state = \($0.rawValue)" } ?? ""
@@ -36,7 +36,7 @@ struct DeliveryStore: Sendable {
 
     /// Makes a delivery due at once. A dead one gets all its attempts again; a completed one does not change. Nil if
     /// the hook has no delivery with this id.
-    func retry(_ id: UUID, of hook: HookName, in space: AppSpace) async throws -> DeliveryRecord? {
+    func retry(_ id: UUID, of hook: HookName, in space: AppSchema) async throws -> DeliveryRecord? {
         try await run(
             """
             UPDATE \(try space.own("_hook_deliveries")) AS d SET
@@ -51,7 +51,7 @@ struct DeliveryStore: Sendable {
 
     /// Whether there are changes to take or deliveries to make. A single statement, because it runs after every write
     /// and at intervals.
-    func hasWork(for hook: String, in space: AppSpace) async throws -> Bool {
+    func hasWork(for hook: String, in space: AppSchema) async throws -> Bool {
         let rows = try await run(
             """
             SELECT EXISTS (SELECT FROM \(try space.own("_hook_deliveries")) WHERE hook = h.name AND state = 'waiting' AND due <= now())
@@ -69,7 +69,7 @@ struct DeliveryStore: Sendable {
     /// The hook's row is locked, and the new position in the log is written together with the deliveries, so each
     /// change becomes exactly one delivery even if several copies try or one dies. If the log was replaced (by a
     /// restore), the hook continues from the end of the new one.
-    func take(for hook: String, in space: AppSpace) async throws -> Bool {
+    func take(for hook: String, in space: AppSchema) async throws -> Bool {
         let (hooks, queue) = (try space.own("_hooks"), try space.own("_hook_deliveries"))
         let epoch = try ChangeStore.epoch(of: space)
         return try await postgres.withTransaction(role: space.role) { transaction in
@@ -127,7 +127,7 @@ struct DeliveryStore: Sendable {
     /// changes at all.
     private static func taking(
         _ event: Hook.Event, _ hook: String, _ collection: String, _ from: Snapshot, _ to: Snapshot, after seq: Int64,
-        in space: AppSpace
+        in space: AppSchema
     ) throws -> PostgresQuery {
         let kinds = event == .afterSave ? ["c", "u"] : ["d"]
         let head = HookMessage.afterHead(event, hook: hook, collection: collection)
@@ -172,7 +172,7 @@ struct DeliveryStore: Sendable {
     }
 
     /// Claims up to `limit` due deliveries; no other copy gets them before the lease ends.
-    func claim(for hook: String, limit: Int, in space: AppSpace) async throws -> [Claim] {
+    func claim(for hook: String, limit: Int, in space: AppSchema) async throws -> [Claim] {
         let queue = try space.own("_hook_deliveries")
         return try await run(
             """
@@ -189,7 +189,7 @@ struct DeliveryStore: Sendable {
     /// Records the outcome of a claim. Has no effect if another copy has claimed the delivery since.
     ///
     /// - Parameter pause: The time until the next attempt; nil for no further attempt.
-    func settle(_ claim: Claim, status: Int?, error: String?, pause: Duration?, in space: AppSpace) async throws {
+    func settle(_ claim: Claim, status: Int?, error: String?, pause: Duration?, in space: AppSchema) async throws {
         let queue = try space.own("_hook_deliveries")
         let outcome: PostgresQuery =
             if error == nil {
@@ -207,7 +207,7 @@ struct DeliveryStore: Sendable {
     }
 
     /// Deletes finished deliveries that are too old or too many.
-    func prune(_ hook: String, in space: AppSpace) async throws {
+    func prune(_ hook: String, in space: AppSchema) async throws {
         let queue = try space.own("_hook_deliveries")
         _ = try await run(
             """
@@ -220,7 +220,7 @@ struct DeliveryStore: Sendable {
             """, in: space)
     }
 
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    private func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         try await spaces.query(statement, in: space, on: postgres)
     }
 }

@@ -10,7 +10,7 @@ final class HookClient: Sendable {
 
     private let settings: HookSettings
     private let sender: WebhookSender
-    private let underWay = Mutex<[AppSpace?: Int]>([:])
+    private let underWay = Mutex<[AppSchema?: Int]>([:])
 
     init(settings: HookSettings) {
         self.settings = settings
@@ -29,7 +29,7 @@ final class HookClient: Sendable {
     ///
     /// - Parameter id: The same for every attempt to deliver the same message, so that receivers can drop duplicates.
     /// - Throws: `CancellationError`. All other failures are part of the outcome.
-    func send(_ body: ByteBuffer, id: String, to hook: Hook, in space: AppSpace, within limit: Duration? = nil)
+    func send(_ body: ByteBuffer, id: String, to hook: Hook, in space: AppSchema, within limit: Duration? = nil)
         async throws -> WebhookOutcome
     {
         try await sender.send(
@@ -38,7 +38,7 @@ final class HookClient: Sendable {
     }
 
     /// As `send`, for a request that waits for the answer; the number of these calls is limited.
-    func ask(_ body: ByteBuffer, _ hook: Hook, in space: AppSpace, within limit: Duration? = nil) async throws
+    func ask(_ body: ByteBuffer, _ hook: Hook, in space: AppSchema, within limit: Duration? = nil) async throws
         -> WebhookOutcome
     {
         let isBusy = underWay.withLock { counts in

@@ -31,7 +31,7 @@ final class HookDelivery: Service {
     private let served = Mutex<Set<Key>>([])
 
     struct Key: Hashable, Sendable {
-        let space: AppSpace
+        let space: AppSchema
         let hook: String
     }
 
@@ -55,7 +55,7 @@ final class HookDelivery: Service {
     }
 
     /// Serves the hooks of a single space until the task is cancelled.
-    func run(in space: AppSpace) async {
+    func run(in space: AppSchema) async {
         await serve { try await self.names(in: space).map { Key(space: space, hook: $0) } }
     }
 
@@ -81,7 +81,7 @@ final class HookDelivery: Service {
     func keys() async throws -> [Key] {
         var keys: [Key] = []
         for row in try await postgres.query("SELECT schema FROM storage.hook_spaces ORDER BY schema") {
-            guard let space = AppSpace(schema: try row.decode(0)) else { continue }
+            guard let space = AppSchema(schema: try row.decode(0)) else { continue }
             do {
                 keys += try await names(in: space).map { Key(space: space, hook: $0) }
             } catch {
@@ -93,7 +93,7 @@ final class HookDelivery: Service {
         return keys
     }
 
-    private func names(in space: AppSpace) async throws -> [String] {
+    private func names(in space: AppSchema) async throws -> [String] {
         try await hooks.enabled(in: space).filter(\.event.isAfter).map(\.name)
     }
 
@@ -141,7 +141,7 @@ final class HookDelivery: Service {
         return true
     }
 
-    private func make(_ claim: DeliveryStore.Claim, _ hook: Hook, _ space: AppSpace) async {
+    private func make(_ claim: DeliveryStore.Claim, _ hook: Hook, _ space: AppSchema) async {
         let start = ContinuousClock.now
         // No outcome means that this copy is shutting down; another one retries after the lease ends.
         guard

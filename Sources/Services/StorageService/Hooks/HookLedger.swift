@@ -29,7 +29,7 @@ final class HookLedger: Sendable {
     }
 
     private struct Key: Hashable {
-        var space: AppSpace
+        var space: AppSchema
         var hook: String
     }
 
@@ -59,7 +59,7 @@ final class HookLedger: Sendable {
     }
 
     /// Counts and records an unsuccessful call.
-    func note(_ outcome: WebhookOutcome, of hook: Hook, in space: AppSpace, took duration: Duration) async {
+    func note(_ outcome: WebhookOutcome, of hook: Hook, in space: AppSchema, took duration: Duration) async {
         await note(
             Outcome(outcome.failedBy), status: outcome.status, outcome.failure ?? "", of: hook, in: space,
             took: duration)
@@ -67,7 +67,8 @@ final class HookLedger: Sendable {
 
     /// Counts and records a failure. Does not throw: if recording fails, that is logged.
     func note(
-        _ outcome: Outcome, status: Int?, _ sentence: String, of hook: Hook, in space: AppSpace, took duration: Duration
+        _ outcome: Outcome, status: Int?, _ sentence: String, of hook: Hook, in space: AppSchema,
+        took duration: Duration
     ) async {
         count(hook, outcome, took: duration)
         guard let unnoted = turn(of: Key(space: space, hook: hook.name)) else { return }
@@ -116,7 +117,7 @@ final class HookLedger: Sendable {
     }
 
     /// Failures, newest first.
-    func failures(of hook: HookName, limit: Int, in space: AppSpace) async throws -> [Failure] {
+    func failures(of hook: HookName, limit: Int, in space: AppSchema) async throws -> [Failure] {
         let rows = try await spaces.query(
             """
             SELECT at, outcome, status, error, milliseconds, unnoted FROM \(try space.own("_hook_failures"))

@@ -8,12 +8,12 @@ struct HookSecrets: Sendable {
         secrets = WebhookSecrets(internalSecret: internalSecret)
     }
 
-    func secret(salt: [UInt8], hook: String, space: AppSpace) -> WebhookSecret {
+    func secret(salt: [UInt8], hook: String, space: AppSchema) -> WebhookSecret {
         secrets.secret(salt: salt, purpose: "martlet hook \(space.schema)/\(hook)")
     }
 
     /// The current secret, then the former one while it also signs.
-    func secrets(of hook: Hook, in space: AppSpace) -> [WebhookSecret] {
+    func secrets(of hook: Hook, in space: AppSchema) -> [WebhookSecret] {
         hook.salts.map { secret(salt: $0, hook: hook.name, space: space) }
     }
 }

@@ -8,7 +8,7 @@ final class HookStore: Sendable {
     private let postgres: PostgresClient
     private let spaces: Spaces
     private let rights: RightsStore
-    private let memory = Mutex<[AppSpace: Remembered]>([:])
+    private let memory = Mutex<[AppSchema: Remembered]>([:])
 
     private struct Remembered {
         var hooks: [Hook]
@@ -26,7 +26,7 @@ final class HookStore: Sendable {
     // MARK: Use
 
     /// The enabled hooks, by name. Does not query the database if they are cached.
-    func enabled(in space: AppSpace) async throws -> [Hook] {
+    func enabled(in space: AppSchema) async throws -> [Hook] {
         let revision = rights.revision
         let now = ContinuousClock.now
         if let known = memory.withLock({ $0[space] }), known.revision == revision, known.until > now {
@@ -38,7 +38,7 @@ final class HookStore: Sendable {
     }
 
     /// - Throws: `hook-not-found`.
-    func function(_ name: HookName, in space: AppSpace) async throws -> Hook {
+    func function(_ name: HookName, in space: AppSchema) async throws -> Hook {
         let hook = try await enabled(in: space).first { $0.event == .function && $0.name == name.text }
         guard let hook else { throw ServiceError(.hookNotFound) }
         return hook
@@ -46,13 +46,13 @@ final class HookStore: Sendable {
 
     // MARK: Management
 
-    func list(of space: AppSpace) async throws -> [Hook] {
+    func list(of space: AppSchema) async throws -> [Hook] {
         try await run("SELECT \(Hook.columns) FROM \(try space.own("_hooks")) AS h ORDER BY name", in: space).map(
             Hook.init)
     }
 
     /// - Throws: `hook-not-found`.
-    func find(_ name: HookName, of space: AppSpace) async throws -> Hook {
+    func find(_ name: HookName, of space: AppSchema) async throws -> Hook {
         let rows = try await run(
             "SELECT \(Hook.columns) FROM \(try space.own("_hooks")) AS h WHERE name = \(name.text)", in: space)
         guard let row = rows.first else { throw ServiceError(.hookNotFound) }
@@ -63,7 +63,7 @@ final class HookStore: Sendable {
     /// from now on.
     ///
     /// - Throws: `limit-exceeded` beyond `Hook.maximumPerSpace`.
-    func set(_ body: HookBody, _ name: HookName, of space: AppSpace) async throws -> (hook: Hook, isNew: Bool) {
+    func set(_ body: HookBody, _ name: HookName, of space: AppSchema) async throws -> (hook: Hook, isNew: Bool) {
         let table = try space.own("_hooks")
         try await spaces.prepare(space)
         if body.event.isAfter {
@@ -102,7 +102,7 @@ final class HookStore: Sendable {
     }
 
     /// Deletes the hook and its outstanding deliveries; returns false if there was none.
-    func delete(_ name: HookName, of space: AppSpace) async throws -> Bool {
+    func delete(_ name: HookName, of space: AppSchema) async throws -> Bool {
         let table = try space.own("_hooks")
         try await spaces.prepare(space)
         let deleted = try await postgres.withTransaction(role: space.role) { transaction in
@@ -114,7 +114,7 @@ final class HookStore: Sendable {
     }
 
     /// Disables the hook until it is set again. Does nothing and returns false if it was changed in the meantime.
-    func disable(_ hook: Hook, in space: AppSpace) async throws -> Bool {
+    func disable(_ hook: Hook, in space: AppSchema) async throws -> Bool {
         let rows = try await run(
             """
             WITH disabled AS (
@@ -129,7 +129,7 @@ final class HookStore: Sendable {
     /// Gives the hook a new secret; the previous one also signs for `Hook.formerSecretSeconds`.
     ///
     /// - Throws: `hook-not-found`.
-    func rotateSecret(of name: HookName, in space: AppSpace) async throws -> Hook {
+    func rotateSecret(of name: HookName, in space: AppSchema) async throws -> Hook {
         let table = try space.own("_hooks")
         try await spaces.prepare(space)
         let hook = try await postgres.withTransaction(role: space.role) { transaction in
@@ -147,7 +147,7 @@ final class HookStore: Sendable {
         return hook
     }
 
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    private func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         try await spaces.query(statement, in: space, on: postgres)
     }
 }

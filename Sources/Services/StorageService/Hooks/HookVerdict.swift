@@ -13,7 +13,7 @@ struct HookVerdict: Sendable {
     /// Asks the hook and records the outcome in the ledger.
     ///
     /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`.
-    init(_ hook: Hook, in space: AppSpace, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws
+    init(_ hook: Hook, in space: AppSchema, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws
     {
         let start = ContinuousClock.now
         let outcome: WebhookOutcome

@@ -10,7 +10,7 @@ final class AdviceStore: Sendable {
     static let maximumShapes = 500
 
     struct Shape: Hashable {
-        let space: AppSpace
+        let space: AppSchema
         let collection: CollectionName
         let uses: [IndexUse]
         let order: [String]
@@ -77,7 +77,7 @@ final class AdviceStore: Sendable {
     }
 
     /// Ordered by total time, slowest first.
-    func list(of collection: CollectionName, in space: AppSpace) -> [Advice] {
+    func list(of collection: CollectionName, in space: AppSchema) -> [Advice] {
         let own = shapes.withLock { $0.filter { $0.key.space == space && $0.key.collection == collection } }
         return own.sorted { $0.value.total > $1.value.total }.prefix(50).map { shape, figures in
             Advice(

@@ -57,7 +57,7 @@ struct ListedIndexes: PeriodicWork {
             ORDER BY t.oid LIMIT \(Self.perRound)
             """)
         for row in rows {
-            guard let space = AppSpace(schema: try row.decode(0)) else { continue }
+            guard let space = AppSchema(schema: try row.decode(0)) else { continue }
             let collection: String = try row.decode(1)
             let options = JobOptions(lane: BuildIndex.lane, uniqueKey: "\(space.schema).\(collection)", priority: -1)
             try await jobs.enqueue(

@@ -13,7 +13,7 @@ struct ConcurrentIndex: Sendable {
     /// SQLSTATEs that mean another build is running: the index exists, or two builds on one collection deadlocked.
     private static let concurrentBuildStates: Set = ["42P07", "40P01"]
 
-    let space: AppSpace
+    let space: AppSchema
     let collection: CollectionName
     /// The name in PostgreSQL, the same for every attempt.
     let relation: IndexName
@@ -104,7 +104,7 @@ struct ConcurrentIndex: Sendable {
     }
 
     /// Drops an index. Waits for transactions that use the collection, but blocks no others.
-    static func drop(_ relation: IndexName, of space: AppSpace, on builder: PostgresClient) async throws {
+    static func drop(_ relation: IndexName, of space: AppSchema, on builder: PostgresClient) async throws {
         guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else {
             throw ServiceError(.internalError)
         }

@@ -14,7 +14,7 @@ struct IndexBuilds: Sendable {
 
     /// A build, as needed by its job.
     struct Build: Sendable {
-        var space: AppSpace
+        var space: AppSchema
         var collection: CollectionName
         var definition: IndexDefinition
         /// The index's name in PostgreSQL.
@@ -22,7 +22,7 @@ struct IndexBuilds: Sendable {
     }
 
     /// Builds in the order of their requests. A failed one is listed for as long as its job is kept.
-    func list(on collection: CollectionName, of space: AppSpace) async throws -> [IndexEntry] {
+    func list(on collection: CollectionName, of space: AppSchema) async throws -> [IndexEntry] {
         let rows = try await postgres.query(
             """
             SELECT b.definition, b.job, j.state, j.error_code, j.error_detail, j.finished IS NULL
@@ -49,7 +49,8 @@ struct IndexBuilds: Sendable {
     ///
     /// - Throws: `limit-exceeded`.
     func start(
-        _ index: IndexDefinition, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction
+        _ index: IndexDefinition, on collection: CollectionName, of space: AppSchema,
+        in transaction: PostgresTransaction
     ) async throws -> UUID {
         guard try await jobs.unfinished(scope: space.jobScope, kinds: [BuildIndex.kind]) < Self.maximumUnfinished else {
             throw ServiceError(
@@ -73,7 +74,7 @@ struct IndexBuilds: Sendable {
     }
 
     /// Removes a failed build from the list.
-    func forget(_ name: String, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction)
+    func forget(_ name: String, on collection: CollectionName, of space: AppSchema, in transaction: PostgresTransaction)
         async throws
     {
         try await transaction.execute(
@@ -87,7 +88,7 @@ struct IndexBuilds: Sendable {
     func build(of job: UUID) async throws -> Build? {
         let rows = try await postgres.query(
             "SELECT schema, collection, definition, relation FROM storage.index_builds WHERE job = \(job)")
-        guard let row = rows.first, let space = AppSpace(schema: try row.decode(0)) else { return nil }
+        guard let row = rows.first, let space = AppSchema(schema: try row.decode(0)) else { return nil }
         return Build(
             space: space, collection: try CollectionName(row.decode(1, as: String.self)),
             definition: try JSONDecoder().decode(
@@ -102,7 +103,7 @@ struct IndexBuilds: Sendable {
     /// what they have built. Unless a name is given, this waits for them to end, because they would deadlock with a
     /// transaction that drops the collection.
     @discardableResult
-    func stop(_ name: String? = nil, on collection: CollectionName? = nil, of space: AppSpace) async throws -> Int {
+    func stop(_ name: String? = nil, on collection: CollectionName? = nil, of space: AppSchema) async throws -> Int {
         let rows = try await postgres.query(
             """
             DELETE FROM storage.index_builds WHERE schema = \(space.schema)
@@ -125,14 +126,14 @@ struct IndexBuilds: Sendable {
     }
 
     /// - Throws: `conflict` while an index is being built, during which the collection must not be renamed.
-    func requireNone(on collection: CollectionName, of space: AppSpace) async throws {
+    func requireNone(on collection: CollectionName, of space: AppSchema) async throws {
         guard try await !list(on: collection, of: space).contains(where: { $0.state == .building }) else {
             throw ServiceError(.conflict, "An index of the collection is being built. Wait for it, or drop it.")
         }
     }
 
     /// Moves failed builds along with their collection.
-    func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSpace) async throws {
+    func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSchema) async throws {
         try await postgres.execute(
             "UPDATE storage.index_builds SET collection = \(name.text) WHERE schema = \(space.schema) AND collection = \(collection.text)"
         )

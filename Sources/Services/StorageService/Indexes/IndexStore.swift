@@ -39,7 +39,7 @@ struct IndexStore: Sendable {
     ///
     /// - Throws: `collection-not-found`, `conflict` if the name is taken or, for a small collection, values are not
     ///   unique; `limit-exceeded`, `unavailable`. No index is then created.
-    func create(_ index: Definition, on collection: CollectionName, of space: AppSpace) async throws -> IndexEntry {
+    func create(_ index: Definition, on collection: CollectionName, of space: AppSchema) async throws -> IndexEntry {
         let (keys, condition) = (try index.keys(), index.condition)
         try await spaces.prepare(space)
         if try await size(of: collection, in: space) > atOnceSizeInBytes {
@@ -62,7 +62,7 @@ struct IndexStore: Sendable {
     /// The size of the collection including out-of-line storage, without indexes.
     ///
     /// - Throws: `collection-not-found`.
-    private func size(of collection: CollectionName, in space: AppSpace) async throws -> Int {
+    private func size(of collection: CollectionName, in space: AppSchema) async throws -> Int {
         let rows = try await postgres.query(
             """
             SELECT pg_table_size(oid) FROM pg_class
@@ -76,7 +76,7 @@ struct IndexStore: Sendable {
     /// Builds the index in one transaction: writes to the collection wait, reads continue, and a failed build leaves
     /// nothing behind.
     private func createNow(
-        _ index: Definition, _ keys: PostgresQuery, on collection: CollectionName, of space: AppSpace
+        _ index: Definition, _ keys: PostgresQuery, on collection: CollectionName, of space: AppSchema
     ) async throws {
         let (table, name) = (try space.table(collection), IndexName.make())
         let (identifier, comment) = (try name.identifier, try Self.comment(index))
@@ -104,7 +104,7 @@ struct IndexStore: Sendable {
     /// Checks whether the index can be created, and locks out other checks for this collection until the transaction
     /// ends. Must run under the service's own role.
     private func check(
-        _ index: Definition, on collection: CollectionName, of space: AppSpace, _ transaction: PostgresTransaction
+        _ index: Definition, on collection: CollectionName, of space: AppSchema, _ transaction: PostgresTransaction
     ) async throws {
         let key = "\(space.schema) indexes \(collection.text)"
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(key), 0))")
@@ -124,7 +124,7 @@ struct IndexStore: Sendable {
     /// The indexes, starting with those that are ready.
     ///
     /// - Throws: `collection-not-found`.
-    func list(on collection: CollectionName, of space: AppSpace) async throws -> [IndexEntry] {
+    func list(on collection: CollectionName, of space: AppSchema) async throws -> [IndexEntry] {
         try await spaces.prepare(space)
         // Builds first, so that one that becomes ready in between is not missed.
         let builds = try await builds.list(on: collection, of: space)
@@ -138,7 +138,7 @@ struct IndexStore: Sendable {
     /// Drops an index, or cancels its build.
     ///
     /// - Throws: `collection-not-found`, `index-not-found`.
-    func drop(_ name: String, on collection: CollectionName, of space: AppSpace) async throws {
+    func drop(_ name: String, on collection: CollectionName, of space: AppSchema) async throws {
         try await spaces.prepare(space)
         if try await builds.stop(name, on: collection, of: space) > 0 { return }
         try await postgres.withTransaction(role: space.role) { transaction in
@@ -153,7 +153,7 @@ struct IndexStore: Sendable {
     }
 
     private static func requireTable(
-        _ collection: CollectionName, of space: AppSpace, _ transaction: PostgresTransaction
+        _ collection: CollectionName, of space: AppSchema, _ transaction: PostgresTransaction
     ) async throws {
         let rows = try await transaction.query(
             "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = \(collection.text)")
@@ -161,7 +161,7 @@ struct IndexStore: Sendable {
     }
 
     private static func list(
-        on collection: CollectionName, of space: AppSpace, _ transaction: PostgresTransaction
+        on collection: CollectionName, of space: AppSchema, _ transaction: PostgresTransaction
     ) async throws -> [(internalName: String, definition: Definition)] {
         let rows = try await transaction.query(
             """

@@ -30,7 +30,7 @@ struct IndexSweep: PeriodicWork {
             LIMIT \(Self.perRound)
             """)
         for row in rows where !Task.isCancelled {
-            guard let space = AppSpace(schema: try row.decode(0)) else { continue }
+            guard let space = AppSchema(schema: try row.decode(0)) else { continue }
             try await ConcurrentIndex.drop(IndexName(text: try row.decode(1)), of: space, on: builder)
             logger.notice("Dropped a half-built index.", metadata: ["storage.schema": "\(space.schema)"])
         }

@@ -49,7 +49,7 @@ struct Batch: Sendable {
     }
 
     /// Runs each write independently: a failure is an outcome, and the others continue.
-    func run(_ items: [Item], in space: AppSpace, with rights: Rights, requestID: String) async throws -> [Outcome] {
+    func run(_ items: [Item], in space: AppSchema, with rights: Rights, requestID: String) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
         let deadline = ContinuousClock.now + before.settings.totalTime
         for item in items {
@@ -66,7 +66,7 @@ struct Batch: Sendable {
     }
 
     /// Whether any of the collections has a `before…` hook.
-    func isAsked(_ items: [Item], in space: AppSpace, with rights: Rights) async throws -> Bool {
+    func isAsked(_ items: [Item], in space: AppSchema, with rights: Rights) async throws -> Bool {
         for name in Set(items.map(\.collection)) {
             let scope = QueryScope(space: space, collection: name, rights: rights)
             if try await before.concern([.beforeSave, .beforeDelete], in: scope) { return true }
@@ -78,7 +78,7 @@ struct Batch: Sendable {
     /// what its earlier writes will have changed.
     ///
     /// - Throws: The first refusal, naming the request.
-    func asked(_ items: [Item], in space: AppSpace, with rights: Rights) async throws -> [Item] {
+    func asked(_ items: [Item], in space: AppSchema, with rights: Rights) async throws -> [Item] {
         let deadline = ContinuousClock.now + before.settings.totalTime
         var asked: [Item] = []
         for (number, item) in items.enumerated() {
@@ -96,7 +96,7 @@ struct Batch: Sendable {
     /// Runs all writes or none, in the store's transaction or in a new one.
     ///
     /// - Throws: The first failure, naming the request.
-    func runAll(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws
+    func runAll(_ items: [Item], in space: AppSchema, with rights: Rights, _ objects: ObjectStore) async throws
         -> [Outcome]
     {
         try await makeCollections(for: items, in: space)
@@ -106,7 +106,7 @@ struct Batch: Sendable {
         }
     }
 
-    private func runEach(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws
+    private func runEach(_ items: [Item], in space: AppSchema, with rights: Rights, _ objects: ObjectStore) async throws
         -> [Outcome]
     {
         var outcomes: [Outcome] = []
@@ -144,7 +144,7 @@ struct Batch: Sendable {
     }
 
     /// Creates the collections before the batch's transaction, which an error about a missing table would abort.
-    private func makeCollections(for items: [Item], in space: AppSpace) async throws {
+    private func makeCollections(for items: [Item], in space: AppSchema) async throws {
         let known = try await rights.collections(of: space)
         for name in Set(items.map(\.collection)) where known[name.text] == nil {
             try await collections.create(name, of: space)

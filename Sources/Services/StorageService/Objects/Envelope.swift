@@ -10,8 +10,8 @@ import NIOCore
 struct Envelope: Sendable {
     let versions: KnownVersions
 
-    func response(_ page: ObjectStore.Page, of space: AppSpace, status: HTTPResponse.Status = .ok) -> Response {
-        let notice = versions[space]
+    func response(_ page: ObjectStore.Page, of space: AppSchema, status: HTTPResponse.Status = .ok) -> Response {
+        let notice = versions[space.app]
         let body =
             page.rows?.first.map { row in row.withBytes(1) { text(page, notice, objects: $0) } }
             ?? text(page, notice, objects: nil)

@@ -5,7 +5,7 @@ final class LargePages: Sendable {
     private static let maximumCount = 1_000
 
     struct Kind: Hashable {
-        let space: AppSpace
+        let space: AppSchema
         let collection: CollectionName
         /// Nil for a summary.
         let limit: Int?

@@ -20,7 +20,7 @@ struct LookUpObjects: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let body = try await BodyFields(request, ["app", "environment", "objects", "relations"], upTo: 256 << 10)
-        let space = try AppSpace(body)
+        let space = try AppSchema(body)
         let objects = try Self.list(body, "objects", upTo: Self.maximumObjects, ["collection", "id", "keys"]) {
             fields in
             ObjectLookUp.Object(

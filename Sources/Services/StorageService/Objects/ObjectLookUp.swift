@@ -33,7 +33,7 @@ struct ObjectLookUp: Sendable {
     /// The JSON texts in the order of the request; nil for missing objects.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumCollections` and `maximumSizeInBytes`.
-    func objects(_ asked: [Object], in space: AppSpace) async throws -> [String?] {
+    func objects(_ asked: [Object], in space: AppSchema) async throws -> [String?] {
         let groups = Dictionary(grouping: asked.indices) {
             Kind(collection: asked[$0].collection, keys: asked[$0].keys)
         }
@@ -53,7 +53,7 @@ struct ObjectLookUp: Sendable {
         return found
     }
 
-    private func texts(of ids: [String], _ kind: Kind, in space: AppSpace) async throws -> [String: String] {
+    private func texts(of ids: [String], _ kind: Kind, in space: AppSchema) async throws -> [String: String] {
         var statement: PostgresQuery = """
             SELECT id, CASE WHEN sum(octet_length(object)) OVER () <= \(Self.maximumSizeInBytes) THEN object END
             FROM (
@@ -77,7 +77,7 @@ struct ObjectLookUp: Sendable {
     /// The ids of each relation's members, sorted, in the order of the request.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumMembers`.
-    func members(of asked: [Relation], in space: AppSpace) async throws -> [[String]] {
+    func members(of asked: [Relation], in space: AppSchema) async throws -> [[String]] {
         guard !asked.isEmpty else { return [] }
         let rows = try await spaces.query(
             """

@@ -569,7 +569,7 @@ struct ObjectStore: Sendable {
         }
     }
 
-    private func run(_ statement: some ReadStatement, in space: AppSpace) async throws -> PostgresRows {
+    private func run(_ statement: some ReadStatement, in space: AppSchema) async throws -> PostgresRows {
         guard statement.isCostly, transaction == nil else { return try await run(statement.sql, in: space) }
         // Uses PostgreSQL's own timeout, which only counts the statement's time, on a separate connection, so that no
         // other statement waits for it.
@@ -635,7 +635,7 @@ struct ObjectStore: Sendable {
         }
     }
 
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    private func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         var statement = statement
         statement.role = space.role
         do {

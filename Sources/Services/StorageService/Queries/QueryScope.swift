@@ -2,7 +2,7 @@ import MartletPostgres
 
 /// The collection of a request, with the caller's rights.
 struct QueryScope: Sendable {
-    let space: AppSpace
+    let space: AppSchema
     let collection: CollectionName
     var rights: Rights
     /// Collections named in a filter that do not exist; they count as empty.

@@ -43,14 +43,14 @@ final class RightsStore: Sendable {
     }
 
     private struct Memory {
-        var spaces: [AppSpace: (known: Known, until: ContinuousClock.Instant)] = [:]
+        var spaces: [AppSchema: (known: Known, until: ContinuousClock.Instant)] = [:]
         var roles: [UserKey: (roles: [String], until: ContinuousClock.Instant)] = [:]
         /// Increases with every invalidation, so that values read before one are not cached after it.
         var generation = 0
     }
 
     private struct UserKey: Hashable {
-        let space: AppSpace
+        let space: AppSchema
         let user: String
     }
 
@@ -63,7 +63,7 @@ final class RightsStore: Sendable {
     ///     environment is closed to clients, but `Access.require` refuses every operation.
     /// - Throws: `forbidden` for a client if the environment is closed to clients.
     func rights(
-        of principal: Principal, in space: AppSpace, to collections: [CollectionName] = [], evenIfClosed: Bool = false
+        of principal: Principal, in space: AppSchema, to collections: [CollectionName] = [], evenIfClosed: Bool = false
     ) async throws -> Rights {
         let identity = try await identity(of: principal, in: space)
         if identity == .master { return .master }
@@ -74,7 +74,7 @@ final class RightsStore: Sendable {
     }
 
     /// The same rights, after loading the rules of `collections` that they lack.
-    func complete(_ rights: Rights, with collections: some Swift.Collection<CollectionName>, in space: AppSpace)
+    func complete(_ rights: Rights, with collections: some Swift.Collection<CollectionName>, in space: AppSchema)
         async throws -> Rights
     {
         let unknown = collections.filter { !rights.knows($0) }.map(\.text)
@@ -83,9 +83,11 @@ final class RightsStore: Sendable {
         return rights.with(try await load(space).rules)
     }
 
-    func collections(of space: AppSpace) async throws -> [String: Collection] { try await known(of: space).collections }
+    func collections(of space: AppSchema) async throws -> [String: Collection] {
+        try await known(of: space).collections
+    }
 
-    private func known(of space: AppSpace) async throws -> Known {
+    private func known(of space: AppSchema) async throws -> Known {
         let now = ContinuousClock.now
         let (remembered, generation) = memory.withLock { ($0.spaces[space], $0.generation) }
         if let remembered, remembered.until > now { return remembered.known }
@@ -100,7 +102,7 @@ final class RightsStore: Sendable {
     /// Changes with every invalidation. Values derived from rights must then be derived again.
     var revision: Int { memory.withLock { $0.generation } }
 
-    func forget(_ space: AppSpace) {
+    func forget(_ space: AppSchema) {
         memory.withLock { memory in
             memory.generation += 1
             memory.spaces[space] = nil
@@ -116,14 +118,14 @@ final class RightsStore: Sendable {
         }
     }
 
-    private func identity(of principal: Principal, in space: AppSpace) async throws -> Identity {
+    private func identity(of principal: Principal, in space: AppSchema) async throws -> Identity {
         guard let text = principal.userID else { return principal.kind == .master ? .master : .anonymous }
         guard let user = UserID(text) else { throw ServiceError(.unauthorized) }
         return .user(user.text, roles: try await roles(of: user, in: space))
     }
 
     /// Every role of the user, direct or inherited from other roles, by name.
-    func roles(of user: UserID, in space: AppSpace) async throws -> [String] {
+    func roles(of user: UserID, in space: AppSchema) async throws -> [String] {
         let key = UserKey(space: space, user: user.text)
         let now = ContinuousClock.now
         let (remembered, generation) = memory.withLock { ($0.roles[key], $0.generation) }
@@ -137,13 +139,13 @@ final class RightsStore: Sendable {
         return roles
     }
 
-    private func exists(anyOf names: [String], in space: AppSpace) async throws -> Bool {
+    private func exists(anyOf names: [String], in space: AppSchema) async throws -> Bool {
         let found = try await spaces.query(
             "SELECT FROM \(try space.own("_collections")) WHERE name = ANY (\(names)) LIMIT 1", in: space, on: postgres)
         return !found.isEmpty
     }
 
-    private func load(_ space: AppSpace) async throws -> Known {
+    private func load(_ space: AppSchema) async throws -> Known {
         try await spaces.prepare(space)
         // PostgreSQL enforces uniqueness long before the index is ready. Builds are read first, so that one that
         // becomes ready in between is not missed.
@@ -176,7 +178,7 @@ final class RightsStore: Sendable {
     }
 
     /// The current fields of a collection, bypassing the cache.
-    func storedFields(of collection: CollectionName, in space: AppSpace) async throws -> [FieldName: [String]] {
+    func storedFields(of collection: CollectionName, in space: AppSchema) async throws -> [FieldName: [String]] {
         let rows = try await spaces.query(
             "SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)", in: space,
             on: postgres)
@@ -198,7 +200,7 @@ final class RightsStore: Sendable {
     }
 
     /// A single query, however deeply roles are nested.
-    private func loadRoles(of user: UserID, in space: AppSpace) async throws -> [String] {
+    private func loadRoles(of user: UserID, in space: AppSchema) async throws -> [String] {
         try await spaces.prepare(space)
         let members = try space.own("_role_members")
         var query: PostgresQuery = """
@@ -216,7 +218,7 @@ final class RightsStore: Sendable {
     private static let maximumUsersAtOnce = 500
 
     /// Caches the roles of many users for longer than `time`, so that `rights(of:in:)` need not query each.
-    func prepare(_ users: [String], in space: AppSpace, for time: Duration) async throws {
+    func prepare(_ users: [String], in space: AppSchema, for time: Duration) async throws {
         let now = ContinuousClock.now
         let (unknown, generation) = memory.withLock { memory in
             let unknown = Set(users).filter {
@@ -237,7 +239,7 @@ final class RightsStore: Sendable {
         }
     }
 
-    private func loadRoles(of users: [String], in space: AppSpace) async throws -> [String: [String]] {
+    private func loadRoles(of users: [String], in space: AppSchema) async throws -> [String: [String]] {
         try await spaces.prepare(space)
         let members = try space.own("_role_members")
         var query: PostgresQuery = """

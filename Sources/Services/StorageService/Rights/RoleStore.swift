@@ -39,7 +39,7 @@ struct RoleStore: Sendable {
         }
     }
 
-    func list(_ page: RolePage, of space: AppSpace) async throws -> [Summary] {
+    func list(_ page: RolePage, of space: AppSchema) async throws -> [Summary] {
         let (roles, members) = (try space.own("_roles"), try space.own("_role_members"))
         let rows = try await run(
             """
@@ -50,7 +50,7 @@ struct RoleStore: Sendable {
     }
 
     /// Nil if there is no such role.
-    func find(_ name: String, _ page: RolePage, of space: AppSpace) async throws -> Role? {
+    func find(_ name: String, _ page: RolePage, of space: AppSchema) async throws -> Role? {
         let (roles, members) = (try space.own("_roles"), try space.own("_role_members"))
         let rows = try await run(
             """
@@ -61,7 +61,7 @@ struct RoleStore: Sendable {
     }
 
     /// - Throws: `limit-exceeded` beyond `maximumRoles`.
-    func change(_ name: String, by change: Change, of space: AppSpace) async throws {
+    func change(_ name: String, by change: Change, of space: AppSchema) async throws {
         let (roles, members) = (try space.own("_roles"), try space.own("_role_members"))
         try await spaces.prepare(space)
         try await postgres.withTransaction(role: space.role) { transaction in
@@ -84,7 +84,7 @@ struct RoleStore: Sendable {
     }
 
     /// Returns false if there was no such role.
-    func delete(_ name: String, of space: AppSpace) async throws -> Bool {
+    func delete(_ name: String, of space: AppSchema) async throws -> Bool {
         let (roles, members) = (try space.own("_roles"), try space.own("_role_members"))
         try await spaces.prepare(space)
         let deleted = try await postgres.withTransaction(role: space.role) { transaction in
@@ -96,7 +96,7 @@ struct RoleStore: Sendable {
         return deleted > 0
     }
 
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    private func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         try await spaces.query(statement, in: space, on: postgres)
     }
 }

@@ -10,7 +10,7 @@ struct RulesStore: Sendable {
     let rights: RightsStore
 
     /// - Throws: `collection-not-found`.
-    func read(_ collection: CollectionName, of space: AppSpace) async throws -> CollectionRules {
+    func read(_ collection: CollectionName, of space: AppSchema) async throws -> CollectionRules {
         rights.forget(space)
         guard let known = try await rights.collections(of: space)[collection.text] else {
             throw ServiceError(.collectionNotFound)
@@ -20,7 +20,7 @@ struct RulesStore: Sendable {
 
     /// - Throws: `invalid-body` naming the field, for rules that could never allow anything; the collection is then not
     ///   created.
-    func set(_ rules: CollectionRules, on collection: CollectionName, of space: AppSpace) async throws {
+    func set(_ rules: CollectionRules, on collection: CollectionName, of space: AppSchema) async throws {
         try rules.check(in: try await surroundings(of: rules, on: collection, of: space))
         try await collections.create(collection, of: space)
         let encoded = PostgresJSON(rules.json.text)
@@ -37,7 +37,7 @@ struct RulesStore: Sendable {
     }
 
     private func surroundings(
-        of rules: CollectionRules, on collection: CollectionName, of space: AppSpace
+        of rules: CollectionRules, on collection: CollectionName, of space: AppSchema
     ) async throws -> CollectionRules.Surroundings {
         let row = try await spaces.query(
             """

@@ -5,7 +5,7 @@ import Synchronization
 /// Ensures that an app's schema, role and tables exist, querying the database once per process and space.
 final class Spaces: Sendable {
     private let postgres: PostgresClient
-    private let known = Mutex<Set<AppSpace>>([])
+    private let known = Mutex<Set<AppSchema>>([])
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
@@ -27,7 +27,7 @@ final class Spaces: Sendable {
         (14, String(decoding: PackageResources.space_014_upload_origin_sql, as: UTF8.self)),
     ]
 
-    func prepare(_ space: AppSpace) async throws {
+    func prepare(_ space: AppSchema) async throws {
         if known.withLock({ $0.contains(space) }) { return }
         try await provision(space)
         let rows = try await postgres.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")
@@ -38,7 +38,7 @@ final class Spaces: Sendable {
 
     /// Roles belong to the whole PostgreSQL server, so another database may be creating the same one concurrently; the
     /// conflict means that the role exists.
-    private func provision(_ space: AppSpace) async throws {
+    private func provision(_ space: AppSchema) async throws {
         for isLast in [false, false, true] {
             do {
                 try await postgres.execute("SELECT storage.provision(\(space.appID), \(space.environment.rawValue))")
@@ -50,7 +50,8 @@ final class Spaces: Sendable {
     /// Prepares the space, and runs a statement under its role.
     ///
     /// - Throws: The client's error if PostgreSQL's answer reveals one, otherwise the `PostgresError`.
-    func query(_ statement: PostgresQuery, in space: AppSpace, on postgres: PostgresClient) async throws -> PostgresRows
+    func query(_ statement: PostgresQuery, in space: AppSchema, on postgres: PostgresClient) async throws
+        -> PostgresRows
     {
         try await prepare(space)
         var statement = statement
@@ -64,18 +65,18 @@ final class Spaces: Sendable {
 
     /// The client's error if PostgreSQL's answer reveals one, otherwise `error`. If the space is missing, the next
     /// `prepare` creates it.
-    func problem(_ error: PostgresError, in space: AppSpace) -> any Error {
+    func problem(_ error: PostgresError, in space: AppSchema) -> any Error {
         if error.isMissingSpace { forget(space) }
         return error.clientProblem ?? error
     }
 
     /// Makes the next `prepare` ask the database again.
-    func forget(_ space: AppSpace) {
+    func forget(_ space: AppSchema) {
         _ = known.withLock { $0.remove(space) }
     }
 
     /// Runs the missing scripts, all or none. Concurrent callers in different copies wait for each other.
-    private func bringUp(_ space: AppSpace) async throws {
+    private func bringUp(_ space: AppSchema) async throws {
         try await postgres.withTransaction { transaction in
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
             let rows = try await transaction.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")

@@ -8,7 +8,7 @@ struct CollectionExport: Sendable {
     let format: TransferFormat
     let areHeadersTyped: Bool
     let collection: CollectionName
-    let space: AppSpace
+    let space: AppSchema
 
     var fileName: String { "\(collection.text).\(format.rawValue)" }
 

@@ -99,8 +99,8 @@ struct EnvironmentCopy {
         var interim: String
     }
 
-    let live: AppSpace
-    let test: AppSpace
+    let live: AppSchema
+    let test: AppSchema
     let transaction: PostgresTransaction
     let timeout: Duration
 
@@ -269,7 +269,7 @@ struct EnvironmentCopy {
 
     /// Drops every collection of the space with everything that belongs to it, and its files, whose bytes become
     /// orphans. The transaction must have the space's role.
-    static func dropCollections(of space: AppSpace, in transaction: PostgresTransaction) async throws {
+    static func dropCollections(of space: AppSchema, in transaction: PostgresTransaction) async throws {
         guard space.environment == .test else { throw ServiceError(.internalError, cause: "only test may be wiped") }
         let rows = try await transaction.query(
             """
@@ -302,7 +302,7 @@ struct EnvironmentCopy {
     }
 
     /// Invalidates the cursors of the collections' followers, if the space records a floor.
-    private static func raiseFloor(of names: [String], in space: AppSpace, _ transaction: PostgresTransaction)
+    private static func raiseFloor(of names: [String], in space: AppSchema, _ transaction: PostgresTransaction)
         async throws
     {
         guard let floor = PostgresIdentifier(schema: space.schema, name: "_changes_floor"),
@@ -324,7 +324,7 @@ struct EnvironmentCopy {
         }
     }
 
-    private func identifier(_ space: AppSpace, _ name: String) throws -> PostgresIdentifier {
+    private func identifier(_ space: AppSchema, _ name: String) throws -> PostgresIdentifier {
         guard let identifier = PostgresIdentifier(schema: space.schema, name: name) else {
             throw ServiceError(.internalError)
         }

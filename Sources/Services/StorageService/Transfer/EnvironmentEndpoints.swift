@@ -84,7 +84,7 @@ extension ServiceContext {
     /// The live environment, for calls that make its data visible in test. A test key is not enough for them.
     ///
     /// - Throws: `forbidden`.
-    fileprivate var liveSpace: AppSpace {
+    fileprivate var liveSpace: AppSchema {
         get throws {
             let space = try managedSpace
             guard space.environment == .live else {

@@ -272,14 +272,14 @@ struct TransferStores: Sendable {
     static let maximumUnfinishedJobs = 20
 
     /// - Throws: `limit-exceeded` if the app has too many unfinished jobs.
-    func checkNumberOfJobs(of space: AppSpace) async throws {
+    func checkNumberOfJobs(of space: AppSchema) async throws {
         let kinds = [ImportCollection.kind, ExportCollection.kind, CopyEnvironment.kind]
         guard try await jobs.unfinished(scope: space.jobScope, kinds: kinds) < Self.maximumUnfinishedJobs else {
             throw ServiceError(.limitExceeded, "An app may have at most \(Self.maximumUnfinishedJobs) unfinished jobs.")
         }
     }
 
-    func options(_ space: AppSpace) -> JobOptions {
+    func options(_ space: AppSchema) -> JobOptions {
         JobOptions(scope: space.jobScope, lane: space.appID)
     }
 }

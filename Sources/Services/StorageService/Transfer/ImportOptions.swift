@@ -36,7 +36,7 @@ struct ImportOptions: Codable, Sendable {
     /// The field that contains the id; nil for `_id`.
     var idField: String?
 
-    init(collection: CollectionName, space: AppSpace, format: TransferFormat) {
+    init(collection: CollectionName, space: AppSchema, format: TransferFormat) {
         file = UUID()
         sizeInBytes = 0
         self.space = SpaceName(space)
@@ -50,7 +50,7 @@ struct ImportOptions: Codable, Sendable {
     }
 
     /// - Throws: `invalid-parameter`.
-    init(_ request: Request, collection: CollectionName, space: AppSpace) throws {
+    init(_ request: Request, collection: CollectionName, space: AppSchema) throws {
         let parameters = request.uri.queryParameters
         func flag(_ name: Substring) throws -> Bool {
             try parameters[name].map { try ListQuery.flag($0, String(name)) } ?? false
@@ -121,15 +121,15 @@ struct SpaceName: Codable, Sendable, Hashable {
         self.environment = environment
     }
 
-    init(_ space: AppSpace) {
+    init(_ space: AppSchema) {
         appID = space.appID
         environment = space.environment
     }
 
     /// - Throws: `unauthorized` if the app's id is not valid.
-    var space: AppSpace {
+    var space: AppSchema {
         get throws {
-            try AppSpace(
+            try AppSchema(
                 Principal(kind: .master, appID: appID, appNumber: 0, environment: environment, credentialID: "job"))
         }
     }

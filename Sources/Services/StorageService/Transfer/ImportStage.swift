@@ -9,12 +9,12 @@ struct ImportStage: Sendable {
     static let prefix = "_import_"
 
     let postgres: PostgresClient
-    let space: AppSpace
+    let space: AppSchema
     let collection: CollectionName
     let table: PostgresIdentifier
     let target: PostgresIdentifier
 
-    init?(postgres: PostgresClient, space: AppSpace, collection: CollectionName, job: UUID) {
+    init?(postgres: PostgresClient, space: AppSchema, collection: CollectionName, job: UUID) {
         let name = Self.prefix + job.uuidString.lowercased().filter { $0 != "-" }
         guard let table = PostgresIdentifier(schema: space.schema, name: name),
             let target = try? space.table(collection)

@@ -122,7 +122,7 @@ extension ServiceContext {
 extension Response {
     /// - Throws: `job-not-found` if the environment has no such job.
     static func job(
-        _ id: UUID, _ transfers: TransferStores, _ space: AppSpace, status: HTTPResponse.Status = .ok
+        _ id: UUID, _ transfers: TransferStores, _ space: AppSchema, status: HTTPResponse.Status = .ok
     ) async throws -> Response {
         guard let job = try await transfers.jobs.job(id, scope: space.jobScope) else {
             throw ServiceError(.jobNotFound)

@@ -63,7 +63,7 @@ struct StartImport: Endpoint {
         }
     }
 
-    private func start(_ options: ImportOptions, _ space: AppSpace) async throws -> UUID {
+    private func start(_ options: ImportOptions, _ space: AppSchema) async throws -> UUID {
         try await transfers.postgres.withTransaction { transaction in
             guard
                 let job = try await transfers.jobs.enqueue(

@@ -50,7 +50,7 @@ struct StreamExport: Endpoint {
 
 extension TransferStores {
     /// - Throws: `invalid-parameter`, `collection-not-found`.
-    func export(_ request: Request, _ collection: CollectionName, _ space: AppSpace) async throws -> CollectionExport {
+    func export(_ request: Request, _ collection: CollectionName, _ space: AppSchema) async throws -> CollectionExport {
         let parameters = request.uri.queryParameters
         let format = try TransferFormat(parameter: parameters["format"])
         let areTyped = try parameters["types"].map { try ListQuery.flag($0, "types") } ?? true

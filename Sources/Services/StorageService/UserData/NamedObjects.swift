@@ -4,7 +4,7 @@ import MartletPostgres
 /// Finds the objects of a collection that name a user, by the indexes on readers and writers and on equality.
 struct NamedObjects: Sendable {
     let table: PostgresIdentifier
-    let space: AppSpace
+    let space: AppSchema
     let collection: CollectionName
     let userID: String
     /// The fields that identify an object's owner.

@@ -30,13 +30,13 @@ struct StoredUserData: UserDataHolder {
     /// The user and the space of their data.
     struct Owner: Sendable {
         var id: String
-        var space: AppSpace
+        var space: AppSchema
 
         /// - Throws: `invalid-body`.
         init(_ request: UserDataRequest) throws {
             let principal = Principal(
                 kind: .service, appID: request.app, appNumber: 0, environment: request.environment, credentialID: "")
-            guard let space = try? AppSpace(principal) else {
+            guard let space = try? AppSchema(principal) else {
                 throw ServiceError(.invalidBody, "Expected an app's id.", field: "app")
             }
             guard let id = UserID(request.user) else {
@@ -78,7 +78,7 @@ struct StoredUserData: UserDataHolder {
     }
 
     /// Whether the app's space exists; it is not created for a user without data.
-    private func exists(_ space: AppSpace) async throws -> Bool {
+    private func exists(_ space: AppSchema) async throws -> Bool {
         try await !postgres.query("SELECT FROM storage.spaces WHERE schema = \(space.schema)").isEmpty
     }
 

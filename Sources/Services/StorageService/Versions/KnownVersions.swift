@@ -6,23 +6,18 @@ import Synchronization
 
 /// The live configurations and translations, by app and environment, in memory.
 final class KnownVersions: Sendable {
-    struct Key: Hashable {
-        let appID: String
-        let environment: AppEnvironment
-    }
-
-    private let known = Mutex<[Key: VersionNotice]>([:])
+    private let known = Mutex<[AppSpace: VersionNotice]>([:])
 
     /// The part of lists about the space's versions.
     subscript(space: AppSpace) -> VersionNotice {
-        known.withLock { $0[Key(appID: space.appID, environment: space.environment)] } ?? .none
+        known.withLock { $0[space] } ?? .none
     }
 
     func replace(with spaces: [LiveVersions.Space]) {
         let notices = Dictionary(
             spaces.map {
                 (
-                    Key(appID: $0.appID, environment: $0.environment),
+                    AppSpace(appID: $0.appID, environment: $0.environment),
                     VersionNotice(config: $0.config, translation: $0.translation)
                 )
             }

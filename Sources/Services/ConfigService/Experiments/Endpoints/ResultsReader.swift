@@ -48,7 +48,7 @@ struct ResultsReader: Sendable {
         let observations: [String: Observation]
     }
 
-    func days(of measured: MeasuredExperiment, in space: ConfigSpace) async throws -> [Day] {
+    func days(of measured: MeasuredExperiment, in space: AppSpace) async throws -> [Day] {
         let experiment = measured.experiment
         return try await observations.list(measured.id, bucketVersion: experiment.bucketVersion, in: space).compactMap {
             row in
@@ -65,7 +65,7 @@ struct ResultsReader: Sendable {
     /// Asks analytics for the metrics whose values are missing or out of date, as many as the time allows, and stores
     /// the answers under today's date. Values stored a day after the end of an experiment are final, because events are
     /// not kept forever.
-    func measure(_ measured: MeasuredExperiment, named name: String, in space: ConfigSpace, at now: Date = Date())
+    func measure(_ measured: MeasuredExperiment, named name: String, in space: AppSpace, at now: Date = Date())
         async throws -> Measurement
     {
         guard var question = measured.question(named: name, in: space, at: now) else { return Measurement() }
@@ -100,7 +100,7 @@ struct ResultsReader: Sendable {
 
     /// The most recent stored values of the metrics that name an event.
     private func kept(
-        of measured: MeasuredExperiment, in space: ConfigSpace
+        of measured: MeasuredExperiment, in space: AppSpace
     ) async throws -> [String: (asOf: Date, seen: MeasuredExperiment.Seen?)] {
         let experiment = measured.experiment
         let rows = try await observations.latest(measured.id, bucketVersion: experiment.bucketVersion, in: space).filter
@@ -117,7 +117,7 @@ struct ResultsReader: Sendable {
     /// Stores analytics' answer for a metric if it is plausible.
     private func keep(
         _ sums: ExperimentSums, of question: ExperimentQuestion.Metric, _ measured: MeasuredExperiment,
-        in space: ConfigSpace, asOf date: Date
+        in space: AppSpace, asOf date: Date
     ) async throws -> Conversions.Problem? {
         let experiment = measured.experiment
         guard let metric = experiment.metrics.first(where: { $0.name == question.name }) else { return .unusable }

@@ -29,13 +29,13 @@ struct ExperimentUserData: UserDataHolder {
         return UserDataPortion(lines: lines, next: rows.count == Self.rowsPerSlice ? String(after + rows.count) : nil)
     }
 
-    private static func owner(_ request: UserDataRequest) throws -> (user: String, space: ConfigSpace) {
+    private static func owner(_ request: UserDataRequest) throws -> (user: String, space: AppSpace) {
         guard (1...32).contains(request.app.utf8.count) else {
             throw ServiceError(.invalidBody, "This must be the id of an app.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
             throw ServiceError(.invalidBody, "This must be the id of a user.", field: "user")
         }
-        return (user.uuidString.lowercased(), ConfigSpace(appID: request.app, environment: request.environment))
+        return (user.uuidString.lowercased(), AppSpace(appID: request.app, environment: request.environment))
     }
 }

@@ -1,12 +1,13 @@
 import CoreMetrics
 import Foundation
 import Logging
+import MartletCore
 import ServiceLifecycle
 import Synchronization
 
 /// A unit that was given a variation of an experiment.
 struct Exposure: Sendable, Hashable {
-    let space: ConfigSpace
+    let space: AppSpace
     /// The experiment's id; see `ExperimentDocument.id(of:from:)`.
     let experiment: String
     let bucketVersion: Int
@@ -54,7 +55,7 @@ final class ExposureLog: Service {
         self.logger = logger
     }
 
-    func record(_ assignments: [Assignment], in space: ConfigSpace, at date: Date = Date()) {
+    func record(_ assignments: [Assignment], in space: AppSpace, at date: Date = Date()) {
         for assignment in assignments {
             let exposure = Exposure(
                 space: space, experiment: assignment.experimentID, bucketVersion: assignment.bucketVersion,

@@ -41,7 +41,7 @@ struct ExposureStore: Sendable {
     }
 
     /// The unit's first variation by experiment and bucket version.
-    func history(of unit: ExperimentUnit, experiments: [String], in space: ConfigSpace) async throws -> [String: [Int:
+    func history(of unit: ExperimentUnit, experiments: [String], in space: AppSpace) async throws -> [String: [Int:
         String]]
     {
         let units = ExperimentDocument.Unit.allCases.compactMap { kind in unit[kind].map { Self.unit(kind, $0) } }
@@ -59,7 +59,7 @@ struct ExposureStore: Sendable {
         return history
     }
 
-    func count(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> Count {
+    func count(_ experiment: String, bucketVersion: Int, in space: AppSpace) async throws -> Count {
         let rows = try await postgres.query(
             """
             SELECT CASE WHEN variations = 1 THEN variation END, count(*), min(first_seen) FROM (
@@ -90,7 +90,7 @@ struct ExposureStore: Sendable {
 
     /// Deletes at most `limit` exposures of a user and returns their number. Marks the user as erased, so that
     /// exposures not yet written are dropped.
-    func erase(user id: String, in space: ConfigSpace, limit: Int) async throws -> Int {
+    func erase(user id: String, in space: AppSpace, limit: Int) async throws -> Int {
         try await postgres.execute(
             """
             INSERT INTO config.erased_units (app_id, environment, unit)
@@ -108,7 +108,7 @@ struct ExposureStore: Sendable {
     }
 
     /// A user's exposures as JSON objects, skipping the first `after` rows.
-    func export(user id: String, in space: ConfigSpace, after: Int, limit: Int) async throws -> [String] {
+    func export(user id: String, in space: AppSpace, after: Int, limit: Int) async throws -> [String] {
         try await postgres.query(
             """
             SELECT jsonb_build_object(
@@ -125,7 +125,7 @@ struct ExposureStore: Sendable {
     /// transaction.
     ///
     /// - Parameter experiment: The experiment's id.
-    static func end(_ experiment: String, in space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
+    static func end(_ experiment: String, in space: AppSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
             INSERT INTO config.ended_experiments (app_id, environment, experiment) VALUES (\(space.appID), \(space.environment.rawValue), \(experiment))

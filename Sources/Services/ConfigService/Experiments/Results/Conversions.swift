@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import NIOCore
 import Synchronization
@@ -38,7 +39,7 @@ final class Conversions: Sendable {
 
     /// The experiment that the metrics belong to.
     struct Subject: Hashable {
-        var space: ConfigSpace
+        var space: AppSpace
         var experiment: String
         var bucketVersion: Int
     }

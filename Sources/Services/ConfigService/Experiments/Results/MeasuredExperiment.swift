@@ -24,7 +24,7 @@ struct MeasuredExperiment: Sendable {
     let exposures: ExposureStore.Count
 
     /// The question for analytics; nil if no metric names an event or no unit was exposed yet.
-    func question(named name: String, in space: ConfigSpace, at now: Date) -> ExperimentQuestion? {
+    func question(named name: String, in space: AppSpace, at now: Date) -> ExperimentQuestion? {
         let metrics = experiment.metrics.compactMap(\.question)
         guard !metrics.isEmpty, let since = exposures.since else { return nil }
         let end = min(experiment.over ?? now, now)

@@ -51,7 +51,7 @@ struct ObservationStore: Sendable {
     /// Stores a day's observation of a metric, replacing an earlier one of the same day. Ignored if the experiment was
     /// deleted.
     func set(
-        _ content: String, of metric: String, experiment: String, bucketVersion: Int, in space: ConfigSpace,
+        _ content: String, of metric: String, experiment: String, bucketVersion: Int, in space: AppSpace,
         asOf date: Date, from source: Source
     ) async throws {
         let columns = source.columns
@@ -71,7 +71,7 @@ struct ObservationStore: Sendable {
     /// Deletes all observations of an experiment.
     ///
     /// - Parameter experiment: The experiment's id.
-    static func delete(of experiment: String, in space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
+    static func delete(of experiment: String, in space: AppSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
             DELETE FROM config.observations
@@ -80,16 +80,16 @@ struct ObservationStore: Sendable {
     }
 
     /// The most recent days of every metric, in order.
-    func list(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> [Row] {
+    func list(_ experiment: String, bucketVersion: Int, in space: AppSpace) async throws -> [Row] {
         try await list(experiment, bucketVersion, in: space, days: Self.maximumDays)
     }
 
     /// The most recent day of every metric.
-    func latest(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> [Row] {
+    func latest(_ experiment: String, bucketVersion: Int, in space: AppSpace) async throws -> [Row] {
         try await list(experiment, bucketVersion, in: space, days: 1)
     }
 
-    private func list(_ experiment: String, _ bucketVersion: Int, in space: ConfigSpace, days: Int) async throws
+    private func list(_ experiment: String, _ bucketVersion: Int, in space: AppSpace, days: Int) async throws
         -> [Row]
     {
         let rows = try await postgres.query(

@@ -76,7 +76,7 @@ struct EvaluateFlags: Endpoint {
         }
     }
 
-    private func catchUp(to tag: Substring, _ space: ConfigSpace) async throws {
+    private func catchUp(to tag: Substring, _ space: AppSpace) async throws {
         // Text that cannot be one of our tags must not cost a query.
         guard tag.utf8.count == 64, try await live.current(space).flagsTag != String(tag) else { return }
         await live.catchUp(space)

@@ -81,7 +81,7 @@ struct TusUploadStore: Sendable {
         return id
     }
 
-    private static func digest(of address: String, in space: AppSpace) -> String {
+    private static func digest(of address: String, in space: AppSchema) -> String {
         Base64URL.encode(SHA256.hash(data: Data("\(space.schema) \(address)".utf8)).prefix(12))
     }
 

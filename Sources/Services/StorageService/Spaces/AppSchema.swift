@@ -4,9 +4,8 @@ import MartletPostgres
 
 /// The place of an app's data in one environment: the schema `app_<id>` or `app_<id>_test`, and the role of the same
 /// name.
-struct AppSpace: Sendable, Hashable {
-    let appID: String
-    let environment: AppEnvironment
+struct AppSchema: Sendable, Hashable {
+    let app: AppSpace
     let schema: String
     let role: PostgresIdentifier
 
@@ -19,8 +18,7 @@ struct AppSpace: Sendable, Hashable {
         guard isWellFormed, (1...32).contains(principal.appID.utf8.count), let role = PostgresIdentifier(schema) else {
             throw ServiceError(.unauthorized)
         }
-        self.appID = principal.appID
-        self.environment = principal.environment
+        app = principal.space
         self.role = role
     }
 
@@ -31,9 +29,12 @@ struct AppSpace: Sendable, Hashable {
         let principal = Principal(
             kind: .master, appID: String(schema.dropFirst(4).dropLast(isTest ? 5 : 0)), appNumber: 0,
             environment: isTest ? .test : .live, credentialID: "")
-        guard let space = try? AppSpace(principal) else { return nil }
+        guard let space = try? AppSchema(principal) else { return nil }
         self = space
     }
+
+    var appID: String { app.appID }
+    var environment: AppEnvironment { app.environment }
 
     /// The scope of this environment's jobs, so that a test key cannot list, cancel or fetch live jobs.
     var jobScope: String { environment == .live ? appID : appID + "_test" }
