@@ -268,7 +268,8 @@ import Testing
             (#"{"$text":{"$search":"ab"}}"#, nil, "text *"), (#"{"n":{"$gte":1},"m":{"$lt":3}}"#, nil, "ordered m"),
             (#"{"n":{"$gte":1}}"#, "-stars,n", "ordered -stars,n"), (#"{"n":null}"#, nil, "ordered n"),
             (#"{"n":{"$exists":false}}"#, nil, "ordered n"), (#"{"n":[1,2]}"#, nil, "ordered n"),
-            (#"{"_version":3}"#, nil, "ordered _version"), (#"{"n":1}"#, nil, nil), (#"{"n":1}"#, "-created", nil),
+            (#"{"_version":3}"#, nil, "ordered _version"), (#"{"n":1}"#, nil, nil),
+            (#"{"n":1}"#, "-created", "ordered n,-created"),
             (#"{"_id":"a"}"#, "_id", nil), (#"{"n":{"$ne":1}}"#, nil, nil),
             (#"{"name":{"$regex":"ab"}}"#, nil, nil), (#"{"n":{"$in":[1,null]}}"#, nil, "ordered n"),
         ] as [(String, String?, String?)]) func `the advised index is the one that is used`(

@@ -88,17 +88,21 @@ final class AdviceStore: Sendable {
         }
     }
 
-    /// Geo, text and prefix conditions need an index of their own kind. Otherwise suggests one that supports the order
-    /// or the start of a range.
+    /// Geo, text and prefix conditions need an index of their own kind. Otherwise suggests one that supports equality
+    /// together with the order, or the start of a range.
     static func suggestion(for shape: Shape) -> Suggestion? {
         for kind in [IndexUse.Kind.geo, .text, .prefix] {
             if let use = shape.uses.first(where: { $0.kind == kind }) {
                 return Suggestion(kind: kind.rawValue, fields: [use.field])
             }
         }
+        let equal = shape.uses.filter { $0.kind == .equality && $0.field != SystemField.id.rawValue }.map(\.field)
         let ranges = shape.uses.filter { $0.kind == .ordered }.map(\.field)
-        if !shape.order.isEmpty, shape.order != ["-created"], shape.order != ["_id"], shape.order != ["-_id"] {
-            return Suggestion(kind: "ordered", fields: shape.order)
+        // Every collection has indexes for these orders.
+        let isIndexed = [["-created"], ["_id"], ["-_id"]].contains(shape.order)
+        if !shape.order.isEmpty, !isIndexed || !equal.isEmpty {
+            let fields = equal.filter { !shape.order.contains($0) && !shape.order.contains("-" + $0) } + shape.order
+            return Suggestion(kind: "ordered", fields: Array(fields.suffix(IndexStore.maximumFields)))
         }
         return ranges.first.map { Suggestion(kind: "ordered", fields: [$0]) }
     }

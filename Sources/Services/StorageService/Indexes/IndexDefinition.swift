@@ -47,7 +47,11 @@ struct IndexDefinition: Codable, Sendable, Equatable {
     ///
     /// - Throws: `invalid-filter` for an invalid field, `invalid-body`.
     func keys() throws -> PostgresQuery {
-        guard kind != .ordered else { return "(\(try fields.map(Self.orderedKey).joined(separator: ", ")))" }
+        guard kind != .ordered else {
+            // Every order ends with the id (`ListOrder`).
+            let end: PostgresQuery = unique || fields.contains("_id") || fields.contains("-_id") ? "" : ", id"
+            return "(\(try fields.map(Self.orderedKey).joined(separator: ", "))\(end))"
+        }
         guard fields.count == 1, !unique else {
             throw ServiceError(
                 .invalidBody, "An index of this kind must have one field and cannot be unique.", field: "fields")

@@ -70,7 +70,7 @@ struct ObjectStore: Sendable {
     func list(_ query: ListQuery, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
         if query.wantsTotal { try scope.access.require(.count) }
-        let known = query.include.isEmpty ? [:] : try await rights.collections(of: scope.space)
+        let known = try await rights.collections(of: scope.space)
         let rows = try await readingPage(limit: query.limit, of: scope) { scope in
             let start = ContinuousClock.now
             defer { advice.note(query, in: scope, took: ContinuousClock.now - start) }

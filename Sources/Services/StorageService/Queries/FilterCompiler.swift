@@ -17,9 +17,21 @@ struct Filter: Sendable {
     /// clock.
     var dependsOnMore = false
     var uses: [IndexUse] = []
+    /// The conditions that must all hold: `condition` in parts.
+    var parts: [Part] = []
+
+    /// A member of the outermost object, and its condition.
+    struct Part: Sendable {
+        var member: JSONValue.Member
+        var condition: PostgresQuery
+        var uses: [IndexUse]
+    }
 
     /// Whether an index is likely to support the filter.
-    var isServed: Bool {
+    var isServed: Bool { isServed(uses) }
+
+    /// Whether an index is likely to support one of the uses.
+    func isServed(_ uses: some Sequence<IndexUse>) -> Bool {
         uses.contains { use in
             switch use.kind {
             case .equality: use.field != SystemField.id.rawValue
@@ -93,7 +105,15 @@ struct FilterCompiler {
             throw ServiceError(.limitExceeded, "A filter may be nested at most \(Self.maximumDepth) deep.")
         }
         guard !members.isEmpty else { return "TRUE" }
-        let compiled = try members.map { try compile($0.name, $0.value, depth: depth) }
+        let compiled = try members.map { member in
+            let used = self.filter.uses.count
+            let condition = try compile(member.name, member.value, depth: depth)
+            if depth == 0, subqueryDepth == 0 {
+                self.filter.parts.append(
+                    Filter.Part(member: member, condition: condition, uses: Array(self.filter.uses[used...])))
+            }
+            return condition
+        }
         return compiled.joined(separator: " AND ")
     }
 

@@ -58,10 +58,9 @@ struct ListStatement: ReadStatement {
         let shown = try Shown(query, in: scope, known: known)
         others = shown.collections.union(filter?.collections ?? []).subtracting([scope.collection])
         isCostly = filter?.isCostly ?? false
-        let isServed = filter?.isServed ?? false
-        let condition = Self.condition(query, filter, access.readable(for: .find)) + (isServed ? Self.rare : "")
+        let source = Source(query, filter, access, table: table, indexes: known[scope.collection.text]?.ordered ?? [])
         let both = [access.readable(for: .find), access.readable(for: .count)].compactMap(\.self)
-        let counted = Self.condition(query, filter, both.isEmpty ? nil : both.joined(separator: " AND "))
+        let counted = Self.condition(query, filter?.condition, both.isEmpty ? nil : both.joined(separator: " AND "))
         let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
         let limit = scope.pageSizeInBytes
         let texts: PostgresQuery = """
@@ -70,9 +69,7 @@ struct ListStatement: ReadStatement {
             """
         guard let cursor = query.cursor else {
             let order = query.order.map(ListOrder.sql) ?? filter?.order.map { "\($0), id" } ?? "id"
-            let page = Self.page(
-                shown, isLate: !query.include.isEmpty,
-                "FROM \(table) WHERE \(condition) ORDER BY \(order) LIMIT \(query.limit) OFFSET \(query.skip)")
+            let page = source.page(query, shown, order: order)
             sql = """
                 SELECT \(total),
                     \(texts)
@@ -81,7 +78,7 @@ struct ListStatement: ReadStatement {
                     FROM (
                         \(page)) AS page) AS sized
                 """
-            sql.isPrepared = !isServed
+            sql.isPrepared = source.isPrepared
             return
         }
         guard query.order != nil || filter?.order == nil else {
@@ -89,7 +86,7 @@ struct ListStatement: ReadStatement {
                 .invalidParameter, "A cursor requires an order by fields, not by distance.", field: "cursor")
         }
         let keys = query.completeOrder
-        let rows = try Self.rows(from: cursor, keys, "FROM \(table) WHERE \(condition)", limit: query.limit)
+        let rows = try source.rows(from: cursor, keys, limit: query.limit)
         sql = """
             SELECT \(total),
                 \(texts),
@@ -100,7 +97,7 @@ struct ListStatement: ReadStatement {
                     SELECT \(shown.object) AS object, \(Cursor.position(keys)) AS position
                     FROM (\(rows)) AS page) AS shown) AS sized
             """
-        sql.isPrepared = !isServed
+        sql.isPrepared = source.isPrepared
     }
 
     /// Always true, but PostgreSQL's planner estimates that it matches one row in 200.
@@ -112,27 +109,68 @@ struct ListStatement: ReadStatement {
     /// filter that matches more than about 3 % still results in the scan.
     static let rare: PostgresQuery = " AND octet_length(id) BETWEEN 0 AND 1000"
 
-    /// Looks up included objects only for the rows of the page, whatever the plan.
-    private static func page(_ shown: Shown, isLate: Bool, _ rows: PostgresQuery) -> PostgresQuery {
-        isLate
-            ? "SELECT \(shown.object) AS object FROM (SELECT * \(rows)) AS page"
-            : "SELECT \(shown.object) AS object \(rows)"
-    }
-
-    /// The page after the cursor: up to a page of rows from each of the cursor's branches, merged in order.
-    private static func rows(from cursor: Cursor?, _ keys: [OrderKey], _ source: PostgresQuery, limit: Int) throws
-        -> PostgresQuery
-    {
-        let tail: PostgresQuery = " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit)"
-        guard let cursor else { return "SELECT * \(source)\(tail)" }
-        let branches = try cursor.branches(keys).map { "(SELECT * \(source) AND \($0)\(tail))" as PostgresQuery }
-        if branches.count == 1 { return branches[0] }
-        return "SELECT * FROM (\(branches.joined(separator: " UNION ALL "))) AS branch\(tail)"
-    }
-
-    private static func condition(_ query: ListQuery, _ filter: Filter?, _ readable: PostgresQuery?) -> PostgresQuery {
-        let parts = [query.includesDeleted ? nil : "deleted IS NULL" as PostgresQuery, readable, filter?.condition]
+    static func condition(_ query: ListQuery, _ filter: PostgresQuery?, _ readable: PostgresQuery?) -> PostgresQuery {
+        let parts = [query.includesDeleted ? nil : "deleted IS NULL" as PostgresQuery, readable, filter]
             .compactMap(\.self)
         return parts.isEmpty ? "TRUE" : parts.joined(separator: " AND ")
+    }
+}
+
+/// The rows of a list, before their order and page: one `FROM … WHERE …`, or several without common rows.
+private struct Source {
+    /// The limit for all branches of an index and of a cursor together.
+    private static let maximumBranches = 32
+
+    private let whole: PostgresQuery
+    /// Empty if no index supports them (`IndexBranches`).
+    private let branches: [PostgresQuery]
+    /// Whether the plan may be kept: it does not depend on the values.
+    let isPrepared: Bool
+
+    init(_ query: ListQuery, _ filter: Filter?, _ access: Access, table: PostgresIdentifier, indexes: [[String]]) {
+        let readable = access.readable(for: .find)
+        func from(_ condition: PostgresQuery?, isServed: Bool) -> PostgresQuery {
+            "FROM \(table) WHERE \(ListStatement.condition(query, condition, readable))\(isServed ? ListStatement.rare : "")"
+        }
+        whole = from(filter?.condition, isServed: filter?.isServed ?? false)
+        guard let filter, filter.order == nil || query.order != nil,
+            let used = IndexBranches(filter, order: query.completeOrder, indexes: indexes)
+        else {
+            branches = []
+            isPrepared = !(filter?.isServed ?? false)
+            return
+        }
+        let isServed = filter.isServed(used.others.flatMap(\.uses))
+        branches = used.conditions.map { condition in
+            from(([condition] + used.others.map(\.condition)).joined(separator: " AND "), isServed: isServed)
+        }
+        isPrepared = !isServed
+    }
+
+    /// Selects the objects of a page by `skip`. Looks up included objects only for its rows, whatever the plan.
+    func page(_ query: ListQuery, _ shown: Shown, order: PostgresQuery) -> PostgresQuery {
+        let page: PostgresQuery = " ORDER BY \(order) LIMIT \(query.limit) OFFSET \(query.skip)"
+        guard branches.isEmpty else {
+            let read = branches.map {
+                "(SELECT * \($0) ORDER BY \(order) LIMIT \(query.skip + query.limit))" as PostgresQuery
+            }
+            let rows = read.joined(separator: " UNION ALL ")
+            return "SELECT \(shown.object) AS object FROM (SELECT * FROM (\(rows)) AS branch\(page)) AS page"
+        }
+        return query.include.isEmpty
+            ? "SELECT \(shown.object) AS object \(whole)\(page)"
+            : "SELECT \(shown.object) AS object FROM (SELECT * \(whole)\(page)) AS page"
+    }
+
+    /// The page after the cursor: up to a page of rows from each branch of the index and of the cursor, merged in order.
+    func rows(from cursor: Cursor?, _ keys: [OrderKey], limit: Int) throws -> PostgresQuery {
+        let tail: PostgresQuery = " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit)"
+        let after = try cursor.map { try $0.branches(keys).map { " AND \($0)" as PostgresQuery } } ?? [""]
+        let isBranched = !branches.isEmpty && branches.count * after.count <= Self.maximumBranches
+        let read = (isBranched ? branches : [whole]).flatMap { source in
+            after.map { "(SELECT * \(source)\($0)\(tail))" as PostgresQuery }
+        }
+        if read.count == 1 { return read[0] }
+        return "SELECT * FROM (\(read.joined(separator: " UNION ALL "))) AS branch\(tail)"
     }
 }

@@ -174,7 +174,7 @@ enum Target {
         return path
     }
 
-    private func normalized(_ value: JSONValue) throws -> JSONValue {
+    func normalized(_ value: JSONValue) throws -> JSONValue {
         guard value["$relativeTime"] == nil else {
             throw ServiceError(
                 .invalidFilter, "$relativeTime can only be used with $lt, $lte, $gt and $gte.", field: name)

@@ -31,6 +31,8 @@ final class RightsStore: Sendable {
         var fields: [FieldName: [String]]
         /// The top-level fields of each unique index, including indexes being built.
         var unique: [Set<FieldName>] = []
+        /// The fields of each ordered index that is ready, with `-` in front for descending order.
+        var ordered: [[String]] = []
     }
 
     /// What the cache contains about a space.
@@ -158,7 +160,7 @@ final class RightsStore: Sendable {
         var query: PostgresQuery = """
             SELECT state.is_closed, c.name, c.rules::text, c.fields::text, ARRAY(
                 SELECT obj_description(x.indexrelid, 'pg_class') FROM pg_index AS x JOIN pg_class AS t ON t.oid = x.indrelid
-                WHERE t.relname = c.name AND t.relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND x.indisunique
+                WHERE t.relname = c.name AND t.relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND x.indisvalid
                     AND obj_description(x.indexrelid, 'pg_class') IS NOT NULL)
             FROM (SELECT EXISTS (SELECT FROM \(try space.own("_closed"))) AS is_closed) AS state
             LEFT JOIN \(try space.own("_collections")) AS c ON TRUE
@@ -168,12 +170,16 @@ final class RightsStore: Sendable {
         for row in try await postgres.query(query) {
             known.isClosed = try row.decode(0)
             guard let name = try row.decode(1, as: String?.self) else { continue }
+            let indexes = try row.decode(4, as: [String].self).map(Self.index)
             known.collections[name] = Collection(
                 rules: try CollectionRules(JSONValue(parsing: row.decode(2, as: String.self).utf8)),
                 fields: try Self.fields(row.decode(3)),
-                unique: try row.decode(4, as: [String].self).map(Self.indexed))
+                unique: indexes.filter(\.unique).map(Self.indexed),
+                ordered: indexes.filter { $0.kind == .ordered }.map(\.fields))
         }
-        for row in builds { known.collections[try row.decode(0)]?.unique.append(try Self.indexed(row.decode(1))) }
+        for row in builds {
+            known.collections[try row.decode(0)]?.unique.append(Self.indexed(try Self.index(row.decode(1))))
+        }
         return known
     }
 
@@ -194,9 +200,13 @@ final class RightsStore: Sendable {
         }
     }
 
-    private static func indexed(_ definition: String) throws -> Set<FieldName> {
-        let index = try JSONDecoder().decode(IndexDefinition.self, from: Data(definition.utf8))
-        return Set(index.fields.map { FieldName(topOf: $0.begins(with: "-") ? String($0.dropFirst()) : $0) })
+    private static func index(_ definition: String) throws -> IndexDefinition {
+        try JSONDecoder().decode(IndexDefinition.self, from: Data(definition.utf8))
+    }
+
+    /// The top-level fields of an index.
+    private static func indexed(_ index: IndexDefinition) -> Set<FieldName> {
+        Set(index.fields.map { FieldName(topOf: $0.begins(with: "-") ? String($0.dropFirst()) : $0) })
     }
 
     /// A single query, however deeply roles are nested.

@@ -1,0 +1,128 @@
+import MartletCore
+import MartletPostgres
+
+/// Reads a list in the order of an ordered index whose leading fields must equal given values.
+///
+/// Equality is also true for an array with an equal element, which no single range of the index expresses. A list is
+/// therefore the union of branches: one for each combination of the values themselves, which the index returns in the
+/// order of the list; and one for each field with an array there. In the order of `jsonb`, arrays with elements follow
+/// all scalars and precede all objects, so these branches read a range of the same index, which is nearly always empty.
+struct IndexBranches {
+    /// More combinations of values are read without branches, because each takes time to plan.
+    static let maximumCombinations = 10
+
+    /// Mutually exclusive conditions that together are the filter, apart from `others`.
+    let conditions: [PostgresQuery]
+    /// The parts of the filter that the index does not support.
+    let others: [Filter.Part]
+
+    /// Nil if no index supports both filter and order.
+    ///
+    /// - Parameter indexes: The fields of the collection's ordered indexes, with `-` in front for descending order.
+    init?(_ filter: Filter, order: [OrderKey], indexes: [[String]]) {
+        guard !indexes.isEmpty else { return nil }
+        var equalities: [(equality: Equality, part: Int)] = []
+        for (index, part) in filter.parts.enumerated() {
+            guard let equality = Equality(part.member),
+                !equalities.contains(where: { $0.equality.path == equality.path })
+            else { continue }
+            equalities.append((equality, index))
+        }
+        let order = Self.requested(order)
+        let matches = indexes.compactMap { fields -> [Int]? in
+            let keys = fields.map(IndexKey.init)
+            let leading = keys.map { key in equalities.firstIndex { $0.equality.path.text == key.name } }
+                .prefix { $0 != nil }.compactMap(\.self)
+            return (1...max(1, leading.count)).reversed().first { count in
+                count <= leading.count && Self.continues(keys.dropFirst(count), with: order)
+            }.map { Array(leading.prefix($0)) }
+        }
+        guard let match = matches.max(by: { $0.count < $1.count }) else { return nil }
+        let used = match.map { equalities[$0] }
+        guard used.reduce(1, { $0 * $1.equality.values.count }) <= Self.maximumCombinations else { return nil }
+        var scalars: [PostgresQuery] = ["TRUE"]
+        var arrays: [PostgresQuery] = []
+        for (position, (equality, part)) in used.enumerated() {
+            let following = used.dropFirst(position + 1).map { filter.parts[$0.part].condition }
+            for scalar in scalars {
+                let parts = [scalar, equality.isArray, filter.parts[part].condition] + following
+                // Where the field usually has an array, the index on equality has to be used instead.
+                arrays.append(parts.joined(separator: " AND ") + ListStatement.rare)
+            }
+            scalars = scalars.flatMap { scalar in equality.values.map { "\(scalar) AND \(equality.equals($0))" } }
+        }
+        let usedParts = Set(used.map(\.part))
+        conditions = scalars + arrays
+        others = filter.parts.enumerated().filter { !usedParts.contains($0.offset) }.map(\.element)
+    }
+
+    /// The keys by which the caller orders, without the final id, which every order has.
+    private static func requested(_ order: [OrderKey]) -> ArraySlice<OrderKey> {
+        if case .system(.id)? = order.last?.target, order.last?.isDescending == false { return order.dropLast() }
+        return order[...]
+    }
+
+    /// Whether rows with equal leading fields are in the requested order, forwards or backwards.
+    private static func continues(_ keys: ArraySlice<IndexKey>, with order: ArraySlice<OrderKey>) -> Bool {
+        guard keys.count >= order.count, zip(keys, order).allSatisfy({ $0.name == $1.target.name }) else {
+            return false
+        }
+        // Ordered by id alone: only if the index has no further keys in between.
+        if order.isEmpty { return keys.isEmpty }
+        return Set(zip(keys, order).map { $0.isDescending == $1.isDescending }).count == 1
+    }
+
+    private struct IndexKey {
+        let name: String
+        let isDescending: Bool
+
+        init(_ field: String) {
+            isDescending = field.hasPrefix("-")
+            name = isDescending ? String(field.dropFirst()) : field
+        }
+    }
+}
+
+/// The values of which a field must equal one: scalars, or values with a `__type`.
+private struct Equality {
+    let path: FieldPath
+    /// As stored, each once.
+    let values: [JSONValue]
+
+    /// Nil for any other member of a filter.
+    init?(_ member: JSONValue.Member) {
+        guard case .document(let path)? = try? Target(member.name) else { return nil }
+        let listed: [JSONValue]
+        switch member.value {
+        case .object(let operators) where operators.contains { $0.name.hasPrefix("$") }:
+            guard operators.count == 1, let only = operators.first else { return nil }
+            switch (only.name, only.value) {
+            case ("$eq", let value): listed = [value]
+            case ("$in", .array(let values)): listed = values
+            default: return nil
+            }
+        case let value: listed = [value]
+        }
+        var values: [JSONValue] = []
+        for value in listed {
+            guard Self.isScalar(value), let stored = try? Target.document(path).normalized(value) else { return nil }
+            if !values.contains(stored) { values.append(stored) }
+        }
+        guard !values.isEmpty else { return nil }
+        self.path = path
+        self.values = values
+    }
+
+    private static func isScalar(_ value: JSONValue) -> Bool {
+        switch value {
+        case .bool, .number, .string: true
+        case .object: value["__type"] != nil
+        case .null, .array: false
+        }
+    }
+
+    func equals(_ value: JSONValue) -> PostgresQuery { "\(path.expression) = \(PostgresJSON(value.text))" }
+
+    /// The range of the index with arrays that have elements.
+    var isArray: PostgresQuery { "\(path.expression) > 'true'::jsonb AND \(path.expression) < '{}'::jsonb" }
+}
