@@ -419,7 +419,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "ConformanceTests", dependencies: ["MartletTesting", .product(name: "Yams", package: "Yams")],
+            name: "ConformanceTests",
+            dependencies: ["MartletCore", "MartletTesting", .product(name: "Yams", package: "Yams")],
             swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",

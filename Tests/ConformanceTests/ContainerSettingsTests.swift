@@ -1,10 +1,11 @@
 import Foundation
+import MartletCore
 import Testing
 import Yams
 
 /// In containers, too, every setting in docs/OPERATIONS.md reaches the processes that know it.
 @Suite struct ContainerSettingsTests {
-    private static let services = ["auth", "storage", "config", "analytics", "notifications"]
+    private static let services = ServiceName.allCases.map(\.rawValue)
     /// Not for containers, which have no files and folders other than the mounted ones.
     private static let exceptions: Set<String> = [
         "MARTLET_HTTP_SOCKET", "MARTLET_ROUTES_FILE", "MARTLET_STATE_DIRECTORY",
