@@ -43,7 +43,7 @@ struct DeliveryAttempts: Sendable {
             if device.service == .apns, bundleID == nil { throw .noBundleID }
             push = try message.renderer.push(
                 to: device, variant: claim.variant, badge: claim.badge,
-                identity: PushIdentity(message: message.id, pushID: claim.pushID, expires: message.expires),
+                identity: PushIdentity(message: message.id, pushID: claim.pushID, expires: message.expires), at: time,
                 bundleID: bundleID)
         } catch {
             return .failed(error.reason)
