@@ -63,9 +63,7 @@ struct DeliveryClaimer: Sendable {
         else { return nil }
         do {
             let age = known.read.map { ContinuousClock.now - $0 } ?? .seconds(3_600)
-            if signal.takeChange() || age > settings.pollInterval
-                || known.isFull && known.work.isEmpty
-            {
+            if signal.takeChange() || age > settings.pollInterval || known.isFull && known.work.isEmpty {
                 known.work = try await queue.work(except: messageCache.unreadable)
                 known.read = .now
                 known.isFull = known.work.count == DeliveryQueue.maximumWork
