@@ -33,7 +33,7 @@ import Testing
         #expect(lines(message).contains("List-Unsubscribe: <https://shop.example.org/stop?u=1>"))
         #expect(lines(message).contains(#"Reply-To: "Help""#))
         #expect(!lines(message).contains { $0.hasPrefix("List-Unsubscribe-Post") })
-        message.isOneClick = true
+        message.unsubscribesWithOneClick = true
         #expect(lines(message).contains("List-Unsubscribe-Post: List-Unsubscribe=One-Click"))
         message.unsubscribeURL = nil
         #expect(!lines(message).contains { $0.hasPrefix("List-Unsubscribe") })

@@ -29,7 +29,7 @@ enum Pushbench {
             keyID: "BENCHBENCH", teamID: "BENCHBENCH", privateKey: Secret(P256.Signing.PrivateKey().pemRepresentation))
         let client = try APNsClient(
             APNsConfiguration(host: arguments[1], port: port, trustedCertificates: certificate), key: key,
-            logger: Logger(label: "pushbench"))
+            logger: Logger(label: "pushbench"), now: { Date() })
 
         _ = await send(1_000, client)
         let (clock, cpu) = (ContinuousClock.now, cpuSeconds())

@@ -34,22 +34,27 @@ public struct NotificationsService: ServiceDefinition {
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger),
-            options: try NotificationsOptions(settings), logger: logger)
+            options: try NotificationsOptions(settings), logger: logger, now: { Date() })
     }
 
-    init(postgres: PostgresClient, options: NotificationsOptions, logger: Logger) {
+    init(
+        postgres: PostgresClient, options: NotificationsOptions, logger: Logger, now: @escaping @Sendable () -> Date
+    ) {
         self.postgres = postgres
         spaces = Spaces(postgres: postgres, schema: Self.name)
         let sealing = SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-credentials")
         devices = Devices(
-            postgres: postgres, spaces: spaces, sealing: sealing, settings: options.devices, logger: logger)
-        messages = Messages(postgres: postgres, spaces: spaces, settings: options.messages, logger: logger)
+            postgres: postgres, spaces: spaces, sealing: sealing, settings: options.devices, logger: logger, now: now)
+        messages = Messages(postgres: postgres, spaces: spaces, settings: options.messages, logger: logger, now: now)
         delivery = Delivery(
-            postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
+            postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger,
+            now: now)
         mail = Mail(
-            postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger)
+            postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger,
+            now: now)
         rules = Rules(
-            postgres: postgres, spaces: spaces, messages: messages, mail: mail, options: options, logger: logger)
+            postgres: postgres, spaces: spaces, messages: messages, mail: mail, options: options, logger: logger,
+            now: now)
         let queue = JobQueue(postgres: postgres, schema: Self.name)
         worker = JobWorker(queue: queue, handlers: messages.handlers, logger: logger)
         mailWorker = JobWorker(queue: queue, handlers: mail.handlers, configuration: Mail.workers, logger: logger)

@@ -15,7 +15,7 @@ public struct MailMessage: Sendable {
     /// Where the recipient can unsubscribe (RFC 2369). Control characters and spaces are percent-encoded.
     public var unsubscribeURL: URL?
     /// Whether a POST to `unsubscribeURL` unsubscribes at once (RFC 8058).
-    public var isOneClick = false
+    public var unsubscribesWithOneClick = false
     /// The envelope sender, which receives bounces. It is not a header; nil means `from`.
     public var bounces: MailAddress?
     public var date: Date
@@ -45,7 +45,9 @@ public struct MailMessage: Sendable {
         ]
         if let replyTo { lines.append(MailHeader.address("Reply-To", replyTo)) }
         if let unsubscribeURL { lines.append("List-Unsubscribe: <\(MailHeader.uri(unsubscribeURL.absoluteString))>") }
-        if unsubscribeURL != nil, isOneClick { lines.append("List-Unsubscribe-Post: List-Unsubscribe=One-Click") }
+        if unsubscribeURL != nil, unsubscribesWithOneClick {
+            lines.append("List-Unsubscribe-Post: List-Unsubscribe=One-Click")
+        }
         if let html {
             let boundary = "martlet-" + SymmetricKey(size: .bits128).withUnsafeBytes { Base64URL.encode($0) }
             lines.append("Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"")

@@ -123,11 +123,12 @@ import Testing
         let simulator = try await FCMSimulator.start()
         defer { simulator.stop() }
         let account = try FCMServiceAccount(json: simulator.serviceAccount())
-        let inside = FCMClient(account, address: simulator.address)
+        let inside = FCMClient(account, address: simulator.address, now: { Date() })
         let refused = await inside.send(message("t1"))
         #expect(refused.meaning == .notSent && simulator.tokenRequests == 0)
         let port = try FreePort.find()
-        let nowhere = FCMClient(account, client: OutgoingClient(.anywhere), address: "http://127.0.0.1:\(port)")
+        let nowhere = FCMClient(
+            account, client: OutgoingClient(.anywhere), address: "http://127.0.0.1:\(port)", now: { Date() })
         let outcome = await nowhere.send(message("t1"))
         #expect(outcome.failure == PushFailure(.notSent, reason: "unreachable"))
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import MartletPush
 
 @Suite struct WebPushClientTests {
-    private let client = WebPushClient(client: OutgoingClient(.anywhere))
+    private let client = WebPushClient(client: OutgoingClient(.anywhere), now: { Date() })
 
     private func key() throws -> VAPIDKey {
         try VAPIDKey(privateKey: VAPIDKey.makePrivateKey(), subject: "mailto:push@example.com")
@@ -87,7 +87,8 @@ import Testing
     @Test func `Internal endpoints are not contacted`() async throws {
         try await withPush { simulator in
             let browser = simulator.subscribe()
-            let outcome = await WebPushClient().send(message("x"), to: try subscription(browser), as: try key())
+            let outcome = await WebPushClient(now: { Date() }).send(
+                message("x"), to: try subscription(browser), as: try key())
             #expect(outcome.failure == PushFailure(.messageRejected, reason: "address-not-allowed"))
             #expect(simulator.messages(of: browser).isEmpty)
         }

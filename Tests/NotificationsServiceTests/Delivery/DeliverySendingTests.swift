@@ -141,7 +141,7 @@ struct DeliverySendingTests {
                 let due: PostgresQuery =
                     "SELECT FROM notifications.credentials WHERE broken IS NOT NULL AND next_try > now() + interval '50 seconds'"
                 try await world.wait { try await world.postgres.query(due).count == 1 }
-                try await world.wait { copy.service.delivery.sender.inFlight.count == 0 }
+                try await world.wait { copy.service.delivery.sender.inFlightCount == 0 }
                 let before = world.apns.requestCount
                 // The hold ends: it is still refused, by one request, and later by none.
                 try await world.postgres.execute("UPDATE notifications.credentials SET next_try = now()")

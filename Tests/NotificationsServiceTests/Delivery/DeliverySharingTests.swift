@@ -16,8 +16,8 @@ struct DeliverySharingTests {
                 try await world.withCopy { other async throws in
                     let ends = try await world.end(of: message)
                     #expect(ends == ["accepted:1": 5_000])
-                    #expect(one.service.delivery.sender.inFlight.count == 0)
-                    #expect(other.service.delivery.sender.inFlight.count == 0)
+                    #expect(one.service.delivery.sender.inFlightCount == 0)
+                    #expect(other.service.delivery.sender.inFlightCount == 0)
                 }
             }
             #expect(world.apns.deliveriesByCount == [1: 5_000])

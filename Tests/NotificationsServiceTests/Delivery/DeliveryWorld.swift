@@ -65,7 +65,7 @@ struct DeliveryWorld: Sendable {
         options.delivery.pollInterval = .milliseconds(100)
         setUp(&options)
         let postgres = database.client(for: "notifications")
-        let service = NotificationsService(postgres: postgres, options: options, logger: .silent)
+        let service = NotificationsService(postgres: postgres, options: options, logger: .silent, now: { Date() })
         let world = DeliveryWorld(
             database: database, postgres: postgres, apns: apns, key: key,
             space: try await service.spaces.space(of: "app1", .live), service: service,
@@ -227,7 +227,7 @@ struct DeliveryWorld: Sendable {
 
         init(_ world: DeliveryWorld) {
             let postgres = world.database.client(for: "notifications")
-            service = NotificationsService(postgres: postgres, options: world.options, logger: .silent)
+            service = NotificationsService(postgres: postgres, options: world.options, logger: .silent, now: { Date() })
             let services: [any Service] = [postgres] + service.devices.background + service.delivery.background
             let group = ServiceGroup(services: services, logger: .silent)
             self.group = group

@@ -115,7 +115,7 @@ struct MailRecordTests {
             #expect(try await app.master("POST", "/notifications/mail", order).status == 202)
             let housekeeping = MailHousekeeping(
                 postgres: app.postgres, retentionInDays: 90,
-                logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { Date() })
             try await housekeeping.cleanUp(at: Date())
             #expect(try await app.master("GET", "/notifications/mail")["data.0.state"] == "\"queued\"")
             try await housekeeping.cleanUp(at: Date() + 2 * 86_400)

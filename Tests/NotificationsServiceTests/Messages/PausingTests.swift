@@ -41,7 +41,7 @@ struct PausingTests {
             try await Self.change(app, id, "pause")
             // Planned by hand, because a paused message is not planned.
             try await app.postgres.withTransaction {
-                _ = try await MessagePlanner().planPage(of: try await app.message(id), $0)
+                _ = try await app.service.messages.store.planner.planPage(of: try await app.message(id), $0)
             }
             try await Self.makeOverdue(app, id)
             // Without a credential, a delivery fails as soon as it is due.

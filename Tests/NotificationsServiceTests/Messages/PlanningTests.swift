@@ -33,7 +33,7 @@ struct PlanningTests {
             try await app.install(MessagePlanner.pageSize + 5)
             let id = try await app.order(
                 #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
-            let planner = MessagePlanner()
+            let planner = app.service.messages.store.planner
             // A page that is rolled back does not count.
             await #expect(throws: OrderFailed.self) {
                 try await app.postgres.withTransaction { transaction in

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import HummingbirdTesting
 import MartletAPI
@@ -30,7 +31,7 @@ struct NotificationsApp: ServiceApp {
             return try await MigratedDatabase.with { try await run(options, database: $0, body) }
         }
         let postgres = database.client(for: "notifications")
-        let service = NotificationsService(postgres: postgres, options: options, logger: .silent)
+        let service = NotificationsService(postgres: postgres, options: options, logger: .silent, now: { Date() })
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in

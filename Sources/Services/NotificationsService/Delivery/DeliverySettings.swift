@@ -22,6 +22,9 @@ struct DeliverySettings: Sendable {
     /// How long to wait for answers at shutdown.
     var shutdownGrace: Duration = .seconds(3)
 
+    /// Short enough that a blocked statement can be retried while the leases are valid.
+    var statementLimit: Duration { max(lease / 6, .seconds(1)) }
+
     init() {}
 
     init(_ settings: Settings) throws {

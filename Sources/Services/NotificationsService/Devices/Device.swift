@@ -46,7 +46,6 @@ struct Device: Sendable {
     let publicKey, authSecret: String?
     /// Nil means the first bundle id of the credential.
     let bundleID: String?
-    let tokenRegistered: Date
     let userID, appVersion, locale, timeZone: String?
     /// The badge last sent or reported.
     let badge: Int
@@ -54,10 +53,10 @@ struct Device: Sendable {
     /// The columns that `init(_:from:)` reads from `notifications.installations AS i`. Valid only for rows where
     /// `i.token IS NOT NULL`.
     static let columns: PostgresQuery = """
-        i.id, i.space, i.platform, i.service, i.is_sandbox, i.token, i.public_key, i.auth_secret, i.bundle_id,
-        COALESCE(i.token_registered, i.created), i.user_id, i.app_version, i.locale, i.time_zone, i.badge
+        i.id, i.space, i.platform, i.service, i.is_sandbox, i.token, i.public_key, i.auth_secret, i.bundle_id, i.user_id,
+        i.app_version, i.locale, i.time_zone, i.badge
         """
-    static let columnCount = 15
+    static let columnCount = 14
 
     /// - Parameter column: The index of the first of `columns` in the row.
     /// - Throws: `PostgresError`, also for a row without a token.
@@ -71,18 +70,17 @@ struct Device: Sendable {
         publicKey = try row.decode(column + 6)
         authSecret = try row.decode(column + 7)
         bundleID = try row.decode(column + 8)
-        tokenRegistered = try row.decode(column + 9)
-        userID = try row.decode(column + 10)
-        appVersion = try row.decode(column + 11)
-        locale = try row.decode(column + 12)
-        timeZone = try row.decode(column + 13)
-        badge = try row.decode(column + 14, as: Int.self)
+        userID = try row.decode(column + 9)
+        appVersion = try row.decode(column + 10)
+        locale = try row.decode(column + 11)
+        timeZone = try row.decode(column + 12)
+        badge = try row.decode(column + 13, as: Int.self)
     }
 
     init(
         id: UUID, space: Int32, platform: Platform, service: PushService, isSandbox: Bool = false, token: String,
         publicKey: String? = nil,
-        authSecret: String? = nil, bundleID: String? = nil, tokenRegistered: Date = Date(), userID: String? = nil,
+        authSecret: String? = nil, bundleID: String? = nil, userID: String? = nil,
         appVersion: String? = nil,
         locale: String? = nil, timeZone: String? = nil, badge: Int = 0
     ) {
@@ -95,7 +93,6 @@ struct Device: Sendable {
         self.publicKey = publicKey
         self.authSecret = authSecret
         self.bundleID = bundleID
-        self.tokenRegistered = tokenRegistered
         self.userID = userID
         self.appVersion = appVersion
         self.locale = locale

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import MartletCore
 import MartletHTTP
@@ -12,15 +13,20 @@ struct Devices: Sendable {
     let access: InstallationAccess
     let clients: PushClients
     let housekeeping: InstallationHousekeeping
+    let now: @Sendable () -> Date
     private let postgres: PostgresClient
 
-    init(postgres: PostgresClient, spaces: Spaces, sealing: SealingKey, settings: DeviceSettings, logger: Logger) {
+    init(
+        postgres: PostgresClient, spaces: Spaces, sealing: SealingKey, settings: DeviceSettings, logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.postgres = postgres
         self.spaces = spaces
+        self.now = now
         credentials = PushCredentials(store: CredentialStore(postgres: postgres, sealing: sealing))
-        installations = InstallationStore(postgres: postgres)
+        installations = InstallationStore(postgres: postgres, now: now)
         access = InstallationAccess(postgres: postgres, spaces: spaces)
-        clients = PushClients(hosts: settings.hosts, logger: logger)
+        clients = PushClients(hosts: settings.hosts, logger: logger, now: now)
         housekeeping = InstallationHousekeeping(postgres: postgres, days: settings.daysUnseen, logger: logger)
     }
 

@@ -75,11 +75,13 @@ final class PushClients: Sendable {
 
     let apns: APNsClients
     private let hosts: PushHosts
+    private let now: @Sendable () -> Date
     private let state = Mutex(State())
 
-    init(hosts: PushHosts = PushHosts(), logger: Logger) {
+    init(hosts: PushHosts, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.hosts = hosts
-        apns = APNsClients(logger: logger, configuration: hosts.apns)
+        self.now = now
+        apns = APNsClients(logger: logger, now: now, configuration: hosts.apns)
     }
 
     /// The FCM client of the space, replaced when its credential changes. Nil if there is no credential.
@@ -87,7 +89,7 @@ final class PushClients: Sendable {
         guard let account = credentials.fcm, let version = credentials.versions[.fcm] else { return nil }
         return state.withLock { state in
             let known = state.accounts[space].flatMap { $0.version == version ? $0.client : nil }
-            let client = known ?? FCMClient(account, client: hosts.outgoing, address: hosts.fcmAddress)
+            let client = known ?? FCMClient(account, client: hosts.outgoing, address: hosts.fcmAddress, now: now)
             state.accounts[space] = Account(version: version, client: client)
             return client
         }
@@ -97,7 +99,9 @@ final class PushClients: Sendable {
     func webPush(_ host: String, of space: Int32) -> WebPushClient {
         let host = Host(space: space, name: host)
         return state.withLock { state in
-            let client = state.hosts[host] ?? WebPushClient(client: hosts.outgoing, concurrency: Self.concurrencyOfHost)
+            let client =
+                state.hosts[host]
+                ?? WebPushClient(client: hosts.outgoing, concurrency: Self.concurrencyOfHost, now: now)
             state.hosts[host] = client
             return client
         }

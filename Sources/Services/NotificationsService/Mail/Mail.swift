@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import MartletCore
 import MartletHTTP
@@ -29,15 +30,17 @@ struct Mail: Sendable {
     private let postgres: PostgresClient
     private let options: AppMailOptions
     private let logger: Logger
+    private let now: @Sendable () -> Date
 
     init(
         postgres: PostgresClient, spaces: Spaces, credentials: PushCredentials, options: NotificationsOptions,
-        logger: Logger
+        logger: Logger, now: @escaping @Sendable () -> Date
     ) {
         self.postgres = postgres
         self.spaces = spaces
         self.options = options.mail
         self.logger = logger
+        self.now = now
         mails = MailStore(
             postgres: postgres,
             sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-mails"))
@@ -71,7 +74,7 @@ struct Mail: Sendable {
     var background: [any Service] {
         [
             client, testClient, MailWaking(mails: mails, jobs: jobs, logger: logger),
-            MailHousekeeping(postgres: postgres, retentionInDays: options.retentionInDays, logger: logger),
+            MailHousekeeping(postgres: postgres, retentionInDays: options.retentionInDays, logger: logger, now: now),
         ]
     }
 

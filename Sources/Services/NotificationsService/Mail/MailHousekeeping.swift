@@ -15,8 +15,9 @@ struct MailHousekeeping: PeriodicWork {
     let postgres: PostgresClient
     let retentionInDays: Int
     let logger: Logger
+    let now: @Sendable () -> Date
 
-    func work() async throws { try await cleanUp(at: Date()) }
+    func work() async throws { try await cleanUp(at: now()) }
 
     func cleanUp(at now: Date) async throws {
         let tooOld = now.addingTimeInterval(-Double(Self.longestWaitInSeconds))

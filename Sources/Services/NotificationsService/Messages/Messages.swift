@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import MartletJobs
 import MartletPostgres
@@ -17,12 +18,16 @@ struct Messages: Sendable {
     let userData: MessageUserData
     let housekeeping: MessageHousekeeping
 
-    init(postgres: PostgresClient, spaces: Spaces, settings: MessageSettings, logger: Logger) {
+    init(
+        postgres: PostgresClient, spaces: Spaces, settings: MessageSettings, logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.spaces = spaces
-        store = MessageStore(postgres: postgres, queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
+        store = MessageStore(
+            postgres: postgres, queue: JobQueue(postgres: postgres, schema: NotificationsService.name), now: now)
         templates = TemplateStore(postgres: postgres)
         segments = SegmentStore(postgres: postgres)
-        counter = AudienceCounter(postgres: postgres)
+        counter = AudienceCounter(postgres: postgres, now: now)
         reach = PushReach(postgres: postgres, counter: counter, segments: segments)
         clientRules = ClientRuleStore(postgres: postgres)
         clients = ClientSends(postgres: postgres, messages: store, templates: templates, rules: clientRules)

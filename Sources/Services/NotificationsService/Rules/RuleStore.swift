@@ -11,6 +11,7 @@ struct RuleStore: Sendable {
 
     let postgres: PostgresClient
     let secrets: WebhookSecrets
+    let now: @Sendable () -> Date
 
     // MARK: Reading
 
@@ -99,7 +100,7 @@ struct RuleStore: Sendable {
             let formerSalt = try former?.decode(3, as: [UInt8]?.self)
             let salt = rule.webhookURL == nil ? nil : formerSalt ?? WebhookSecrets.makeSalt()
             let due: Date? =
-                if case .schedule(let schedule) = rule.trigger { schedule.next(after: Date()) } else { nil }
+                if case .schedule(let schedule) = rule.trigger { schedule.next(after: now()) } else { nil }
             let rows = try await transaction.query(
                 """
                 INSERT INTO notifications.rules AS r (space, name, rule, is_enabled, author, since, due, salt)

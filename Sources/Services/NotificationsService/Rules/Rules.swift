@@ -16,22 +16,24 @@ struct Rules: Sendable {
     let acts: RuleActionBuilder
     let work: RuleWork
     let clock: RuleClock
+    let now: @Sendable () -> Date
     private let following: RuleFollowing
     private let logger: Logger
 
     init(
         postgres: PostgresClient, spaces: Spaces, messages: Messages, mail: Mail, options: NotificationsOptions,
-        logger: Logger
+        logger: Logger, now: @escaping @Sendable () -> Date
     ) {
         self.postgres = postgres
         self.spaces = spaces
         self.logger = logger
+        self.now = now
         let secret = options.internalSecret
         let rules = options.rules
-        let store = RuleStore(postgres: postgres, secrets: WebhookSecrets(internalSecret: secret))
+        let store = RuleStore(postgres: postgres, secrets: WebhookSecrets(internalSecret: secret), now: now)
         let stored = StoredChanges(
             rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
-        let acts = RuleActionBuilder(templates: messages.templates, mail: mail)
+        let acts = RuleActionBuilder(templates: messages.templates, mail: mail, now: now)
         let work = RuleWork(
             messages: messages.store, orders: mail.orders,
             queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
@@ -46,7 +48,8 @@ struct Rules: Sendable {
             RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleChangeSignal(), StuckRules()
         )
         clock = RuleClock(
-            postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger)
+            postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger,
+            now: now)
         following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in
             // Waiting for changes occupies a connection, so each follower has its own client.
             let own = StoredChanges(

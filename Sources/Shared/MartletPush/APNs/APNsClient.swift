@@ -12,12 +12,13 @@ public import ServiceLifecycle
 public final class APNsClient: Service {
     private let configuration: APNsConfiguration
     private let loop: any EventLoop
+    private let now: @Sendable () -> Date
     private let pool: NIOLoopBoundBox<APNsPool>
 
     /// - Throws: If the configuration's certificates cannot be read.
     public convenience init(
         _ configuration: APNsConfiguration, key: APNsKey, logger: Logger,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date
     ) throws {
         try self.init(configuration, token: APNsProviderToken(key), logger: logger, now: now)
     }
@@ -27,6 +28,7 @@ public final class APNsClient: Service {
         now: @escaping @Sendable () -> Date
     ) throws {
         self.configuration = configuration
+        self.now = now
         loop = MultiThreadedEventLoopGroup.singleton.next()
         let pool = APNsPool(configuration, token, try APNsConnector(configuration, on: loop), now: now, logger: logger)
         self.pool = NIOLoopBoundBox.makeBoxSendingValue(pool, eventLoop: loop)
@@ -37,7 +39,7 @@ public final class APNsClient: Service {
     /// Cancellation only affects a notification that is still waiting; it is then not sent. After sending, the answer
     /// is awaited.
     public func send(_ notification: APNsNotification) async -> PushOutcome {
-        if let fault = notification.fault { return .failed(fault.meaning, reason: fault.reason.rawValue) }
+        if let fault = notification.fault { return .failed(fault.meaning(at: now()), reason: fault.reason.rawValue) }
         let ticket = APNsTicket()
         let request = APNsRequest(notification: notification, ticket: ticket, expires: .now() + configuration.waitLimit)
         return await withTaskCancellationHandler {
@@ -68,7 +70,7 @@ public final class APNsClient: Service {
 }
 
 extension APNsMessageFault {
-    fileprivate var meaning: PushFailure.Meaning {
-        self == .invalidDeviceToken ? .deviceGone(unlessRegisteredSince: Date()) : .messageRejected
+    fileprivate func meaning(at time: Date) -> PushFailure.Meaning {
+        self == .invalidDeviceToken ? .deviceGone(unlessRegisteredSince: time) : .messageRejected
     }
 }

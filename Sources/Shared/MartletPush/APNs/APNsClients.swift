@@ -31,7 +31,7 @@ public final class APNsClients: Service {
 
     /// - Parameter maximumKeys: Beyond this number the least recently used key's clients are shut down.
     public init(
-        maximumKeys: Int = 1_000, logger: Logger, now: @escaping @Sendable () -> Date = { Date() },
+        maximumKeys: Int = 1_000, logger: Logger, now: @escaping @Sendable () -> Date,
         configuration: @escaping @Sendable (APNsEnvironment) -> APNsConfiguration = { APNsConfiguration($0) }
     ) {
         self.maximumKeys = max(1, maximumKeys)

@@ -27,7 +27,7 @@ public final class FCMClient: Sendable {
     public init(
         _ account: FCMServiceAccount, client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2),
         address: String = FCMClient.address,
-        concurrency: Int = 100, maximumWaiting: Int = 10_000, now: @escaping @Sendable () -> Date = { Date() }
+        concurrency: Int = 100, maximumWaiting: Int = 10_000, now: @escaping @Sendable () -> Date
     ) {
         self.account = account
         self.client = client

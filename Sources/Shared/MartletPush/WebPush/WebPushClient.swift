@@ -21,7 +21,7 @@ public final class WebPushClient: Sendable {
     public init(
         client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2), concurrency: Int = 100,
         maximumWaiting: Int = 10_000,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date
     ) {
         self.client = client
         self.now = now

@@ -1,9 +1,7 @@
 import Foundation
 import Logging
 import MartletPostgres
-import MartletPush
 import ServiceLifecycle
-import Synchronization
 
 /// Sends due deliveries. Any number of instances can run at once: they share the queue by leases.
 ///
@@ -11,104 +9,99 @@ import Synchronization
 /// concurrently. At most `DeliverySettings.concurrency` deliveries are in flight. At a graceful shutdown, unsent
 /// deliveries are released at once.
 final class DeliverySender: Service {
-    struct State {
-        var batches: [ObjectIdentifier: DeliveryBatch] = [:]
-        var holds = Holds()
-        var breaker = TokenRateBreaker()
-        var doubts = CredentialDoubts()
-        var warnings = RareWarnings()
-        var gone: [GoneToken] = []
-        var isStopping = false
-    }
-
-    let queue: DeliveryQueue
-    let messageCache: MessageCache
-    let transport: PushTransport
-    let installations: InstallationStore
-    let settings: DeliverySettings
-    let logger: Logger
-    let now: @Sendable () -> Date
-    let inFlight = InFlightDeliveries()
-    let state = Mutex(State())
-    let metrics = DeliveryMetrics()
-    let journal: DeliveryJournal?
-    /// Signals that results wait to be written.
-    let written = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// Signals that the queue should be read.
-    let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let wasNotified = Atomic(true)
+    private let queue: DeliveryQueue
+    private let messageCache: MessageCache
+    private let transport: PushTransport
+    private let settings: DeliverySettings
+    private let inFlight = InFlightDeliveries()
+    private let batches = RunningBatches()
+    private let signal = ClaimSignal()
+    private let claimer: DeliveryClaimer
+    private let attempts: DeliveryAttempts
+    private let results: ResultWriter
+    private let care: DeliveryCare
 
     init(
         queue: DeliveryQueue, messageCache: MessageCache, transport: PushTransport, installations: InstallationStore,
-        settings: DeliverySettings, logger: Logger,
-        now: @escaping @Sendable () -> Date = { Date() }
+        settings: DeliverySettings, logger: Logger, now: @escaping @Sendable () -> Date
     ) {
-        self.queue = queue
-        self.messageCache = messageCache
-        self.transport = transport
-        self.installations = installations
-        self.settings = settings
-        self.logger = logger
-        self.now = now
-        journal = settings.journalDirectory.map { DeliveryJournal(in: $0) }
+        (self.queue, self.messageCache, self.transport, self.settings) = (queue, messageCache, transport, settings)
+        let log = DeliveryLog(logger, now: now)
+        let metrics = DeliveryMetrics()
+        let health = PushHealth(
+            credentials: transport.credentials, installations: installations, patience: settings.patience,
+            signal: signal, log: log, now: now)
+        claimer = DeliveryClaimer(
+            queue: queue, messageCache: messageCache, inFlight: inFlight, batches: batches, health: health,
+            signal: signal, settings: settings, metrics: metrics, log: log, now: now)
+        attempts = DeliveryAttempts(
+            inFlight: inFlight, health: health, transport: transport, lease: settings.lease, now: now)
+        results = ResultWriter(
+            queue: queue, inFlight: inFlight, journal: settings.journalDirectory.map { DeliveryJournal(in: $0) },
+            signal: signal, settings: settings, metrics: metrics, log: log)
+        care = DeliveryCare(
+            queue: queue, messageCache: messageCache, inFlight: inFlight, batches: batches, health: health,
+            results: results, signal: signal, settings: settings, metrics: metrics, log: log)
     }
 
+    /// The number of deliveries that are claimed and whose results are not yet written.
+    var inFlightCount: Int { inFlight.count }
+
     func run() async throws {
-        beginJournal()
-        defer { journal?.end(isKnown: inFlight.count == 0) }
+        results.begin()
+        defer { results.end() }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.listen() }
-                group.addTask { await self.lookFromTimeToTime() }
-                group.addTask { await self.takeCareFromTimeToTime() }
-                group.addTask { await self.keepLeases() }
-                group.addTask { await self.writeResults() }
-                var work = KnownWork()
-                for await _ in wakes.stream {
-                    while let batches = await claim(&work) {
-                        for batch in batches { begin(batch) }
-                    }
-                }
+                group.addTask { await self.care.watchMessages() }
+                group.addTask { await self.care.run { try await self.claimer.claimTrials(self.begin) } }
+                group.addTask { await self.care.keepLeases() }
+                group.addTask { await self.results.run() }
+                await claimer.run(begin)
                 await drain()
                 group.cancelAll()
             }
         } onGracefulShutdown: {
-            self.stop()
+            self.batches.stop()
+            self.signal.finish()
         }
     }
 
-    private func stop() {
-        let batches = state.withLock { state in
-            state.isStopping = true
-            return Array(state.batches.values)
+    private func listen() async {
+        for await _ in queue.postgres.listen(DeliveryQueue.channel) { signal.noteChange() }
+    }
+
+    @Sendable private func begin(_ batch: DeliveryBatch) { batches.begin(batch) { await self.send($0) } }
+
+    private func send(_ batch: DeliveryBatch) async {
+        guard let message = try? await messageCache.messages([batch.message])[batch.message],
+            let sendCredentials = try? await transport.sendCredentials(of: message.space)
+        else {
+            for claim in batch.claims {
+                results.finish(claim, .again(after: Verdict.notSentDelay, reason: "not-readable", counts: false))
+            }
+            return
         }
-        for batch in batches { batch.stop() }
-        wakes.continuation.finish()
+        await batch.forEach { claim in
+            let verdict = await self.attempts.send(claim, of: message, with: sendCredentials, isTrial: batch.isTrial)
+            if let verdict { self.results.finish(claim, verdict) } else { self.inFlight.drop(claim) }
+        } unsent: { claim in
+            self.results.finish(claim, .again(after: .zero, reason: "cancelled", counts: false))
+        }
     }
 
     /// Waits for outstanding answers and until their results are written.
     private func drain() async {
-        let end = ContinuousClock.now + settings.shutdownGrace
+        await waitUntilNoneInFlight(for: settings.shutdownGrace)
+        batches.cancel()
+        // Wait until unsent deliveries have been released.
+        await waitUntilNoneInFlight(for: .seconds(1))
+    }
+
+    private func waitUntilNoneInFlight(for limit: Duration) async {
+        let end = ContinuousClock.now + limit
         while !Task.isCancelled, ContinuousClock.now < end, inFlight.count > 0 {
             try? await Task.sleep(for: .milliseconds(10))
-        }
-        for batch in state.withLock({ Array($0.batches.values) }) { batch.cancel() }
-        // Wait until unsent deliveries have been released.
-        let last = ContinuousClock.now + .seconds(1)
-        while !Task.isCancelled, ContinuousClock.now < last, inFlight.count > 0 {
-            try? await Task.sleep(for: .milliseconds(10))
-        }
-    }
-
-    func begin(_ batch: DeliveryBatch) {
-        state.withLock { $0.batches[ObjectIdentifier(batch)] = batch }
-        batch.begin { await self.send($0) }
-    }
-
-    private func listen() async {
-        for await _ in queue.postgres.listen(DeliveryQueue.channel) {
-            wasNotified.store(true, ordering: .relaxed)
-            wakes.continuation.yield()
         }
     }
 }

@@ -120,7 +120,7 @@ struct TestCredential: Endpoint {
             payload.sound = .named("default")
             let notification = APNsNotification(
                 to: device.token, payload.encoded(), bundleID: bundleID,
-                expiration: Date().addingTimeInterval(Self.lifetime))
+                expiration: devices.now().addingTimeInterval(Self.lifetime))
             return try await devices.clients.apns.send(
                 notification, key: credential.key(for: device.environment), to: device.environment)
         case .fcm:

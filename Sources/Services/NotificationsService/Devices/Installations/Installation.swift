@@ -17,14 +17,15 @@ struct Installation: Sendable {
     var channels: [String] = []
     /// A JSON object.
     var attributes = JSONValue.object([])
-    var created = Date()
-    var updated = Date()
+    var created: Date
+    var updated: Date
     /// When the app last contacted the server.
-    var seen = Date()
+    var seen: Date
 
-    init(id: UUID, platform: Platform) {
+    init(id: UUID, platform: Platform, at time: Date) {
         self.id = id
         self.platform = platform
+        (created, updated, seen) = (time, time, time)
     }
 
     static let columnCount = 22

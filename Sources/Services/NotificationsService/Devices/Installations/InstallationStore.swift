@@ -10,6 +10,7 @@ struct InstallationStore: Sendable {
     static let maximumPerUser = 50
 
     let postgres: PostgresClient
+    let now: @Sendable () -> Date
 
     func read(_ id: UUID, in space: Int32) async throws -> Installation? {
         try await postgres.query(
@@ -45,7 +46,8 @@ struct InstallationStore: Sendable {
         do {
             return try await postgres.withTransaction(serializationRetries: 3) { transaction in
                 let known = try await Self.locked(claim, transaction)
-                guard var installation = known ?? making.map({ Installation(id: claim.id, platform: $0) }) else {
+                guard var installation = known ?? making.map({ Installation(id: claim.id, platform: $0, at: now()) })
+                else {
                     throw ServiceError(.installationNotFound)
                 }
                 try body(&installation)

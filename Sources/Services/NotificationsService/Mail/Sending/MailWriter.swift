@@ -74,7 +74,7 @@ struct MailWriter: Sendable {
         message.replyTo = try content.replyTo.map { try MailAddress(address: $0) } ?? way.replyTo
         message.unsubscribeURL = link
         // One-click unsubscription requires https (RFC 8058 §3.1).
-        message.isOneClick = link?.scheme == "https"
+        message.unsubscribesWithOneClick = link?.scheme == "https"
         return message
     }
 }

@@ -38,9 +38,11 @@ enum InstallationFacts {
         """
 
     /// - Parameter column: The index of the first of `columns`.
-    static func read(_ row: PostgresRow, id: UUID, from column: Int, withAttributes: Bool) throws -> FlagAttributes {
+    static func read(_ row: PostgresRow, id: UUID, from column: Int, at time: Date, withAttributes: Bool) throws
+        -> FlagAttributes
+    {
         var facts: FlagAttributes = [
-            "id": .string(id.uuidString.lowercased()), "now": .number(Date().timeIntervalSince1970),
+            "id": .string(id.uuidString.lowercased()), "now": .number(time.timeIntervalSince1970),
         ]
         for (offset, name) in [
             "platform", "service", "appVersion", "osVersion", "deviceModel", "locale", "timeZone", "userId",

@@ -18,6 +18,7 @@ struct AudienceCounter: Sendable {
     }
 
     let postgres: PostgresClient
+    let now: @Sendable () -> Date
 
     /// - Parameters:
     ///   - services: Counts only devices of these push services; nil counts those of all services that the content is
@@ -27,7 +28,7 @@ struct AudienceCounter: Sendable {
         _ audiences: [Audience], content: MessageContent = MessageContent(), services: Set<PushService>? = nil,
         isExact: Bool, in space: Space
     ) async throws -> Count {
-        let criteria = try AudienceCriteria(audiences, content: content, services: services)
+        let criteria = try AudienceCriteria(audiences, content: content, services: services, at: now())
         let most = isExact ? Int.max : Self.maximumLooked
         if criteria.isPlain {
             let limit: PostgresQuery = isExact ? "" : "LIMIT \(most + 1)"

@@ -10,13 +10,16 @@ struct AudienceCriteria: Sendable {
     /// Follows `WHERE i.space = …`.
     let filter: PostgresQuery
     private let conditions: [AudienceCondition]
+    private let time: Date
 
     /// - Parameters:
     ///   - audiences: The audiences, all of which must match.
     ///   - services: Includes only devices of these push services; nil includes those of all services that the content
     ///     is for.
+    ///   - time: The value of `now` in conditions.
     /// - Throws: `ServiceError` for an invalid condition.
-    init(_ audiences: [Audience], content: MessageContent, services: Set<PushService>? = nil) throws {
+    init(_ audiences: [Audience], content: MessageContent, services: Set<PushService>? = nil, at time: Date) throws {
+        self.time = time
         let services = content.services.intersection(services ?? content.services).map(\.rawValue).sorted()
         let isActivity = content.effectivePushType == .liveActivity
         let reachable: PostgresQuery =
@@ -41,7 +44,7 @@ struct AudienceCriteria: Sendable {
             installation: try row.decode(0), timeZone: try row.decode(1), service: try row.decode(2))
         guard !isPlain else { return candidate }
         let facts = try InstallationFacts.read(
-            row, id: candidate.installation, from: 3, withAttributes: looksAtAttributes)
+            row, id: candidate.installation, from: 3, at: time, withAttributes: looksAtAttributes)
         return conditions.allSatisfy { $0.matches(facts) } ? candidate : nil
     }
 }

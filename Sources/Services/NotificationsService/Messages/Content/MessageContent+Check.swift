@@ -80,9 +80,11 @@ extension MessageContent {
             publicKey: Self.probeKey, authSecret: Self.probeSecret, bundleID: "app", locale: language?.text)
         return try MessageRenderer(self, message: message).push(
             to: device, variant: variant, badge: 99_999,
-            identity: PushIdentity(message: message, pushID: message, expires: Date()))
+            identity: PushIdentity(message: message, pushID: message, expires: Self.probeTime), at: Self.probeTime)
     }
 
+    /// In a Live Activity it has as many digits as the current time.
+    private static let probeTime = Date(timeIntervalSince1970: 1_800_000_000)
     /// From RFC 8291, appendix A.
     private static let probeKey =
         "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"

@@ -54,10 +54,12 @@ final class MessageRenderer: Sendable {
     ///
     /// - Parameters:
     ///   - badge: The badge number if the content increments badges; ignored otherwise.
+    ///   - time: The time of sending.
     ///   - bundleID: Used for a device that names none.
     /// - Throws: `PushFault` when the push service would reject the message.
     func push(
-        to device: Device, variant: Int = 0, badge: Int? = nil, identity: PushIdentity, bundleID: String? = nil
+        to device: Device, variant: Int = 0, badge: Int? = nil, identity: PushIdentity, at time: Date,
+        bundleID: String? = nil
     ) throws(PushFault) -> PushMessage {
         let language = language(of: device.locale)
         let badge = self.badge(badge)
@@ -66,20 +68,21 @@ final class MessageRenderer: Sendable {
         case .apns:
             guard let bundleID = device.bundleID ?? bundleID else { throw .noBundleID }
             let notification = APNsNotification(
-                to: device.token, payload(.init(isWeb: false, language: language, variant: variant, badge: badge)),
+                to: device.token,
+                payload(.init(isWeb: false, language: language, variant: variant, badge: badge), at: time),
                 pushType: content.effectivePushType, bundleID: bundleID, priority: apnsPriority,
                 expiration: identity.expires,
                 collapseID: collapseID, id: identity.pushID)
             if let fault = notification.fault { throw .apns(fault) }
             return .apns(notification)
         case .fcm:
-            let message = fcm(to: device.token, variant, language, badge, expires: identity.expires)
+            let message = fcm(to: device.token, variant, language, badge, expires: identity.expires, at: time)
             if let fault = message.fault { throw .fcm(fault) }
             return .fcm(message)
         case .webpush:
             let message = WebPushMessage(
-                payload(.init(isWeb: true, language: language, variant: variant, badge: badge)),
-                timeToLive: Self.timeLeft(until: identity.expires),
+                payload(.init(isWeb: true, language: language, variant: variant, badge: badge), at: time),
+                timeToLive: Self.timeLeft(until: identity.expires, at: time),
                 urgency: urgency, topic: topic)
             if let fault = message.fault { throw .webPush(fault) }
             do {
@@ -105,12 +108,12 @@ final class MessageRenderer: Sendable {
         }
     }
 
-    private func payload(_ key: Key) -> EncodedPayload {
+    private func payload(_ key: Key, at time: Date) -> EncodedPayload {
         if let known = cache.withLock({ $0.payloads[key] }) { return known }
         let payload =
             key.isWeb
             ? EncodedPayload(webJSON(key.variant, key.language, key.badge))
-            : apnsPayload(key.variant, key.language, key.badge).encoded()
+            : apnsPayload(key.variant, key.language, key.badge, at: time).encoded()
         // A Live Activity payload contains its creation time and is rendered each time. Otherwise devices would mistake
         // an outdated state for the current one.
         guard content.liveActivity == nil else { return payload }
@@ -130,7 +133,7 @@ final class MessageRenderer: Sendable {
 // MARK: - Payloads
 
 extension MessageRenderer {
-    private func apnsPayload(_ variant: Int, _ language: LanguageTag?, _ badge: Int?) -> APNsPayload {
+    private func apnsPayload(_ variant: Int, _ language: LanguageTag?, _ badge: Int?, at time: Date) -> APNsPayload {
         let texts = content.texts(variant: variant, in: language)
         var payload = APNsPayload(
             alert: content.isSilent || texts.isEmpty
@@ -144,13 +147,15 @@ extension MessageRenderer {
         payload.interruptionLevel = content.interruptionLevel
         payload.relevanceScore = content.relevance
         payload.liveActivity = content.liveActivity.map {
-            APNsLiveActivity($0.event, contentState: $0.contentState, timestamp: Date(), staleDate: $0.staleDate)
+            APNsLiveActivity($0.event, contentState: $0.contentState, timestamp: time, staleDate: $0.staleDate)
         }
         payload.custom = data
         return payload
     }
 
-    private func fcm(to token: String, _ variant: Int, _ language: LanguageTag?, _ badge: Int?, expires: Date)
+    private func fcm(
+        to token: String, _ variant: Int, _ language: LanguageTag?, _ badge: Int?, expires: Date, at time: Date
+    )
         -> FCMMessage
     {
         var message = FCMMessage(to: .token(token))
@@ -169,8 +174,8 @@ extension MessageRenderer {
         message.collapseKey = content.collapseID
         message.data = dataTexts
         message.priority = content.isSilent || (content.priority ?? .high) != .high ? .normal : .high
-        message.timeToLive = Self.timeLeft(until: expires)
-        message.apnsPayload = apnsPayload(variant, language, badge)
+        message.timeToLive = Self.timeLeft(until: expires, at: time)
+        message.apnsPayload = apnsPayload(variant, language, badge, at: time)
         message.apnsPayload?.custom = []
         message.apnsHeaders = [
             "apns-push-type": content.effectivePushType.rawValue,
@@ -214,8 +219,8 @@ extension MessageRenderer {
         }
     }
 
-    private static func timeLeft(until expires: Date) -> Duration {
-        .seconds(min(max(Int(expires.timeIntervalSinceNow), 0), MessageContent.maximumTimeToLiveInSeconds))
+    private static func timeLeft(until expires: Date, at time: Date) -> Duration {
+        .seconds(min(max(Int(expires.timeIntervalSince(time)), 0), MessageContent.maximumTimeToLiveInSeconds))
     }
 
     /// A Web Push topic has at most 32 base64url characters, so use the beginning of a digest.

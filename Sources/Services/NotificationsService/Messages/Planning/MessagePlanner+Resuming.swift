@@ -32,7 +32,7 @@ extension MessagePlanner {
 
     private func setTimes(of kept: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws {
         guard !kept.isEmpty else { return }
-        var clock = DeviceClock(due: max(message.due, Date()), timing: message.timing)
+        var clock = DeviceClock(due: max(message.due, now()), timing: message.timing)
         let moments = kept.map { Int(clock.due(in: $0.timeZone).timeIntervalSince1970) }
         try await transaction.execute(
             """

@@ -14,13 +14,15 @@ struct MessagePlanner: Sendable {
     /// The page size when the app's own attributes are read, which may be large.
     static let pageSizeWithAttributes = 1_000
 
+    let now: @Sendable () -> Date
+
     /// Plans the next page of a message that the transaction has locked or created. Returns whether it was the last
     /// page.
     ///
     /// - Throws: `ServiceError` for an audience that is no longer valid.
     func planPage(of message: Message, _ transaction: PostgresTransaction) async throws -> Bool {
         let criteria = try AudienceCriteria(
-            [message.audience, message.segment].compactMap(\.self), content: message.content)
+            [message.audience, message.segment].compactMap(\.self), content: message.content, at: now())
         let limit = criteria.looksAtAttributes ? Self.pageSizeWithAttributes : Self.pageSize
         let page = try await transaction.query(
             """
@@ -66,7 +68,7 @@ struct MessagePlanner: Sendable {
     private func queue(_ found: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws {
         guard !found.isEmpty else { return }
         let split = VariantSplit(message.content.variants, message: message.id)
-        var clock = DeviceClock(due: max(message.due, Date()), timing: message.timing)
+        var clock = DeviceClock(due: max(message.due, now()), timing: message.timing)
         let moments = found.map { Int(clock.due(in: $0.timeZone).timeIntervalSince1970) }
         try await transaction.execute(
             """

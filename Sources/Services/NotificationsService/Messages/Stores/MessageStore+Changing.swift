@@ -25,7 +25,7 @@ extension MessageStore {
             }
             if message.isPaused { try await goOn(message, transaction) }
             if !message.isPlanned {
-                let delay = max(0, message.due.timeIntervalSinceNow)
+                let delay = max(0, message.due.timeIntervalSince(now()))
                 _ = try await queue.enqueue(
                     PlanMessage.self, .init(message: id), JobOptions(scope: "\(space.id)", delay: .seconds(delay)),
                     in: transaction)

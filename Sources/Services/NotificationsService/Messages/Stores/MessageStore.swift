@@ -14,7 +14,9 @@ struct MessageStore: Sendable {
 
     let postgres: PostgresClient
     let queue: JobQueue
-    let planner = MessagePlanner()
+    let now: @Sendable () -> Date
+
+    var planner: MessagePlanner { MessagePlanner(now: now) }
 
     /// Orders a message: it is sent if, and only if, the transaction commits.
     ///
@@ -34,7 +36,7 @@ struct MessageStore: Sendable {
         try order.audience.check()
         try order.content.check(for: order.audience.services)
         let segment = try await segment(of: order.audience, in: space, transaction)
-        let times = try Self.times(of: order)
+        let times = try times(of: order)
         let row = try await transaction.query(
             """
             INSERT INTO notifications.messages AS m (
@@ -60,7 +62,7 @@ struct MessageStore: Sendable {
         if order.audience.isDirect, message.state == .planning, try await planner.planPage(of: message, transaction) {
             return try await find(message.id, in: message.space, transaction) ?? message
         }
-        let delay = max(0, message.due.timeIntervalSinceNow)
+        let delay = max(0, message.due.timeIntervalSince(now()))
         _ = try await queue.enqueue(
             PlanMessage.self, .init(message: message.id), JobOptions(scope: "\(message.space)", delay: .seconds(delay)),
             in: transaction)
@@ -93,17 +95,17 @@ struct MessageStore: Sendable {
         return try Audience(try row.json(0))
     }
 
-    private static func times(of order: MessageOrder) throws -> (state: Message.State, due: Date, expires: Date) {
-        let now = Date()
+    private func times(of order: MessageOrder) throws -> (state: Message.State, due: Date, expires: Date) {
+        let now = now()
         let due = max(order.due ?? order.timing.localTime?.earliest ?? now, now)
-        guard due.timeIntervalSince(now) <= maximumDelayInSeconds else {
+        guard due.timeIntervalSince(now) <= Self.maximumDelayInSeconds else {
             throw ServiceError(.invalidBody, "A message must be due within a year.", field: "due")
         }
         let last = max(due, order.timing.localTime?.latest ?? due)
-        guard last.timeIntervalSince(now) <= maximumDelayInSeconds else {
+        guard last.timeIntervalSince(now) <= Self.maximumDelayInSeconds else {
             throw ServiceError(.invalidBody, "A message must be due within a year.", field: "localTime")
         }
-        let lifetime = Double(max(order.content.timeToLiveInSeconds ?? defaultLifetimeInSeconds, 60))
+        let lifetime = Double(max(order.content.timeToLiveInSeconds ?? Self.defaultLifetimeInSeconds, 60))
         let expires = order.expires ?? last.addingTimeInterval(lifetime)
         guard expires > due else {
             throw ServiceError(.invalidBody, "A message must expire after it is due.", field: "expires")
@@ -111,7 +113,7 @@ struct MessageStore: Sendable {
         // Compares with our own clock: PostgreSQL's now() is the start of the transaction, which may precede the order.
         return (
             due > now ? .scheduled : .planning, due,
-            min(expires, last.addingTimeInterval(Double(defaultLifetimeInSeconds)))
+            min(expires, last.addingTimeInterval(Double(Self.defaultLifetimeInSeconds)))
         )
     }
 }

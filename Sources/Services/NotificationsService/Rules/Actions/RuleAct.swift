@@ -28,6 +28,7 @@ struct RuleAct: Sendable {
 struct RuleActionBuilder: Sendable {
     let templates: TemplateStore
     let mail: Mail
+    let now: @Sendable () -> Date
 
     /// The action of a rule; nil if the rule does not apply to the facts.
     ///
@@ -52,7 +53,7 @@ struct RuleActionBuilder: Sendable {
     func complete(_ act: inout RuleAct, _ facts: Facts, _ lookUp: RecipientLookUp, in space: Space) async throws {
         act.recipients = try await lookUp.recipients(act.rule.recipients, facts)
         if act.rule.content != nil { act.content = try await content(of: act.rule, facts, in: space) }
-        if act.rule.webhookURL != nil { act.webhookBody = Self.webhookBody(act.rule, facts, space) }
+        if act.rule.webhookURL != nil { act.webhookBody = webhookBody(act.rule, facts, space) }
         act.mail = try await mail(of: act, facts, lookUp, in: space)
     }
 
@@ -83,7 +84,7 @@ struct RuleActionBuilder: Sendable {
     }
 
     /// The webhook body `{"type","timestamp","data"}`, as recommended by Standard Webhooks.
-    private static func webhookBody(_ rule: Rule, _ facts: Facts, _ space: Space) -> String {
+    private func webhookBody(_ rule: Rule, _ facts: Facts, _ space: Space) -> String {
         let type =
             switch rule.trigger {
             case .change: "rule.change"
@@ -91,7 +92,7 @@ struct RuleActionBuilder: Sendable {
             case .alert: "rule.alert"
             }
         return """
-            {"type":"\(type)","timestamp":"\(Date().formatted(.iso8601))","data":{"rule":\(JSONValue.quote(rule.name)),"app":\(JSONValue.quote(space.appID)),\
+            {"type":"\(type)","timestamp":"\(now().formatted(.iso8601))","data":{"rule":\(JSONValue.quote(rule.name)),"app":\(JSONValue.quote(space.appID)),\
             "environment":"\(space.environment.rawValue)","facts":\(facts.json.text)}}
             """
     }

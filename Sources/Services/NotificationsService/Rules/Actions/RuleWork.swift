@@ -75,7 +75,7 @@ struct RuleWork: Sendable {
         for (number, audience) in try act.recipients.audiences().enumerated() {
             let order = MessageOrder(
                 content: content, audience: audience,
-                expires: Date(timeIntervalSinceNow: Double(act.rule.lifetimeInSeconds)),
+                expires: messages.now().addingTimeInterval(Double(act.rule.lifetimeInSeconds)),
                 origin: "rule:\(act.rule.name):\(act.cause):\(number)", template: act.rule.templateName,
                 author: Author(text: "rule:\(act.rule.name)"))
             let message = try await messages.create(order, in: space, transaction)

@@ -56,7 +56,7 @@ extension Rules {
         var count = 0
         for active in try await store.active(in: space) where active.rule.trigger == .alert {
             let lookUp = RecipientLookUp(stored: stored, space: space)
-            guard let act = try await acts.act(active.rule, on: facts, cause: cause, at: Date(), lookUp, in: space)
+            guard let act = try await acts.act(active.rule, on: facts, cause: cause, at: now(), lookUp, in: space)
             else { continue }
             let isNew = try await postgres.withTransaction { transaction in
                 let name = active.rule.name

@@ -53,7 +53,7 @@ struct TestRule: Endpoint {
             if let reason = try rule.condition.failure(facts) {
                 return .json(#"{"matches":false,"reason":\#(JSONValue.quote(reason))}"#)
             }
-            var act = RuleAct(cause: "test", rule: rule, at: Date())
+            var act = RuleAct(cause: "test", rule: rule, at: rules.now())
             try await rules.acts.complete(&act, facts, RecipientLookUp(stored: rules.stored, space: space), in: space)
             try act.content?.check()
             return .json(Self.json(act))
@@ -67,7 +67,7 @@ struct TestRule: Endpoint {
 
     private func facts(of rule: Rule, _ fields: BodyFields, in space: Space) async throws -> Facts {
         switch rule.trigger {
-        case .schedule: return Facts([.init("at", .string(Date().formatted(.iso8601)))])
+        case .schedule: return Facts([.init("at", .string(rules.now().formatted(.iso8601)))])
         case .alert: return Facts(alert: fields["alert"] ?? .object([]))
         case .change(let collection, let events):
             let event =
@@ -80,7 +80,7 @@ struct TestRule: Endpoint {
             return Facts(
                 change: .object([
                     .init("collection", .string(collection)), .init("id", id), .init("change", .string(event.rawValue)),
-                    .init("at", .string(Date().formatted(.iso8601))), .init("actor", fields["actor"] ?? .null),
+                    .init("at", .string(rules.now().formatted(.iso8601))), .init("actor", fields["actor"] ?? .null),
                     .init("object", event == .deleted ? .null : object),
                     .init("previous", fields["previous"] ?? (event == .created ? .null : object)),
                 ]))

@@ -20,6 +20,7 @@ struct RuleClock: Service {
     let work: RuleWork
     let news: RuleChangeSignal
     let logger: Logger
+    let now: @Sendable () -> Date
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -28,7 +29,7 @@ struct RuleClock: Service {
             while !Task.isCancelled {
                 var pause = Self.interval
                 do {
-                    try await look(at: Date())
+                    try await look(at: now())
                     pause = min(pause, try await timeUntilNext())
                     trouble.isOver()
                 } catch {
@@ -48,7 +49,7 @@ struct RuleClock: Service {
             "SELECT min(greatest(due, retry)) FROM notifications.rules WHERE is_enabled AND due IS NOT NULL")
         // The jitter lets instances take turns, and keeps each from checking more than ten times a second.
         guard let next = try rows[0].decode(0, as: Date?.self) else { return Self.interval }
-        return .seconds(max(0, next.timeIntervalSinceNow) + Double.random(in: 0.1...0.3))
+        return .seconds(max(0, next.timeIntervalSince(now())) + Double.random(in: 0.1...0.3))
     }
 
     /// Triggers all rules that are due.

@@ -5,11 +5,19 @@ import Synchronization
 
 /// Logs persistent problems for the operator, at most one line every few minutes per kind. Never logs tokens, messages
 /// or recipients.
-extension DeliverySender {
+final class DeliveryLog: Sendable {
+    let logger: Logger
+    private let now: @Sendable () -> Date
+    private let warnings = Mutex(RareWarnings())
+
+    init(_ logger: Logger, now: @escaping @Sendable () -> Date) {
+        self.logger = logger
+        self.now = now
+    }
+
     /// Logs failed work that is retried.
     func warn(_ sentence: Logger.Message, _ error: any Error) {
-        let time = now()
-        guard let count = state.withLock({ $0.warnings.note("\(sentence)", at: time) }) else { return }
+        guard let count = note("\(sentence)") else { return }
         logger.warning(sentence, metadata: ["error.cause": "\(error)", "error.count": "\(count)"])
     }
 
@@ -20,14 +28,17 @@ extension DeliverySender {
         case .notSent where !["cancelled", "shut-down", "queue-full"].contains(failure.reason): break
         case .notSent, .deviceGone, .messageRejected, .backOff(.device, _): return
         }
-        let time = now()
-        guard let count = state.withLock({ $0.warnings.note("\(device.service.rawValue) \(device.space)", at: time) })
-        else { return }
+        guard let count = note("\(device.service.rawValue) \(device.space)") else { return }
         logger.warning(
             "Push messages do not get through; retrying.",
             metadata: [
                 "push.service": "\(device.service.rawValue)", "space.id": "\(device.space)",
                 "error.cause": "\(failure.reason)", "error.count": "\(count)",
             ])
+    }
+
+    private func note(_ kind: String) -> Int? {
+        let time = now()
+        return warnings.withLock { $0.note(kind, at: time) }
     }
 }

@@ -3,7 +3,45 @@ import Logging
 import MartletPush
 import Synchronization
 
-extension DeliverySender {
+/// What the answers of push services say about the services, credentials and tokens, and not only about one delivery.
+final class PushHealth: Sendable {
+    private struct State {
+        var holds = Holds()
+        var breaker = TokenRateBreaker()
+        var doubts = CredentialDoubts()
+        var gone: [GoneToken] = []
+    }
+
+    private let credentials: PushCredentials
+    private let installations: InstallationStore
+    private let patience: Duration
+    private let signal: ClaimSignal
+    private let log: DeliveryLog
+    private let now: @Sendable () -> Date
+    private let state = Mutex(State())
+
+    /// - Parameter patience: How long a push service must keep rejecting a credential before it counts as broken.
+    init(
+        credentials: PushCredentials, installations: InstallationStore, patience: Duration, signal: ClaimSignal,
+        log: DeliveryLog, now: @escaping @Sendable () -> Date
+    ) {
+        (self.credentials, self.installations, self.patience) = (credentials, installations, patience)
+        (self.signal, self.log, self.now) = (signal, log, now)
+    }
+
+    /// The holds at this moment.
+    var holds: Holds { state.withLock(\.holds) }
+
+    /// The time until which a delivery to the device must wait; nil if it may be sent.
+    ///
+    /// - Parameter host: The web push host of the device.
+    func admit(_ device: Device, _ host: Holds.Place?, at time: Date) -> Date? {
+        state.withLock { state in
+            state.holds.end(device.space, device.service, isSandbox: device.isSandbox, at: time)
+                ?? host.flatMap { state.holds.admit($0, at: time) }
+        }
+    }
+
     /// Applies what an answer implies beyond its own delivery: invalid tokens, broken credentials, and services to back
     /// off from.
     ///
@@ -26,7 +64,7 @@ extension DeliverySender {
             return nil
         }
         if outcome.believesCredential { state.withLock { $0.doubts.clear(lane) } }
-        warn(failure, device)
+        log.warn(failure, device)
         switch failure.meaning {
         case .deviceGone(let since): await forget(device, since, failure, sendCredentials)
         case .credentialBroken:
@@ -64,14 +102,14 @@ extension DeliverySender {
 
     /// A push service accepted a credential that was marked as broken.
     private func markGood(_ device: Device) async {
-        logger.notice(
+        log.logger.notice(
             "Push credential works again; sending resumes.",
             metadata: ["push.service": "\(device.service.rawValue)", "space.id": "\(device.space)"])
         do {
-            try await transport.credentials.markGood(device.service.credential, in: device.space)
-            wakes.continuation.yield()
+            try await credentials.markGood(device.service.credential, in: device.space)
+            signal.wake()
         } catch {
-            warn("Could not clear the broken mark of a push credential; the next accepted push retries.", error)
+            log.warn("Could not clear the broken mark of a push credential; the next accepted push retries.", error)
         }
     }
 
@@ -81,7 +119,7 @@ extension DeliverySender {
             DeliveryLane(space: device.space, service: device.service), now(),
             sendCredentials.current.versions[device.service.credential]
         )
-        let isBroken = state.withLock { $0.doubts.note(lane, version: version, patience: settings.patience, at: time) }
+        let isBroken = state.withLock { $0.doubts.note(lane, version: version, patience: patience, at: time) }
         if isBroken, !sendCredentials.current.isBroken(device.service.credential) {
             await markBroken(device.service, device.space, sendCredentials, reason, isTried: true)
         }
@@ -123,18 +161,18 @@ extension DeliverySender {
         isTried: Bool
     ) async {
         let kind = service.credential
-        logger.warning(
+        log.logger.warning(
             "Suspended a push credential that was rejected.",
             metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
         do {
-            try await transport.credentials.markBroken(
+            try await credentials.markBroken(
                 kind, in: space, version: sendCredentials.current.versions[kind], reason: reason, isTried: isTried)
         } catch {
-            warn("Could not mark a push credential as broken; the next rejection retries.", error)
+            log.warn("Could not mark a push credential as broken; the next rejection retries.", error)
         }
     }
 
-    static let maximumGone = 10_000
+    private static let maximumGone = 10_000
     private static let goneAtATime = 1_000
 
     /// Deletes tokens that push services reported as gone.
