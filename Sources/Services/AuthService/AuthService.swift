@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import Logging
 public import MartletCore
 public import MartletHTTP
@@ -23,6 +23,7 @@ public struct AuthService: ServiceDefinition {
 
     let postgres: PostgresClient
     let logger: Logger
+    let now: @Sendable () -> Date
     let credentials: CredentialStore
     let feed: KeyRingFeed
 
@@ -40,8 +41,6 @@ public struct AuthService: ServiceDefinition {
     let keys: ServerKeys
     /// The URL at which clients reach the gateway, without a trailing slash.
     let publicURL: String
-    /// The people who run the server.
-    let staffParts: StaffParts
     let provider: Provider
     let passkeys: PasskeyStore
     let jobs: JobQueue
@@ -65,8 +64,12 @@ public struct AuthService: ServiceDefinition {
             options: try AuthOptions(settings))
     }
 
-    public init(postgres: PostgresClient, internalSecret: Secret, logger: Logger, options: AuthOptions = AuthOptions())
-    {
+    /// - Parameter now: The clock.
+    public init(
+        postgres: PostgresClient, internalSecret: Secret, logger: Logger, options: AuthOptions = AuthOptions(),
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.now = now
         self.postgres = postgres
         self.logger = logger
         credentials = CredentialStore(postgres: postgres)
@@ -77,16 +80,13 @@ public struct AuthService: ServiceDefinition {
         hasher = PasswordHasher(concurrency: options.passwordConcurrency)
         keys = ServerKeys(internalSecret: internalSecret)
         publicURL = options.publicURL.absoluteString.trimmingSuffix("/")
-        secondFactors = SecondFactorStore(postgres: postgres, keys: keys, logger: logger)
+        secondFactors = SecondFactorStore(
+            postgres: postgres, attempts: attempts, keys: keys, logger: logger, now: now)
         signIns = SignIns(
             signingKeys: SigningKeys(postgres: postgres, sealing: keys.sealing, logger: logger),
-            refreshTokens: RefreshTokens(key: keys.refreshTokens))
+            refreshTokens: RefreshTokens(key: keys.refreshTokens),
+            staffRefreshTokens: RefreshTokens(key: keys.staffRefreshTokens), now: now)
         revocations = RevocationFeed(postgres: postgres, logger: logger)
-        staffParts = StaffParts(
-            staff: StaffStore(postgres: postgres), sessions: StaffSessionStore(postgres: postgres),
-            secondFactors: SecondFactorStore(postgres: postgres, keys: keys, logger: logger, tables: .staff),
-            signIns: StaffSignIns(
-                signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
         storeLookup = StoreLookup(settings: options.store)
         provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: publicURL)
         passkeys = PasskeyStore(postgres: postgres)
@@ -104,8 +104,7 @@ public struct AuthService: ServiceDefinition {
         let returned = notifications.map { ReturnedMail(notifications: $0, calls: calls) }
         mailing = Mailing(options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
         completion = SignInCompletion(
-            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors),
-            signIns: signIns,
+            sessions: sessions, secondFactors: secondFactors, signIns: signIns,
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
         let handlers =
             userDataJobs.handlers + [
@@ -118,7 +117,7 @@ public struct AuthService: ServiceDefinition {
 
     public var background: [any Service] {
         let housekeeping = Housekeeping(
-            sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions,
+            sessions: sessions, deletions: userDataJobs.deletions,
             codes: provider.codes,
             places: places, proofs: mailing.proofs, flows: federation.flows, logger: logger)
         return [
@@ -153,8 +152,16 @@ public struct AuthService: ServiceDefinition {
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }
     var audit: AuditStore { AuditStore(postgres: postgres) }
+    /// The people who run the server.
+    var staff: StaffStore { StaffStore(postgres: postgres) }
     var passwordCheck: PasswordCheck {
         PasswordCheck(users: users, sessions: sessions, attempts: attempts, hasher: hasher)
+    }
+    var staffPasswordCheck: StaffPasswordCheck {
+        StaffPasswordCheck(staff: staff, attempts: attempts, hasher: hasher)
+    }
+    var secondFactorCheck: SecondFactorCheck {
+        SecondFactorCheck(users: passwordCheck, staff: staffPasswordCheck, secondFactors: secondFactors)
     }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }

@@ -40,7 +40,7 @@ struct ListSignIns: Endpoint {
                         ], required: ["count", "data"])))
         ])
 
-    let sessions: StaffSessionStore
+    let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .staff)

@@ -33,7 +33,7 @@ struct OfferPasskey: Endpoint {
         ])
 
     let check: PasswordCheck
-    let secondFactor: SecondFactorCheck
+    let secondFactors: SecondFactorStore
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -42,7 +42,7 @@ struct OfferPasskey: Endpoint {
         let (password, code) = (try fields.secret("password"), try fields.string("code"))
         let party = try await passkeys.requiredParty(in: space)
         let account = try await check.confirm(password, of: user, in: space, session: try context.session)
-        try await secondFactor.pass(code, of: user, in: space)
+        try await secondFactors.pass(code, of: .user(user, space))
         try await check.attempts.begin(context.challengeLimits(of: request))
         let existing = try await passkeys.descriptors(of: user, in: space)
         let challenge = try await passkeys.makeChallenge(for: .registration, of: user, in: space)

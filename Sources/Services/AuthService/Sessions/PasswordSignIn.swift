@@ -41,7 +41,7 @@ struct PasswordSignIn: Sendable {
         guard matches, let found, !found.isDisabled else { throw ServiceError.passwordRefused }
         do {
             try await settings.current(in: space).settings.checkSignIn(isEmailVerified: found.isEmailVerified)
-            try await completion.secondFactor.pass(attempt.code, of: found.id, in: space)
+            try await completion.secondFactors.pass(attempt.code, of: .user(found.id, space))
         } catch let problem as ServiceError where problem.code == .secondFactorRequired || problem.code == .forbidden {
             // The password was right and no code was checked.
             try await attempts.takeBack(limits)

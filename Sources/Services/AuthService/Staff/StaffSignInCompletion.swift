@@ -6,10 +6,10 @@ import MartletHTTP
 /// The last step of every staff sign-in: checking the second factor and creating the session. Refusals are recorded in
 /// the audit log.
 struct StaffSignInCompletion: Sendable {
-    let sessions: StaffSessionStore
+    let sessions: SessionStore
     let attempts: AttemptStore
-    let secondFactor: SecondFactorCheck
-    let signIns: StaffSignIns
+    let secondFactors: SecondFactorStore
+    let signIns: SignIns
     let audit: AuditStore
 
     struct Attempt: Sendable {
@@ -33,7 +33,8 @@ struct StaffSignInCompletion: Sendable {
     ) async throws -> Response {
         guard !account.isDisabled else { throw try await refusal(of: account.grant, attempt) }
         do {
-            try await secondFactor.pass(attempt.code, of: account.id, counting: .staffCode(of: account.id))
+            try await secondFactors.pass(
+                attempt.code, of: .staff(account.id, account.grant, address: attempt.address))
         } catch let problem as ServiceError where problem.code == .signInFailed {
             throw try await refusal(of: account.grant, attempt)
         }
