@@ -73,7 +73,7 @@ public struct AuthService: ServiceDefinition {
         self.postgres = postgres
         self.logger = logger
         credentials = CredentialStore(postgres: postgres)
-        feed = KeyRingFeed(store: KeyRingStore(postgres: postgres), postgres: postgres, logger: logger)
+        feed = KeyRingFeed(store: KeyRingStore(postgres: postgres), postgres: postgres, logger: logger, now: now)
         users = UserStore(postgres: postgres)
         sessions = SessionStore(postgres: postgres)
         attempts = AttemptStore(postgres: postgres)
@@ -83,18 +83,18 @@ public struct AuthService: ServiceDefinition {
         secondFactors = SecondFactorStore(
             postgres: postgres, attempts: attempts, keys: keys, logger: logger, now: now)
         signIns = SignIns(
-            signingKeys: SigningKeys(postgres: postgres, sealing: keys.sealing, logger: logger),
+            signingKeys: SigningKeys(postgres: postgres, sealing: keys.sealing, logger: logger, now: now),
             refreshTokens: RefreshTokens(key: keys.refreshTokens),
             staffRefreshTokens: RefreshTokens(key: keys.staffRefreshTokens), now: now)
-        revocations = RevocationFeed(postgres: postgres, logger: logger)
+        revocations = RevocationFeed(postgres: postgres, logger: logger, now: now)
         storeLookup = StoreLookup(settings: options.store)
-        provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: publicURL)
+        provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: publicURL, now: now)
         passkeys = PasskeyStore(postgres: postgres)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         federation = Federation(
             postgres: postgres, keys: keys, publicURL: publicURL, jobs: jobs,
             arePrivateAddressesAllowed: options.arePrivateProvidersAllowed,
-            logger: logger)
+            logger: logger, now: now)
         userDataJobs = UserDataJobs(
             postgres: postgres, jobs: jobs, revocation: federation.revocation, services: options.services,
             internalSecret: internalSecret,
@@ -102,7 +102,8 @@ public struct AuthService: ServiceDefinition {
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         let notifications = options.services.first { $0.name == "notifications" }
         let returned = notifications.map { ReturnedMail(notifications: $0, calls: calls) }
-        mailing = Mailing(options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
+        mailing = Mailing(
+            options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger, now: now)
         completion = SignInCompletion(
             sessions: sessions, secondFactors: secondFactors, signIns: signIns,
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
@@ -144,7 +145,8 @@ public struct AuthService: ServiceDefinition {
         IssueTokens(
             issuers: provider.issuers, authentication: provider.authentication, codes: provider.codes,
             clientSessions: provider.clientSessions,
-            sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger)
+            sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger,
+            now: now)
     }
 
     private var places: PlaceStore { PlaceStore(postgres: postgres, key: keys.places) }

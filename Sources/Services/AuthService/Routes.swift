@@ -43,7 +43,7 @@ extension AuthService {
         routes.section = .users
         // Other users
         routes.on(ListUsers.route, ListUsers(users: users))
-        routes.on(ImportUsers.route, ImportUsers(imports: ImportStore(postgres: postgres)))
+        routes.on(ImportUsers.route, ImportUsers(imports: ImportStore(postgres: postgres), now: now))
         routes.on(ReadUser.route, ReadUser(users: users))
         routes.on(ChangeUser.route, ChangeUser(users: users, hasher: hasher))
         routes.on(ResetSecondFactor.route, ResetSecondFactor(users: users, secondFactors: secondFactors))

@@ -41,13 +41,14 @@ struct ListSignIns: Endpoint {
         ])
 
     let sessions: SessionStore
+    let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .staff)
         guard request.uri.queryParameters["by"] ?? "month" == "month" else {
             throw ServiceError(.invalidParameter, "This must be month.", field: "by")
         }
-        let now = Date()
+        let now = now()
         let list = try await sessions.signInsByMonth(
             from: try request.month("from") ?? Self.month(of: now, back: 11),
             to: try request.month("to") ?? Self.month(of: now))

@@ -85,7 +85,8 @@ struct SubmitLogIn: Endpoint {
                 try await sessions.end(former.session, of: .user(former.userID, issuer.space))
             }
             let browser = ClientSessionStore.Browser(
-                session: session.id, userID: userID, userName: name, authenticated: Int64(Date().timeIntervalSince1970))
+                session: session.id, userID: userID, userName: name,
+                authenticated: Int64(flow.now().timeIntervalSince1970))
             var response = try await flow.goOn(asked, request, as: browser, issuer)
             response.setCookie(flow.browsers.sessionCookie(session.id, issuer))
             return response

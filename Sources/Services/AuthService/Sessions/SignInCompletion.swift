@@ -46,7 +46,7 @@ struct NewDeviceNotice: Sendable {
             let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
         else { return }
         var order = MailOrder(.newDevice, to: email, user: user, in: space)
-        order.values["time"] = MailOrder.now
+        order.values["time"] = outbox.time
         if !session.device.isEmpty { order.values["device"] = session.device }
         await outbox.tell(order)
     }

@@ -57,7 +57,7 @@ extension AuthService {
         routes.on(NameStaff.route, NameStaff(staff: staff))
 
         // Sign-ins and the audit log
-        routes.on(ListSignIns.route, ListSignIns(sessions: sessions))
+        routes.on(ListSignIns.route, ListSignIns(sessions: sessions, now: now))
         routes.on(ReadAuditLog.route, ReadAuditLog(audit: audit))
         routes.on(ExportAuditLog.route, ExportAuditLog(audit: audit))
     }
