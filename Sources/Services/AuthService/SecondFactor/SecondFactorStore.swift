@@ -89,23 +89,44 @@ struct SecondFactorStore: Sendable {
         ).isEmpty
     }
 
-    /// Checks the second factor of a person who signs in, if they have one.
-    ///
-    /// - Throws: `second-factor-required` if a code is required and `code` is nil; nothing is counted then. The errors
-    ///   of `take`.
-    func pass(_ code: String?, of person: Person) async throws {
-        guard try await isAsked(of: person) else { return }
-        guard let code else { throw ServiceError(.secondFactorRequired) }
-        try await take(code, of: person)
+    enum SignInCheck: Sendable {
+        /// The person has no second factor, or sent a code, which was right.
+        case passed
+        /// A code is required and missing. Nothing was counted.
+        case codeRequired
+        case wrongCode
     }
 
-    /// Consumes a code of the app or a recovery code; each works once. Wrong codes are counted per person, whatever
-    /// name they sign in with.
+    /// Checks the second factor of a person who signs in. Wrong codes are counted per person, whatever name they sign
+    /// in with.
+    ///
+    /// - Throws: `too-many-requests`.
+    func check(_ code: String?, of person: Person) async throws -> SignInCheck {
+        guard try await isAsked(of: person) else { return .passed }
+        guard let code else { return .codeRequired }
+        return try await isRight(code, of: person) ? .passed : .wrongCode
+    }
+
+    /// The same, with a refusal for the client.
+    ///
+    /// - Throws: `second-factor-required`, `sign-in-failed`, `too-many-requests`.
+    func pass(_ code: String?, of person: Person) async throws {
+        switch try await check(code, of: person) {
+        case .passed: break
+        case .codeRequired: throw ServiceError(.secondFactorRequired)
+        case .wrongCode: throw Self.wrongCode(nil)
+        }
+    }
+
+    /// Consumes a code of the app or a recovery code; each works once. Wrong codes are counted.
     ///
     /// - Throws: `sign-in-failed` with `field`, `too-many-requests`.
-    func take(_ code: String, of person: Person, field: String? = nil) async throws {
-        let isRight = try await attempts.guess(person.codeLimit) { try await consume(code, of: person) ? true : nil }
-        guard isRight != nil else { throw Self.wrongCode(field) }
+    func take(_ code: String, of person: Person, field: String) async throws {
+        guard try await isRight(code, of: person) else { throw Self.wrongCode(field) }
+    }
+
+    private func isRight(_ code: String, of person: Person) async throws -> Bool {
+        try await attempts.guess(person.codeLimit) { try await consume(code, of: person) ? true : nil } != nil
     }
 
     private static func wrongCode(_ field: String?) -> ServiceError {
