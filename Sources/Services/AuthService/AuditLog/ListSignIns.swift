@@ -44,10 +44,6 @@ struct ListSignIns: Endpoint {
     let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.staff(may: .read, .staff)
-        guard request.uri.queryParameters["by"] ?? "month" == "month" else {
-            throw ServiceError(.invalidParameter, "This must be month.", field: "by")
-        }
         let now = now()
         let list = try await sessions.signInsByMonth(
             from: try request.month("from") ?? Self.month(of: now, back: 11),

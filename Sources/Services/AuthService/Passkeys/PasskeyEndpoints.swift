@@ -200,7 +200,7 @@ struct RemovePasskeys: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, id) = (try context.managedUserSpace, try context.userID)
+        let (space, id) = (try context.userSpace, try context.userID)
         guard try await users.account(id, in: space) != nil else { throw ServiceError(.userNotFound) }
         try await passkeys.removeAll(of: id, in: space)
         return Response(status: .noContent)

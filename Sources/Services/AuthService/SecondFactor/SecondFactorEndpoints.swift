@@ -182,7 +182,7 @@ struct ResetSecondFactor: Endpoint {
     let secondFactors: SecondFactorStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, id) = (try context.managedUserSpace, try context.userID)
+        let (space, id) = (try context.userSpace, try context.userID)
         guard try await users.account(id, in: space) != nil else { throw ServiceError(.userNotFound) }
         try await secondFactors.remove(of: .user(id, space))
         return Response(status: .noContent)

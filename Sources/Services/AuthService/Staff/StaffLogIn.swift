@@ -32,7 +32,6 @@ struct StaffLogIn: Endpoint {
     let completion: StaffSignInCompletion
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.checkStaffRoute()
         let fields = try await BodyFields(request, ["userName", "password", "code", "device", "staySignedIn"])
         let name = try StaffName(try fields.requiredString("userName"))
         let password = Secret(try fields.requiredString("password"))

@@ -67,7 +67,7 @@ struct ImportUsers: Endpoint {
     let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let fields = try await BodyFields(request, ["users", "dryRun", "partial"], upTo: Self.maximumSize)
         let (isDryRun, isPartial) = (try fields.flag("dryRun") ?? false, try fields.flag("partial") ?? false)
         guard case .array(let elements)? = fields["users"], (1...Self.maximumCount).contains(elements.count) else {

@@ -20,7 +20,7 @@ struct ListUsers: Endpoint {
     let users: UserStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let parameters = request.uri.queryParameters
         let limit = try context.integer("limit")
         let list = try await users.list(
