@@ -45,10 +45,10 @@ struct ListSignIns: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let now = now()
-        let list = try await sessions.signInsByMonth(
-            from: try request.month("from") ?? Self.month(of: now, back: 11),
-            to: try request.month("to") ?? Self.month(of: now))
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(
+            try await sessions.signInsByMonth(
+                from: try request.month("from") ?? Self.month(of: now, back: 11),
+                to: try request.month("to") ?? Self.month(of: now)))
     }
 
     private static func month(of time: Date, back months: Int = 0) -> String {

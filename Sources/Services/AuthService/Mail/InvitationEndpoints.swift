@@ -83,8 +83,7 @@ struct ListInvitations: Endpoint {
         let limit = try context.integer("limit")
         let list = try await invitations.list(before: try request.id("before"), limit: limit + 1, in: space)
         let page = list.prefix(limit)
-        let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
-        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
     }
 }
 

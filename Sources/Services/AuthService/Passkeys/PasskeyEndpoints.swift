@@ -26,10 +26,7 @@ struct OfferPasskey: Endpoint {
                 .json(.object.described("`PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8).")))
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 404: "The app has no settings for passkeys (`not-found`).",
+            403: PasswordCheck.refusal, 404: "The app has no settings for passkeys (`not-found`).",
         ])
 
     let check: PasswordCheck
@@ -104,8 +101,7 @@ struct ListPasskeys: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await passkeys.list(of: try context.signedInUser, in: try context.userSpace)
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(try await passkeys.list(of: try context.signedInUser, in: try context.userSpace))
     }
 }
 
@@ -157,10 +153,7 @@ struct RemovePasskey: Endpoint {
             .answer(204, "The passkey is deleted.")
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 404: "The user has no such passkey (`passkey-not-found`).",
+            403: PasswordCheck.refusal, 404: "The user has no such passkey (`passkey-not-found`).",
             409: "The passkey is the user's last way to sign in (`conflict`).",
         ])
 

@@ -22,8 +22,7 @@ struct ListClients: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await clients.list(in: try context.userSpace)
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(try await clients.list(in: try context.userSpace))
     }
 }
 

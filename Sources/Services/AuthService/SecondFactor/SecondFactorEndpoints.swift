@@ -20,10 +20,8 @@ struct AddSecondFactor: Endpoint {
                 .json(.object(["secret": .string, "uri": .string])))
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 409: "A second factor is already active, or the user is anonymous (`conflict`).",
+            403: PasswordCheck.refusal,
+            409: "A second factor is already active, or the user is anonymous (`conflict`).",
         ])
 
     let check: PasswordCheck
@@ -106,10 +104,7 @@ struct RenewRecoveryCodes: Endpoint {
         body: .json(.object(["password": .string.format("password"), "code": .string])),
         answers: [.recoveryCodes(.object(["recoveryCodes": .array(of: .string)]))],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 409: "The user has no second factor (`conflict`).",
+            403: PasswordCheck.refusal, 409: "The user has no second factor (`conflict`).",
         ])
     static let renewStaffRecoveryCodes = Route(
         .post, "/admin/me/totp/recovery-codes", "renewStaffRecoveryCodes",
@@ -142,10 +137,7 @@ struct RemoveSecondFactor: Endpoint {
             .answer(204, "Signing in no longer requires a code.")
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 409: "The user has no second factor (`conflict`).",
+            403: PasswordCheck.refusal, 409: "The user has no second factor (`conflict`).",
         ])
     static let removeStaffSecondFactor = Route(
         .delete, "/admin/me/totp", "removeStaffSecondFactor", "Removes the signed-in staff member's second factor.",

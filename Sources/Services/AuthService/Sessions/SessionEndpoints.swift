@@ -20,9 +20,9 @@ struct ListSessions: Endpoint {
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await sessions.list(
-            of: try context.person(request), current: try context.principal.sessionID)
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(
+            try await sessions.list(
+                of: try context.person(request), current: try context.principal.sessionID))
     }
 }
 

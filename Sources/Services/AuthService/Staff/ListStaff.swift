@@ -29,8 +29,7 @@ struct ListStaff: Endpoint {
         let limit = try context.integer("limit")
         let list = try await staff.list(after: String(request.uri.queryParameters["after"] ?? ""), limit: limit + 1)
         let page = list.prefix(limit)
-        let next = list.count > limit ? page.last.map { #","next":\#(JSONValue.quote($0.name))"# } ?? "" : ""
-        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.name : nil)
     }
 }
 

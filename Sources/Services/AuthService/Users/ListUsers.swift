@@ -27,8 +27,7 @@ struct ListUsers: Endpoint {
             after: try request.id("after"), limit: limit + 1,
             identity: try identity(parameters["userName"], parameters["email"]), in: space)
         let page = list.prefix(limit)
-        let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
-        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
     }
 
     private func identity(_ name: Substring?, _ address: Substring?) throws -> UserIdentity? {
