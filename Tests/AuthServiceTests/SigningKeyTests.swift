@@ -14,7 +14,9 @@ import Testing
     private func keys(_ postgres: PostgresClient, secret: String = "an-internal-secret-of-the-tests-0123456789")
         -> SigningKeys
     {
-        SigningKeys(postgres: postgres, sealing: ServerKeys(internalSecret: Secret(secret)).sealing, logger: .silent)
+        SigningKeys(
+            postgres: postgres, sealing: ServerKeys(internalSecret: Secret(secret)).sealing, logger: .silent,
+            now: { Date() })
     }
 
     private func token(_ keys: SigningKeys, at time: Date) throws -> String {

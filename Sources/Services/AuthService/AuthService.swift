@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import Logging
 public import MartletCore
 public import MartletHTTP
@@ -23,6 +23,7 @@ public struct AuthService: ServiceDefinition {
 
     let postgres: PostgresClient
     let logger: Logger
+    let now: @Sendable () -> Date
     let credentials: CredentialStore
     let feed: KeyRingFeed
 
@@ -40,8 +41,6 @@ public struct AuthService: ServiceDefinition {
     let keys: ServerKeys
     /// The URL at which clients reach the gateway, without a trailing slash.
     let publicURL: String
-    /// The people who run the server.
-    let staffParts: StaffParts
     let provider: Provider
     let passkeys: PasskeyStore
     let jobs: JobQueue
@@ -65,36 +64,37 @@ public struct AuthService: ServiceDefinition {
             options: try AuthOptions(settings))
     }
 
-    public init(postgres: PostgresClient, internalSecret: Secret, logger: Logger, options: AuthOptions = AuthOptions())
-    {
+    /// - Parameter now: The clock.
+    public init(
+        postgres: PostgresClient, internalSecret: Secret, logger: Logger, options: AuthOptions = AuthOptions(),
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.now = now
         self.postgres = postgres
         self.logger = logger
         credentials = CredentialStore(postgres: postgres)
-        feed = KeyRingFeed(store: KeyRingStore(postgres: postgres), postgres: postgres, logger: logger)
+        feed = KeyRingFeed(store: KeyRingStore(postgres: postgres), postgres: postgres, logger: logger, now: now)
         users = UserStore(postgres: postgres)
         sessions = SessionStore(postgres: postgres)
         attempts = AttemptStore(postgres: postgres)
         hasher = PasswordHasher(concurrency: options.passwordConcurrency)
         keys = ServerKeys(internalSecret: internalSecret)
         publicURL = options.publicURL.absoluteString.trimmingSuffix("/")
-        secondFactors = SecondFactorStore(postgres: postgres, keys: keys, logger: logger)
+        secondFactors = SecondFactorStore(
+            postgres: postgres, attempts: attempts, keys: keys, logger: logger, now: now)
         signIns = SignIns(
-            signingKeys: SigningKeys(postgres: postgres, sealing: keys.sealing, logger: logger),
-            refreshTokens: RefreshTokens(key: keys.refreshTokens))
-        revocations = RevocationFeed(postgres: postgres, logger: logger)
-        staffParts = StaffParts(
-            staff: StaffStore(postgres: postgres), sessions: StaffSessionStore(postgres: postgres),
-            secondFactors: SecondFactorStore(postgres: postgres, keys: keys, logger: logger, tables: .staff),
-            signIns: StaffSignIns(
-                signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
+            signingKeys: SigningKeys(postgres: postgres, sealing: keys.sealing, logger: logger, now: now),
+            refreshTokens: RefreshTokens(key: keys.refreshTokens),
+            staffRefreshTokens: RefreshTokens(key: keys.staffRefreshTokens), now: now)
+        revocations = RevocationFeed(postgres: postgres, logger: logger, now: now)
         storeLookup = StoreLookup(settings: options.store)
-        provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: publicURL)
+        provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: publicURL, now: now)
         passkeys = PasskeyStore(postgres: postgres)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         federation = Federation(
             postgres: postgres, keys: keys, publicURL: publicURL, jobs: jobs,
             arePrivateAddressesAllowed: options.arePrivateProvidersAllowed,
-            logger: logger)
+            logger: logger, now: now)
         userDataJobs = UserDataJobs(
             postgres: postgres, jobs: jobs, revocation: federation.revocation, services: options.services,
             internalSecret: internalSecret,
@@ -102,10 +102,10 @@ public struct AuthService: ServiceDefinition {
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         let notifications = options.services.first { $0.name == "notifications" }
         let returned = notifications.map { ReturnedMail(notifications: $0, calls: calls) }
-        mailing = Mailing(options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
+        mailing = Mailing(
+            options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger, now: now)
         completion = SignInCompletion(
-            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors),
-            signIns: signIns,
+            sessions: sessions, secondFactors: secondFactors, signIns: signIns,
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
         let handlers =
             userDataJobs.handlers + [
@@ -118,7 +118,7 @@ public struct AuthService: ServiceDefinition {
 
     public var background: [any Service] {
         let housekeeping = Housekeeping(
-            sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions,
+            sessions: sessions, deletions: userDataJobs.deletions,
             codes: provider.codes,
             places: places, proofs: mailing.proofs, flows: federation.flows, logger: logger)
         return [
@@ -145,7 +145,8 @@ public struct AuthService: ServiceDefinition {
         IssueTokens(
             issuers: provider.issuers, authentication: provider.authentication, codes: provider.codes,
             clientSessions: provider.clientSessions,
-            sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger)
+            sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger,
+            now: now)
     }
 
     private var places: PlaceStore { PlaceStore(postgres: postgres, key: keys.places) }
@@ -153,8 +154,16 @@ public struct AuthService: ServiceDefinition {
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }
     var audit: AuditStore { AuditStore(postgres: postgres) }
+    /// The people who run the server.
+    var staff: StaffStore { StaffStore(postgres: postgres) }
     var passwordCheck: PasswordCheck {
         PasswordCheck(users: users, sessions: sessions, attempts: attempts, hasher: hasher)
+    }
+    var staffPasswordCheck: StaffPasswordCheck {
+        StaffPasswordCheck(staff: staff, attempts: attempts, hasher: hasher)
+    }
+    var secondFactorCheck: SecondFactorCheck {
+        SecondFactorCheck(users: passwordCheck, staff: staffPasswordCheck, secondFactors: secondFactors)
     }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }

@@ -7,7 +7,6 @@ struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
 
     let sessions: SessionStore
-    let staffSessions: StaffSessionStore
     let deletions: DeletionStore
     let codes: AuthorizationCodeStore
     let places: PlaceStore
@@ -17,7 +16,6 @@ struct Housekeeping: PeriodicWork {
 
     func work() async throws {
         try await sessions.clean()
-        try await staffSessions.clean()
         try await deletions.clean()
         try await codes.clean()
         try await places.clean()

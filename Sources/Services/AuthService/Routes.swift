@@ -31,11 +31,9 @@ extension AuthService {
         routes.on(ChangeEmail.route, ChangeEmail(check: passwordCheck, mailing: mailing))
         routes.on(
             AddSecondFactor.route, AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
-        routes.on(RemoveSecondFactor.route, RemoveSecondFactor(check: passwordCheck, secondFactors: secondFactors))
-        routes.on(ConfirmSecondFactor.route, ConfirmSecondFactor(attempts: attempts, secondFactors: secondFactors))
-        routes.on(
-            RenewRecoveryCodes.route, RenewRecoveryCodes(check: passwordCheck, secondFactors: secondFactors)
-        )
+        routes.on(RemoveSecondFactor.route, RemoveSecondFactor(check: secondFactorCheck))
+        routes.on(ConfirmSecondFactor.route, ConfirmSecondFactor(secondFactors: secondFactors))
+        routes.on(RenewRecoveryCodes.route, RenewRecoveryCodes(check: secondFactorCheck))
         routes.on(ListSessions.route, ListSessions(sessions: sessions))
         routes.on(EndSessions.route, EndSessions(sessions: sessions))
         routes.on(EndSession.route, EndSession(sessions: sessions))
@@ -45,7 +43,7 @@ extension AuthService {
         routes.section = .users
         // Other users
         routes.on(ListUsers.route, ListUsers(users: users))
-        routes.on(ImportUsers.route, ImportUsers(imports: ImportStore(postgres: postgres)))
+        routes.on(ImportUsers.route, ImportUsers(imports: ImportStore(postgres: postgres), now: now))
         routes.on(ReadUser.route, ReadUser(users: users))
         routes.on(ChangeUser.route, ChangeUser(users: users, hasher: hasher))
         routes.on(ResetSecondFactor.route, ResetSecondFactor(users: users, secondFactors: secondFactors))

@@ -303,17 +303,28 @@ extension UserClient {
 extension UserClient {
     /// Adds an authenticator to a user; returns its secret. The current code is used up.
     func addFactor(_ tokens: Tokens) async throws -> Data {
-        let user = try #require(UUID(uuidString: tokens.userID))
+        let user = try person(tokens)
         let store = SecondFactorStore(
-            postgres: auth.postgres,
-            keys: ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")), logger: .silent)
+            auth.postgres, ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")))
         let secret = Data(try #require(try await store.begin(of: user)))
-        _ = try #require(try await store.confirm(Self.code(secret, 0), of: user))
+        _ = try await store.confirm(Self.code(secret, 0), of: user)
         return secret
+    }
+
+    func person(_ tokens: Tokens) throws -> Person {
+        .user(try #require(UUID(uuidString: tokens.userID)), AppSpace(appID: app.id, environment: .live))
     }
 
     static func code(_ secret: Data, _ steps: Int64) -> String {
         OneTimePassword.code(secret: secret, counter: Int64(Date().timeIntervalSince1970) / 30 + steps)
+    }
+}
+
+extension SecondFactorStore {
+    init(_ postgres: PostgresClient, _ keys: ServerKeys) {
+        self.init(
+            postgres: postgres, attempts: AttemptStore(postgres: postgres), keys: keys, logger: .silent,
+            now: { Date() })
     }
 }
 

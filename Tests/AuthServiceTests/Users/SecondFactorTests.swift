@@ -182,11 +182,11 @@ import Testing
 
     @Test func `A change of the internal secret does not bypass the second factor`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
-            let user = try #require(UUID(uuidString: tokens.userID))
+            let user = try client.person(tokens)
             let keys = ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789"))
-            let other = SecondFactorStore(postgres: client.auth.postgres, keys: keys, logger: .silent)
+            let other = SecondFactorStore(client.auth.postgres, keys)
             #expect(try await other.isAsked(of: user))
-            for code in [Self.code(secret, 1), codes[0]] { #expect(try await other.take(code, of: user) == false) }
+            for code in [Self.code(secret, 1), codes[0]] { #expect(try await other.consume(code, of: user) == false) }
         }
     }
 

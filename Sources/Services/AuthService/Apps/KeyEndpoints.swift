@@ -75,6 +75,7 @@ struct CreateKey: Endpoint {
         errors: [404: "The server has no such app (`app-not-found`).", 409: "The app is archived (`conflict`)."])
 
     let credentials: CredentialStore
+    let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request)
@@ -85,7 +86,7 @@ struct CreateKey: Endpoint {
         }
         let new = NewCredential(
             kind: kind, environment: try fields.environment(of: kind), label: try fields.text("label", upTo: 200) ?? "",
-            expires: try fields.expiry("expires"), networks: try fields.networks("networks"),
+            expires: try fields.expiry("expires", now()), networks: try fields.networks("networks"),
             scopes: try fields.scopes("scopes"))
         guard new.scopes == nil || kind.takesScopes else {
             throw ServiceError(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
@@ -132,12 +133,14 @@ struct ChangeKey: Endpoint {
         ])
 
     let credentials: CredentialStore
+    let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (app, author) = try context.changeableApp(request)
         let fields = try await BodyFields(request, ["label", "expires", "networks", "scopes"])
         let change = CredentialChange(
-            label: try fields.text("label", upTo: 200), expires: try fields.change("expires", fields.expiry),
+            label: try fields.text("label", upTo: 200),
+            expires: try fields.change("expires") { try fields.expiry($0, now()) },
             networks: try fields.change("networks", fields.networks), scopes: try fields.change("scopes", fields.scopes)
         )
         guard let record = try await credentials.change(try context.keyID, change, of: app, by: author) else {
@@ -266,9 +269,9 @@ extension BodyFields {
     }
 
     /// A time in the future (RFC 3339).
-    fileprivate func expiry(_ name: String) throws -> Date? {
+    fileprivate func expiry(_ name: String, _ now: Date) throws -> Date? {
         guard let text = try string(name) else { return nil }
-        guard let date = Date(rfc3339: text), date > Date(), date < Date(timeIntervalSinceNow: 100 * 366 * 86_400)
+        guard let date = Date(rfc3339: text), date > now, date < now + 100 * 366 * 86_400
         else {
             throw ServiceError(
                 .invalidBody, "This must be a time within the next 100 years, such as 2027-06-30T00:00:00Z.",

@@ -26,8 +26,8 @@ extension AuthService {
         routes.on(DeletePicture.route, DeletePicture(pictures: pictures))
 
         routes.on(ListKeys.route, ListKeys(credentials: credentials, apps: apps))
-        routes.on(CreateKey.route, CreateKey(credentials: credentials))
-        routes.on(ChangeKey.route, ChangeKey(credentials: credentials))
+        routes.on(CreateKey.route, CreateKey(credentials: credentials, now: now))
+        routes.on(ChangeKey.route, ChangeKey(credentials: credentials, now: now))
         routes.on(RevokeKey.route, RevokeKey(credentials: credentials))
         routes.on(RotateKey.route, RotateKey(credentials: credentials))
     }

@@ -15,8 +15,7 @@ struct Federation: Sendable {
 
     init(
         postgres: PostgresClient, keys: ServerKeys, publicURL: String, jobs: JobQueue, arePrivateAddressesAllowed: Bool,
-        logger: Logger,
-        now: @escaping @Sendable () -> Date = { Date() }
+        logger: Logger, now: @escaping @Sendable () -> Date
     ) {
         let client = ProviderClient(arePrivateAddressesAllowed: arePrivateAddressesAllowed)
         let documents = DocumentCache(now: now) { try await client.get($0) }

@@ -21,8 +21,7 @@ struct ListIdentities: Endpoint {
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await federation.identities.list(of: try context.signedInUser, in: try context.userSpace)
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(try await federation.identities.list(of: try context.signedInUser, in: try context.userSpace))
     }
 }
 
@@ -64,10 +63,7 @@ struct LinkIdentity: Endpoint {
             .answer(200, "The user.", .json(.user))
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """,
+            403: PasswordCheck.refusal,
             409: """
             The identity belongs to another user, or the user has another identity at this provider \
             (`conflict`).
@@ -113,10 +109,7 @@ struct UnlinkIdentity: Endpoint {
             .answer(204, "The identity is removed.")
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 404: "The user has no identity at this provider (`not-found`).",
+            403: PasswordCheck.refusal, 404: "The user has no identity at this provider (`not-found`).",
             409: "The identity is the user's last way to sign in (`conflict`).",
         ])
 

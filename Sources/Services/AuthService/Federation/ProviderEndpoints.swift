@@ -21,7 +21,7 @@ struct ListProviders: Endpoint {
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await federation.providers.list(in: try context.managedUserSpace)
+        let list = try await federation.providers.list(in: try context.userSpace)
         return try .list(list.map { ShownProvider($0, federation.codeFlow) })
     }
 }
@@ -69,7 +69,7 @@ struct SaveProvider: Endpoint {
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let name = try context.newProviderName
         let fields = try await BodyFields(
             request,
@@ -206,7 +206,7 @@ struct DeleteProvider: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard
             try await federation.providers.delete(
-                context.component("name"), in: try context.managedUserSpace)
+                context.component("name"), in: try context.userSpace)
         else {
             throw ServiceError(.notFound, "The app has no such provider.")
         }

@@ -23,13 +23,15 @@ public final class KeyRingFeed: Service {
     private let store: KeyRingStore
     private let postgres: PostgresClient
     private let logger: Logger
+    private let now: @Sendable () -> Date
     private let newest = Mutex<Newest?>(nil)
     private let waiters = Waiters()
 
-    init(store: KeyRingStore, postgres: PostgresClient, logger: Logger) {
+    init(store: KeyRingStore, postgres: PostgresClient, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.store = store
         self.postgres = postgres
         self.logger = logger
+        self.now = now
     }
 
     var current: KeyRing? { newest.withLock { $0?.ring } }
@@ -73,7 +75,7 @@ public final class KeyRingFeed: Service {
 
     /// Whether a credential in memory has expired. Gateways check this themselves; here it only keeps the copy small.
     private var hasExpired: Bool {
-        let now = Date()
+        let now = now()
         return current?.apps.contains { $0.credentials.contains { $0.expires.map { $0 <= now } ?? false } } ?? false
     }
 }

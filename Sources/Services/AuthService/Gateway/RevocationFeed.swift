@@ -28,13 +28,15 @@ final class RevocationFeed: Service {
     private let store: RevocationStore
     private let postgres: PostgresClient
     private let logger: Logger
+    private let now: @Sendable () -> Date
     private let state = Mutex(State())
     private let waiters = Waiters()
 
-    init(postgres: PostgresClient, logger: Logger) {
+    init(postgres: PostgresClient, logger: Logger, now: @escaping @Sendable () -> Date) {
         store = RevocationStore(postgres: postgres)
         self.postgres = postgres
         self.logger = logger
+        self.now = now
     }
 
     var isReady: Bool { state.withLock { $0.isRead } }
@@ -72,7 +74,7 @@ final class RevocationFeed: Service {
         // The numbers restarted from an older state, or the counted rows were deleted.
         let isReset = last < known
         let fresh = try await store.read(after: isReset ? 0 : known)
-        let now = Int64(Date().timeIntervalSince1970)
+        let now = Int64(now().timeIntervalSince1970)
         state.withLock { state in
             if isReset { state.entries = [] }
             state.entries.removeAll { $0.until < now }

@@ -37,7 +37,7 @@ struct ConfirmEmailChange: Endpoint {
         guard let (user, former) = try await users.changeEmail(by: proof) else { throw ServiceError.proofRefused }
         if let former {
             var notice = MailOrder(.emailChanged, to: former, user: user, in: space)
-            notice.values = ["newEmail": proof.email, "time": MailOrder.now]
+            notice.values = ["newEmail": proof.email, "time": mailing.outbox.time]
             await mailing.outbox.tell(notice)
         }
         return Response(status: .noContent)

@@ -29,7 +29,7 @@ struct CreateInvitation: Endpoint {
     let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let fields = try await BodyFields(request, ["email", "days", "language", "link"], isOptional: true)
         let (email, days) = (try fields.email(), try fields.integer("days", in: 1...90) ?? 7)
         let settings = try await mailing.settings.current(in: space).settings
@@ -79,12 +79,11 @@ struct ListInvitations: Endpoint {
     let invitations: InvitationStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let limit = try context.integer("limit")
         let list = try await invitations.list(before: try request.id("before"), limit: limit + 1, in: space)
         let page = list.prefix(limit)
-        let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
-        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
     }
 }
 
@@ -104,7 +103,7 @@ struct DeleteInvitation: Endpoint {
     let invitations: InvitationStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
             try await invitations.remove(id, in: space)
         else {

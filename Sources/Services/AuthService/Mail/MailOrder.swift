@@ -30,19 +30,4 @@ struct MailOrder: Codable, Sendable {
     }
 
     var space: AppSpace { AppSpace(appID: appID, environment: environment) }
-
-    static func passwordChanged(to email: String, of user: UUID, in space: AppSpace) -> MailOrder {
-        var order = MailOrder(.passwordChanged, to: email, user: user, in: space)
-        order.values["time"] = now
-        return order
-    }
-
-    /// The current time in readable form, such as `2026-11-22 02:30 UTC`.
-    static var now: String {
-        Date.now.formatted(.iso8601.year().month().day().dateSeparator(.dash)) + " " + clock + " UTC"
-    }
-
-    private static var clock: String {
-        String(Date.now.formatted(.iso8601.time(includingFractionalSeconds: false)).prefix(5))
-    }
 }

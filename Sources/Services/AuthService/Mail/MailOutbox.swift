@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Logging
 import MartletAPI
@@ -13,6 +14,7 @@ struct MailOutbox: Sendable {
     /// Whether the operator has configured a mail server for all apps.
     let hasMailServer: Bool
     let logger: Logger
+    let now: @Sendable () -> Date
 
     func isThere(in space: AppSpace) async throws -> Bool {
         if hasMailServer { return true }
@@ -43,6 +45,20 @@ struct MailOutbox: Sendable {
         let options = JobOptions(
             scope: scope, lane: current.hasMailServer ? scope : nil, priority: order.kind.hasProof ? 10 : 0)
         try await jobs.enqueue(SendMail.self, order, options)
+    }
+
+    /// Orders a notice to a user whose password was changed.
+    func tellOfNewPassword(to email: String, of user: UUID, in space: AppSpace) async {
+        var order = MailOrder(.passwordChanged, to: email, user: user, in: space)
+        order.values["time"] = time
+        await tell(order)
+    }
+
+    /// The current time in readable form, such as `2026-11-22 02:30 UTC`.
+    var time: String {
+        let now = now()
+        let clock = now.formatted(.iso8601.time(includingFractionalSeconds: false)).prefix(5)
+        return now.formatted(.iso8601.year().month().day().dateSeparator(.dash)) + " \(clock) UTC"
     }
 
     /// Places an order for a notice. Never fails: the user's action is complete without it.

@@ -14,7 +14,7 @@ struct ReadMailSender: Endpoint {
     let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         return try .mailSender(
             try await mailing.senders.find(in: space), isAvailable: try await mailing.outbox.isThere(in: space))
     }
@@ -43,7 +43,7 @@ struct ReplaceMailSender: Endpoint {
     let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let sender = try MailSender(try await BodyFields(request, MailSender.fields))
         try await mailing.senders.replace(sender, in: space)
         mailing.settings.forget(space)
@@ -63,7 +63,7 @@ struct DeleteMailSender: Endpoint {
     let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         try await mailing.senders.remove(in: space)
         mailing.settings.forget(space)
         return Response(status: .noContent)

@@ -15,7 +15,7 @@ struct ListMailTemplates: Endpoint {
     let templates: MailTemplateStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try .list(try await templates.list(in: try context.managedUserSpace))
+        try .list(try await templates.list(in: try context.userSpace))
     }
 }
 
@@ -38,7 +38,7 @@ struct ReadMailTemplate: Endpoint {
     let templates: MailTemplateStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
+        let (space, kind, language) = (try context.userSpace, try context.mailKind, try context.language)
         guard let template = try await templates.find(kind, [language.text.lowercased()], isStrict: true, in: space)
         else { throw ServiceError(.notFound) }
         return try .encoding(template)
@@ -71,7 +71,7 @@ struct ReplaceMailTemplate: Endpoint {
     let templates: MailTemplateStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
+        let (space, kind, language) = (try context.userSpace, try context.mailKind, try context.language)
         let fields = try await BodyFields(request, ["subject", "text", "html"])
         let template = StoredTemplate(
             kind: kind.rawValue, language: language.text.lowercased(), subject: try fields.requiredString("subject"),
@@ -103,7 +103,7 @@ struct DeleteMailTemplate: Endpoint {
     let templates: MailTemplateStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
+        let (space, kind, language) = (try context.userSpace, try context.mailKind, try context.language)
         guard try await templates.remove(kind, language, in: space) else { throw ServiceError(.notFound) }
         return Response(status: .noContent)
     }

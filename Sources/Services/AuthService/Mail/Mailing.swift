@@ -21,7 +21,8 @@ struct Mailing: Sendable {
 
     init(
         _ server: MailSettings, returned: ReturnedMail?, postgres: PostgresClient, keys: ServerKeys, jobs: JobQueue,
-        logger: Logger
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
     ) {
         settings = AppSettingsStore(postgres: postgres)
         senders = MailSenderStore(postgres: postgres, sealing: keys.sealing, logger: logger)
@@ -30,7 +31,8 @@ struct Mailing: Sendable {
         invitations = InvitationStore(postgres: postgres)
         counts = MailCountStore(postgres: postgres)
         outbox = MailOutbox(
-            jobs: jobs, settings: settings, counts: counts, hasMailServer: server.server != nil, logger: logger)
+            jobs: jobs, settings: settings, counts: counts, hasMailServer: server.server != nil, logger: logger,
+            now: now)
         client = SMTPClient()
         self.server = server
         self.returned = returned

@@ -12,7 +12,7 @@ struct ReadSettings: Endpoint {
     let settings: AppSettingsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         settings.forget(space)
         return try .encoding(try await settings.current(in: space).settings)
     }
@@ -46,7 +46,7 @@ struct ReplaceSettings: Endpoint {
     let settings: AppSettingsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let new = try AppSettings(try await BodyFields(request, AppSettings.names))
         try await settings.replace(new, in: space)
         return try .encoding(new)

@@ -26,14 +26,11 @@ struct OfferPasskey: Endpoint {
                 .json(.object.described("`PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8).")))
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 404: "The app has no settings for passkeys (`not-found`).",
+            403: PasswordCheck.refusal, 404: "The app has no settings for passkeys (`not-found`).",
         ])
 
     let check: PasswordCheck
-    let secondFactor: SecondFactorCheck
+    let secondFactors: SecondFactorStore
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -42,7 +39,7 @@ struct OfferPasskey: Endpoint {
         let (password, code) = (try fields.secret("password"), try fields.string("code"))
         let party = try await passkeys.requiredParty(in: space)
         let account = try await check.confirm(password, of: user, in: space, session: try context.session)
-        try await secondFactor.pass(code, of: user, in: space)
+        try await secondFactors.pass(code, of: .user(user, space))
         try await check.attempts.begin(context.challengeLimits(of: request))
         let existing = try await passkeys.descriptors(of: user, in: space)
         let challenge = try await passkeys.makeChallenge(for: .registration, of: user, in: space)
@@ -104,8 +101,7 @@ struct ListPasskeys: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await passkeys.list(of: try context.signedInUser, in: try context.userSpace)
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(try await passkeys.list(of: try context.signedInUser, in: try context.userSpace))
     }
 }
 
@@ -157,10 +153,7 @@ struct RemovePasskey: Endpoint {
             .answer(204, "The passkey is deleted.")
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 404: "The user has no such passkey (`passkey-not-found`).",
+            403: PasswordCheck.refusal, 404: "The user has no such passkey (`passkey-not-found`).",
             409: "The passkey is the user's last way to sign in (`conflict`).",
         ])
 
@@ -200,7 +193,7 @@ struct RemovePasskeys: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, id) = (try context.managedUserSpace, try context.userID)
+        let (space, id) = (try context.userSpace, try context.userID)
         guard try await users.account(id, in: space) != nil else { throw ServiceError(.userNotFound) }
         try await passkeys.removeAll(of: id, in: space)
         return Response(status: .noContent)

@@ -15,7 +15,7 @@ struct ReadPasskeySettings: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try .encoding(Settings(try await passkeys.requiredParty(in: try context.managedUserSpace)))
+        try .encoding(Settings(try await passkeys.requiredParty(in: try context.userSpace)))
     }
 }
 
@@ -38,7 +38,7 @@ struct SetPasskeySettings: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let party = try RelyingParty(try await BodyFields(request, ["rpId", "rpName", "origins"]))
         try await passkeys.setRelyingParty(party, in: space)
         return try .encoding(Settings(party))
@@ -58,7 +58,7 @@ struct RemovePasskeySettings: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try await passkeys.removeRelyingParty(in: try context.managedUserSpace) else {
+        guard try await passkeys.removeRelyingParty(in: try context.userSpace) else {
             throw ServiceError.noPasskeys
         }
         return Response(status: .noContent)

@@ -19,7 +19,7 @@ extension AuthService {
 
         routes.on(
             OfferPasskey.route,
-            OfferPasskey(check: passwordCheck, secondFactor: completion.secondFactor, passkeys: passkeys))
+            OfferPasskey(check: passwordCheck, secondFactors: secondFactors, passkeys: passkeys))
         routes.on(ListPasskeys.route, ListPasskeys(passkeys: passkeys))
         routes.on(AddPasskey.route, AddPasskey(passkeys: passkeys))
         routes.on(RenamePasskey.route, RenamePasskey(passkeys: passkeys))

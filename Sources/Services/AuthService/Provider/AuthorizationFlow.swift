@@ -12,6 +12,7 @@ struct AuthorizationFlow: Sendable {
     let codes: AuthorizationCodeStore
     let grants: GrantStore
     let browsers: Browsers
+    let now: @Sendable () -> Date
 
     /// Reads the request from the query and passes it to `body`. Errors are shown as a page or returned to the client.
     func answer(

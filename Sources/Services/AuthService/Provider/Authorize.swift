@@ -49,7 +49,7 @@ struct Authorize: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answer(request, context) { asked, issuer in
             if let browser = try await flow.browsers.session(request, issuer),
-                !asked.wantsLogIn(since: browser.authenticated, at: Date())
+                !asked.wantsLogIn(since: browser.authenticated, at: flow.now())
             {
                 return try await flow.goOn(asked, request, as: browser, issuer)
             }

@@ -22,8 +22,7 @@ struct ListClients: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await clients.list(in: try context.managedUserSpace)
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(try await clients.list(in: try context.userSpace))
     }
 }
 
@@ -49,7 +48,7 @@ struct CreateClient: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let fields = try await BodyFields(request, OAuthClient.fields.union(["type"]))
         let description = try fields.clientDescription()
         let secret: Secret?
@@ -83,7 +82,7 @@ struct ReadClient: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let client = try await clients.read(try context.clientID, in: try context.managedUserSpace) else {
+        guard let client = try await clients.read(try context.clientID, in: try context.userSpace) else {
             throw ServiceError(.clientNotFound)
         }
         return .json(client)
@@ -118,7 +117,7 @@ struct ChangeClient: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let description = try await BodyFields(request, OAuthClient.fields).clientDescription()
         guard let client = try await clients.change(try context.clientID, description, in: space) else {
             throw ServiceError(.clientNotFound)
@@ -146,7 +145,7 @@ struct RenewClientSecret: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, secret) = (try context.managedUserSpace, OAuthClient.makeSecret())
+        let (space, secret) = (try context.userSpace, OAuthClient.makeSecret())
         switch try await clients.changeSecret(
             try context.clientID, digest: secret.withValue { Credential.hexDigest(of: $0) }, in: space)
         {
@@ -173,7 +172,7 @@ struct DeleteClient: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try await clients.delete(try context.clientID, in: try context.managedUserSpace) else {
+        guard try await clients.delete(try context.clientID, in: try context.userSpace) else {
             throw ServiceError(.clientNotFound)
         }
         return Response(status: .noContent)

@@ -12,10 +12,11 @@ struct ClientTokens: Sendable {
 
     let tokens: ProviderTokens
     let sessions: ClientSessionStore
+    let now: @Sendable () -> Date
 
     func access(_ token: String, in space: AppSpace) async throws -> Found? {
         guard let content = tokens.content(of: token, .access),
-            content.value > Int64(Date().timeIntervalSince1970 * 1_000),
+            content.value > Int64(now().timeIntervalSince1970 * 1_000),
             let open = try await sessions.find(content.session, in: space)
         else { return nil }
         return Found(kind: .access, open: open, expires: content.value / 1_000)

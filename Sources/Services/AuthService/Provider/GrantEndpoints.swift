@@ -16,8 +16,7 @@ struct ListGrants: Endpoint {
     let grants: GrantStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await grants.list(of: try context.signedInUser, in: try context.userSpace)
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(try await grants.list(of: try context.signedInUser, in: try context.userSpace))
     }
 }
 

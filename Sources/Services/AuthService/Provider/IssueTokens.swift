@@ -47,6 +47,7 @@ struct IssueTokens: ProviderEndpoint {
     let tokens: ProviderTokens
     let signingKeys: SigningKeys
     let logger: Logger
+    let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext, _ issuer: Issuer) async throws -> Response {
         let fields = try await FormFields(body: request)
@@ -125,7 +126,7 @@ struct IssueTokens: ProviderEndpoint {
     private func answer(
         _ session: ClientSession, _ client: OAuthClient, _ issuer: Issuer, number: Int32, nonce: String?
     ) throws -> Response {
-        let now = Date()
+        let now = now()
         let lifetime = ClientSession.accessTokenLifetimeInSeconds
         let accessToken = tokens.token(
             .access, .init(session: session.id, value: Int64(now.timeIntervalSince1970 * 1_000) + lifetime * 1_000))

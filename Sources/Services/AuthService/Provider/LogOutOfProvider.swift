@@ -107,7 +107,7 @@ extension SessionStore {
     fileprivate func end(
         _ browser: ClientSessionStore.Browser, _ asked: LogOutRequest, _ flow: AuthorizationFlow, _ issuer: Issuer
     ) async throws -> Response {
-        _ = try await end(browser.session, of: browser.userID, in: issuer.space)
+        try await end(browser.session, of: .user(browser.userID, issuer.space))
         var response = flow.signedOut(asked, issuer)
         response.setCookie(flow.browsers.noSessionCookie(issuer))
         return response

@@ -1,3 +1,4 @@
+import Foundation
 import MartletPostgres
 
 /// The parts of the OIDC provider's endpoints.
@@ -10,8 +11,12 @@ struct Provider: Sendable {
     let authentication: ClientAuthentication
     let tokens: ProviderTokens
     let flow: AuthorizationFlow
+    private let now: @Sendable () -> Date
 
-    init(postgres: PostgresClient, feed: KeyRingFeed, keys: ServerKeys, publicURL: String) {
+    init(
+        postgres: PostgresClient, feed: KeyRingFeed, keys: ServerKeys, publicURL: String,
+        now: @escaping @Sendable () -> Date
+    ) {
         issuers = Issuers(feed: feed, publicURL: publicURL)
         clients = ClientStore(postgres: postgres)
         codes = AuthorizationCodeStore(postgres: postgres)
@@ -21,10 +26,11 @@ struct Provider: Sendable {
         tokens = ProviderTokens(key: keys.providerTokens)
         flow = AuthorizationFlow(
             issuers: issuers, clients: clients, codes: codes, grants: grants,
-            browsers: Browsers(sessions: clientSessions, tokens: tokens, formKey: keys.providerForms))
+            browsers: Browsers(sessions: clientSessions, tokens: tokens, formKey: keys.providerForms), now: now)
+        self.now = now
     }
 
-    private var clientTokens: ClientTokens { ClientTokens(tokens: tokens, sessions: clientSessions) }
+    private var clientTokens: ClientTokens { ClientTokens(tokens: tokens, sessions: clientSessions, now: now) }
 
     var readUserInfo: ReadUserInfo { ReadUserInfo(issuers: issuers, clientTokens: clientTokens) }
     var introspectToken: IntrospectToken {

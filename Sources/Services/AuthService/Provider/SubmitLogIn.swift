@@ -82,10 +82,11 @@ struct SubmitLogIn: Endpoint {
                 return try showAgain(asked, request, issuer, name: name, asksForCode: fields["code"] != nil, problem)
             }
             if let former = try await flow.browsers.session(request, issuer) {
-                try await sessions.end(former.session, of: former.userID, in: issuer.space)
+                try await sessions.end(former.session, of: .user(former.userID, issuer.space))
             }
             let browser = ClientSessionStore.Browser(
-                session: session.id, userID: userID, userName: name, authenticated: Int64(Date().timeIntervalSince1970))
+                session: session.id, userID: userID, userName: name,
+                authenticated: Int64(flow.now().timeIntervalSince1970))
             var response = try await flow.goOn(asked, request, as: browser, issuer)
             response.setCookie(flow.browsers.sessionCookie(session.id, issuer))
             return response

@@ -13,26 +13,15 @@ struct AddSecondFactor: Endpoint {
             Signing in asks for a code only after the secret is confirmed. Until then, another call replaces the \
             secret.
             """,
-        body: .json(
-            .object(
-                [
-                    "password": .string.format("password")
-                ]), isRequired: false),
+        body: .json(.object(["password": .string.format("password")]), isRequired: false),
         answers: [
             .answer(
                 200, "The secret, and its `otpauth` URI for a QR code.",
-                .json(
-                    .object(
-                        [
-                            "secret": .string,
-                            "uri": .string,
-                        ])))
+                .json(.object(["secret": .string, "uri": .string])))
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 409: "A second factor is already active, or the user is anonymous (`conflict`).",
+            403: PasswordCheck.refusal,
+            409: "A second factor is already active, or the user is anonymous (`conflict`).",
         ])
 
     let check: PasswordCheck
@@ -47,11 +36,37 @@ struct AddSecondFactor: Endpoint {
         guard !account.isAnonymous else {
             throw ServiceError(.conflict, "An anonymous user cannot have a second factor; upgrade the account first.")
         }
-        guard let secret = try await secondFactors.begin(of: user) else {
-            throw ServiceError(.conflict, "A second factor is already active; remove it first.")
-        }
+        let secret = try await secondFactors.begin(of: .user(user, space))
         return try .newSecondFactor(
             secret, issuer: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
+    }
+}
+
+struct AddStaffSecondFactor: Endpoint {
+    static let route = Route(
+        .post, "/admin/me/totp", "addStaffSecondFactor", "Creates a secret for the staff member's authenticator app.",
+        callers: .signedInStaff,
+        details: """
+            Signing in asks for a code only after the secret is confirmed. Until then, another call replaces the \
+            secret.
+            """,
+        body: .json(.object(["password": .string.format("password")], required: ["password"]).closed),
+        answers: [
+            .answer(
+                200, "The secret, and its `otpauth` URI for a QR code.",
+                .json(.object(["secret": .string, "uri": .uri], required: ["secret", "uri"])))
+        ],
+        errors: [409: "A second factor is already active (`conflict`)."])
+
+    let check: StaffPasswordCheck
+    let secondFactors: SecondFactorStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let person = try context.person(request)
+        let password = Secret(try await BodyFields(request, ["password"]).requiredString("password"))
+        let account = try await check.confirm(password, of: person.id)
+        let secret = try await secondFactors.begin(of: person)
+        return try .newSecondFactor(secret, issuer: "Martlet", user: account.grant.userName)
     }
 }
 
@@ -60,29 +75,21 @@ struct ConfirmSecondFactor: Endpoint {
         .post, "/auth/me/totp/confirm", "confirmSecondFactor", "Activates the second factor.",
         callers: .user,
         details: "From then on, signing in requires a code.",
-        body: .json(
-            .object(
-                [
-                    "code": .string
-                ])),
-        answers: [
-            .answer(
-                200, "The recovery codes, which are shown only once.",
-                .json(
-                    .object(
-                        [
-                            "recoveryCodes": .array(of: .string)
-                        ])))
-        ])
+        body: .json(.object(["code": .string])),
+        answers: [.recoveryCodes(.object(["recoveryCodes": .array(of: .string)]))])
+    static let confirmStaffSecondFactor = Route(
+        .post, "/admin/me/totp/confirm", "confirmStaffSecondFactor", "Activates the staff member's second factor.",
+        callers: .signedInStaff,
+        details: "From then on, signing in requires a code.",
+        body: .json(.object(["code": .string], required: ["code"]).closed),
+        answers: [.recoveryCodes(.staffRecoveryCodes)])
 
-    let attempts: AttemptStore
     let secondFactors: SecondFactorStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, user) = (try context.userSpace, try context.signedInUser)
+        let person = try context.person(request)
         let code = try await BodyFields(request, ["code"]).requiredString("code")
-        return try .recoveryCodes(
-            try await secondFactors.confirm(code, of: user, counting: .code(of: user, in: space), by: attempts))
+        return try .recoveryCodes(try await secondFactors.confirm(code, of: person))
     }
 }
 
@@ -94,35 +101,25 @@ struct RenewRecoveryCodes: Endpoint {
             Requires `password` if the user has one, and otherwise a sign-in within the last ten minutes. `code` \
             is a code from the authenticator app, or a recovery code.
             """,
-        body: .json(
-            .object(
-                [
-                    "password": .string.format("password"),
-                    "code": .string,
-                ])),
-        answers: [
-            .answer(
-                200, "The recovery codes, which are shown only once.",
-                .json(
-                    .object(
-                        [
-                            "recoveryCodes": .array(of: .string)
-                        ])))
-        ],
+        body: .json(.object(["password": .string.format("password"), "code": .string])),
+        answers: [.recoveryCodes(.object(["recoveryCodes": .array(of: .string)]))],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 409: "The user has no second factor (`conflict`).",
+            403: PasswordCheck.refusal, 409: "The user has no second factor (`conflict`).",
         ])
+    static let renewStaffRecoveryCodes = Route(
+        .post, "/admin/me/totp/recovery-codes", "renewStaffRecoveryCodes",
+        "Replaces all recovery codes of the staff member with ten new ones.", callers: .signedInStaff,
+        details: "`code` is a code from the authenticator app, or a recovery code.",
+        body: .json(.staffPasswordAndCode),
+        answers: [.recoveryCodes(.staffRecoveryCodes)],
+        errors: [409: "The staff member has no second factor (`conflict`)."])
 
-    let check: PasswordCheck
-    let secondFactors: SecondFactorStore
+    let check: SecondFactorCheck
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let user = try await check.confirm(request, context, secondFactors)
-        guard let codes = try await secondFactors.renewRecoveryCodes(of: user) else {
-            throw ServiceError(.conflict, "The user has no second factor.")
+        let person = try await check.confirm(request, context)
+        guard let codes = try await check.secondFactors.renewRecoveryCodes(of: person) else {
+            throw ServiceError.noSecondFactor(of: person)
         }
         return try .recoveryCodes(codes)
     }
@@ -135,67 +132,29 @@ struct RemoveSecondFactor: Endpoint {
             Requires `password` if the user has one, and otherwise a sign-in within the last ten minutes. `code` \
             is a code from the authenticator app, or a recovery code.
             """,
-        body: .json(
-            .object(
-                [
-                    "password": .string.format("password"),
-                    "code": .string,
-                ])),
+        body: .json(.object(["password": .string.format("password"), "code": .string])),
         answers: [
             .answer(204, "Signing in no longer requires a code.")
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 409: "The user has no second factor (`conflict`).",
+            403: PasswordCheck.refusal, 409: "The user has no second factor (`conflict`).",
         ])
+    static let removeStaffSecondFactor = Route(
+        .delete, "/admin/me/totp", "removeStaffSecondFactor", "Removes the signed-in staff member's second factor.",
+        callers: .signedInStaff,
+        details: "`code` is a code from the authenticator app, or a recovery code.",
+        body: .json(.staffPasswordAndCode),
+        answers: [
+            .answer(204, "Signing in no longer requires a code.")
+        ],
+        errors: [409: "The staff member has no second factor (`conflict`)."])
 
-    let check: PasswordCheck
-    let secondFactors: SecondFactorStore
+    let check: SecondFactorCheck
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let user = try await check.confirm(request, context, secondFactors)
-        try await secondFactors.remove(of: user)
+        let person = try await check.confirm(request, context)
+        try await check.secondFactors.remove(of: person)
         return Response(status: .noContent)
-    }
-}
-
-extension PasswordCheck {
-    /// Checks the password and the code in the body.
-    ///
-    /// - Throws: The errors of `confirm(_:of:in:session:)`; `conflict` if the user has no second factor.
-    fileprivate func confirm(_ request: Request, _ context: ServiceContext, _ secondFactors: SecondFactorStore)
-        async throws -> UUID
-    {
-        let (space, user) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, ["password", "code"])
-        let code = try fields.requiredString("code")
-        _ = try await confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
-        guard try await secondFactors.isAsked(of: user) else {
-            throw ServiceError(.conflict, "The user has no second factor.")
-        }
-        try await secondFactors.take(code, of: user, field: "code", counting: .code(of: user, in: space), by: attempts)
-        return user
-    }
-}
-
-extension Response {
-    /// `{"secret","uri"}`. Authenticator apps read the URI from a QR code
-    /// (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
-    static func newSecondFactor(_ secret: [UInt8], issuer: String, user: String) throws -> Response {
-        func encoded(_ text: String) -> String {
-            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
-                ?? ""
-        }
-        let text = Base32.encode(secret)
-        let parameters = "secret=\(text)&issuer=\(encoded(issuer))&algorithm=SHA1&digits=6&period=30"
-        let uri = "otpauth://totp/\(encoded(issuer)):\(encoded(user))?\(parameters)"
-        return try Response.encoding(["secret": text, "uri": uri]).notStored
-    }
-
-    static func recoveryCodes(_ codes: [String]) throws -> Response {
-        try Response.encoding(["recoveryCodes": codes]).notStored
     }
 }
 
@@ -215,9 +174,79 @@ struct ResetSecondFactor: Endpoint {
     let secondFactors: SecondFactorStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, id) = (try context.managedUserSpace, try context.userID)
+        let (space, id) = (try context.userSpace, try context.userID)
         guard try await users.account(id, in: space) != nil else { throw ServiceError(.userNotFound) }
-        try await secondFactors.remove(of: id)
+        try await secondFactors.remove(of: .user(id, space))
         return Response(status: .noContent)
+    }
+}
+
+/// Asks for the password and a code before a second factor is changed.
+struct SecondFactorCheck: Sendable {
+    let users: PasswordCheck
+    let staff: StaffPasswordCheck
+    let secondFactors: SecondFactorStore
+
+    /// Checks the password and the code in the body.
+    ///
+    /// - Returns: The caller.
+    /// - Throws: The errors of the password checks; `conflict` if the caller has no second factor.
+    fileprivate func confirm(_ request: Request, _ context: ServiceContext) async throws -> Person {
+        let person = try context.person(request)
+        let fields = try await BodyFields(request, ["password", "code"])
+        let code: String
+        switch person {
+        case .user(let id, let space):
+            code = try fields.requiredString("code")
+            _ = try await users.confirm(
+                try fields.secret("password"), of: id, in: space, session: try context.session)
+        case .staff(let id, _, _):
+            let password = Secret(try fields.requiredString("password"))
+            code = try fields.requiredString("code")
+            _ = try await staff.confirm(password, of: id)
+        }
+        guard try await secondFactors.isAsked(of: person) else { throw ServiceError.noSecondFactor(of: person) }
+        try await secondFactors.take(code, of: person, field: "code")
+        return person
+    }
+}
+
+extension RouteAnswer {
+    fileprivate static func recoveryCodes(_ schema: Schema) -> RouteAnswer {
+        .answer(200, "The recovery codes, which are shown only once.", .json(schema))
+    }
+}
+
+extension Schema {
+    fileprivate static let staffPasswordAndCode = object(
+        ["password": .string.format("password"), "code": .string], required: ["password", "code"]
+    ).closed
+    fileprivate static let staffRecoveryCodes = object(
+        ["recoveryCodes": .array(of: .string)], required: ["recoveryCodes"])
+}
+
+extension ServiceError {
+    fileprivate static func noSecondFactor(of person: Person) -> ServiceError {
+        ServiceError(.conflict, "The \(person.isStaff ? "staff member" : "user") has no second factor.")
+    }
+}
+
+extension Response {
+    /// `{"secret","uri"}`. Authenticator apps read the URI from a QR code
+    /// (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
+    fileprivate static func newSecondFactor(_ secret: [UInt8]?, issuer: String, user: String) throws -> Response {
+        guard let secret else { throw ServiceError(.conflict, "A second factor is already active; remove it first.") }
+        func encoded(_ text: String) -> String {
+            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
+                ?? ""
+        }
+        let text = Base32.encode(secret)
+        let parameters = "secret=\(text)&issuer=\(encoded(issuer))&algorithm=SHA1&digits=6&period=30"
+        let uri = "otpauth://totp/\(encoded(issuer)):\(encoded(user))?\(parameters)"
+        return try Response.encoding(["secret": text, "uri": uri]).notStored
+    }
+
+    fileprivate static func recoveryCodes(_ codes: [String]) throws -> Response {
+        try Response.encoding(["recoveryCodes": codes]).notStored
     }
 }

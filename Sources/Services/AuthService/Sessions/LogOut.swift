@@ -9,15 +9,21 @@ struct LogOut: Endpoint {
         answers: [
             .answer(204, "The session has ended with all its tokens.")
         ])
+    static let logStaffOut = Route(
+        .post, "/admin/auth/logout", "logStaffOut", "Ends the staff member's session.",
+        callers: .staffBeforePasswordReset,
+        answers: [
+            .answer(204, "The session has ended with all its tokens.")
+        ])
 
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, user) = (try context.userSpace, try context.signedInUser)
+        let person = try context.person(request)
         guard let session = try context.session else {
             throw ServiceError(.invalidToken, "Send the access token of the session to end.")
         }
-        try await sessions.end(session, of: user, in: space)
+        try await sessions.end(session, of: person)
         return Response(status: .noContent)
     }
 }

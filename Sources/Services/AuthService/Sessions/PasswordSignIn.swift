@@ -39,15 +39,20 @@ struct PasswordSignIn: Sendable {
             return (found, try await hasher.verify(attempt.password, against: found?.passwordHash))
         }
         guard matches, let found, !found.isDisabled else { throw ServiceError.passwordRefused }
+        let settings = try await settings.current(in: space).settings
         do {
-            try await settings.current(in: space).settings.checkSignIn(isEmailVerified: found.isEmailVerified)
-            try await completion.secondFactor.pass(attempt.code, of: found.id, in: space)
-        } catch let problem as ServiceError where problem.code == .secondFactorRequired || problem.code == .forbidden {
-            // The password was right and no code was checked.
+            try settings.checkSignIn(isEmailVerified: found.isEmailVerified)
+        } catch {
+            // The password was right.
             try await attempts.takeBack(limits)
-            throw problem
-        } catch let problem as ServiceError where problem.code == .signInFailed {
-            throw ServiceError.passwordRefused
+            throw error
+        }
+        switch try await completion.secondFactors.check(attempt.code, of: .user(found.id, space)) {
+        case .passed: break
+        case .codeRequired:
+            try await attempts.takeBack(limits)
+            throw ServiceError(.secondFactorRequired)
+        case .wrongCode: throw ServiceError.passwordRefused
         }
         guard let user = try await open(session, of: found, attempt.password, in: space) else {
             throw ServiceError.passwordRefused

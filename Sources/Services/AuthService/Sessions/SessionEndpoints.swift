@@ -10,13 +10,19 @@ struct ListSessions: Endpoint {
         answers: [
             .answer(200, "The open sessions.", .json(.sessions))
         ])
+    static let listStaffSessions = Route(
+        .get, "/admin/sessions", "listStaffSessions", "Lists the signed-in staff member's open sessions.",
+        callers: .signedInStaff,
+        answers: [
+            .answer(200, "The open sessions.", .json(.sessions))
+        ])
 
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await sessions.list(
-            of: try context.signedInUser, current: try context.principal.sessionID, in: try context.userSpace)
-        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .page(
+            try await sessions.list(
+                of: try context.person(request), current: try context.principal.sessionID))
     }
 }
 
@@ -30,13 +36,23 @@ struct EndSession: Endpoint {
             .answer(204, "The session has ended with all its tokens.")
         ],
         errors: [404: "The user has no such open session (`session-not-found`)."])
+    static let endStaffSession = Route(
+        .delete, "/admin/sessions/{id}", "endStaffSession", "Ends one of the signed-in staff member's sessions.",
+        callers: .signedInStaff,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(204, "The session has ended with all its tokens.")
+        ],
+        errors: [404: "The staff member has no such open session (`session-not-found`)."])
 
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, user) = (try context.userSpace, try context.signedInUser)
+        let person = try context.person(request)
         guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
-            try await sessions.end(id, of: user, in: space) > 0
+            try await sessions.end(id, of: person) > 0
         else { throw ServiceError(.sessionNotFound) }
         return Response(status: .noContent)
     }
@@ -53,16 +69,23 @@ struct EndSessions: Endpoint {
         answers: [
             .answer(200, "The number of sessions that ended.", .json(.count))
         ])
+    static let endStaffSessions = Route(
+        .delete, "/admin/sessions", "endStaffSessions", "Ends the signed-in staff member's sessions.",
+        callers: .signedInStaff,
+        parameters: [
+            .query("keep", .oneOf("current"))
+        ],
+        details: "With `keep=current`, the session of the call stays open.",
+        answers: [
+            .answer(200, "The number of sessions that ended.", .json(.count))
+        ])
 
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, user) = (try context.userSpace, try context.signedInUser)
-        let keep = request.uri.queryParameters["keep"]
-        guard keep == nil || keep == "current" else {
-            throw ServiceError(.invalidParameter, "This must be current.", field: "keep")
-        }
-        let count = try await sessions.end(butFor: keep == nil ? nil : try context.session, of: user, in: space)
+        let person = try context.person(request)
+        let keepsCurrent = request.uri.queryParameters["keep"] != nil
+        let count = try await sessions.end(butFor: keepsCurrent ? try context.session : nil, of: person)
         return .json(#"{"count":\#(count)}"#)
     }
 }

@@ -19,7 +19,7 @@ struct NewSession: Sendable {
     }
 }
 
-/// The sessions of users on their devices.
+/// The sessions of users and staff on their devices.
 struct SessionStore: Sendable {
     /// A further session of the user ends the one that has been idle the longest.
     static let maximumPerUser = 50
@@ -28,13 +28,18 @@ struct SessionStore: Sendable {
 
     let postgres: PostgresClient
 
-    typealias Refresh = SessionTable.Refresh
-
-    private var table: SessionTable {
+    private var users: SessionTable {
         SessionTable(
             postgres: postgres, name: "auth.sessions", people: "auth.users", person: "user_id",
             personJSON: UserStore.ownJSON,
             renewal: "now() + \(NewSession.lifetimeInSeconds) * interval '1 second'")
+    }
+
+    var staff: SessionTable {
+        SessionTable(
+            postgres: postgres, name: "auth.staff_sessions", people: "auth.staff", person: "staff_id",
+            personJSON: StaffStore.json,
+            renewal: "least(now() + s.lifetime, s.created + interval '90 days')")
     }
 
     /// Signs a user in by password, unless the account was disabled or the password changed in the meantime.
@@ -64,7 +69,7 @@ struct SessionStore: Sendable {
             SELECT \(UserStore.ownJSON) FROM signed_in AS u
             """
         ).first?.decode(0)
-        try await table.endIdlest(of: user, beyond: Self.maximumPerUser)
+        try await users.endIdlest(of: user, beyond: Self.maximumPerUser)
         return json
     }
 
@@ -78,25 +83,43 @@ struct SessionStore: Sendable {
         ).isEmpty
     }
 
-    /// Replaces the refresh token `content`.
-    func refresh(_ content: RefreshTokens.Content, in space: AppSpace) async throws -> Refresh {
-        try await table.refresh(content, where: UserStore.isIn(space))
+    /// Replaces the refresh token `content` of a user.
+    func refresh(_ content: RefreshTokens.Content, in space: AppSpace) async throws -> SessionTable.Refresh {
+        try await users.refresh(content, where: UserStore.isIn(space))
     }
 
-    /// The user's open sessions as JSON objects, the newest first.
-    func list(of user: UUID, current: String?, in space: AppSpace) async throws -> [String] {
-        try await table.list(of: user, current: current, where: UserStore.isIn(space))
+    /// The person's open sessions as JSON objects, the newest first.
+    func list(of person: Person, current: String?) async throws -> [String] {
+        let (table, condition) = sessions(of: person)
+        return try await table.list(of: person.id, current: current, where: condition)
     }
 
-    /// Ends one session of the user, or all but `kept`. Returns the number of ended sessions.
+    /// Ends one session of the person, or all but `kept`. If the person is of the staff, records it in the audit log.
+    /// Returns the number of ended sessions.
     @discardableResult
-    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of user: UUID, in space: AppSpace) async throws -> Int {
-        try await table.end(session, butFor: kept, of: user, where: UserStore.isIn(space))
+    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of person: Person) async throws -> Int {
+        let (table, condition) = sessions(of: person)
+        let ending = table.ending(session, butFor: kept, of: person.id, where: condition)
+        guard person.isStaff else { return try await postgres.execute(ending) }
+        return try await postgres.withTransaction { transaction in
+            let count = try await transaction.execute(ending)
+            guard session == nil || count > 0 else { return 0 }
+            try await person.record(session == nil ? "end-sessions" : "sign-out", target: session, transaction)
+            return count
+        }
+    }
+
+    private func sessions(of person: Person) -> (SessionTable, where: PostgresQuery) {
+        switch person {
+        case .user(_, let space): (users, UserStore.isIn(space))
+        case .staff: (staff, "TRUE")
+        }
     }
 
     /// Deletes sessions that ended long ago, and revocations that gateways no longer need.
     func clean() async throws {
-        try await table.clean()
+        try await users.clean()
+        try await staff.clean()
         try await postgres.execute(
             "DELETE FROM auth.revocations WHERE until < now() - interval '1 hour'", timeout: .seconds(120))
         try await postgres.execute(

@@ -89,11 +89,7 @@ struct SessionTable: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Ends one session of the person, or all but `kept`. Returns the number of ended sessions.
-    func end(_ session: UUID?, butFor kept: UUID?, of id: UUID, where condition: PostgresQuery) async throws -> Int {
-        try await postgres.execute(ending(session, butFor: kept, of: id, where: condition))
-    }
-
+    /// The statement that ends one session of the person, or all but `kept`.
     func ending(_ session: UUID?, butFor kept: UUID?, of id: UUID, where condition: PostgresQuery) -> PostgresQuery {
         """
         UPDATE \(name) AS s SET revoked = now() FROM \(people) AS u

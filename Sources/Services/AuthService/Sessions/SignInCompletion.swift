@@ -7,7 +7,7 @@ import MartletHTTP
 /// The last step of every sign-in without a password: checking the second factor and creating the session.
 struct SignInCompletion: Sendable {
     let sessions: SessionStore
-    let secondFactor: SecondFactorCheck
+    let secondFactors: SecondFactorStore
     let signIns: SignIns
     let notice: NewDeviceNotice
 
@@ -26,7 +26,7 @@ struct SignInCompletion: Sendable {
         status: HTTPResponse.Status = .ok,
         consume: () async throws -> Bool
     ) async throws -> Response {
-        if !hasTwoFactors { try await secondFactor.pass(code, of: user, in: space) }
+        if !hasTwoFactors { try await secondFactors.pass(code, of: .user(user, space)) }
         guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else {
             throw ServiceError.spentProof
         }
@@ -46,29 +46,8 @@ struct NewDeviceNotice: Sendable {
             let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
         else { return }
         var order = MailOrder(.newDevice, to: email, user: user, in: space)
-        order.values["time"] = MailOrder.now
+        order.values["time"] = outbox.time
         if !session.device.isEmpty { order.values["device"] = session.device }
         await outbox.tell(order)
-    }
-}
-
-/// Checks the second factor of users who have one.
-struct SecondFactorCheck: Sendable {
-    let attempts: AttemptStore
-    let secondFactors: SecondFactorStore
-
-    /// Wrong codes are counted per user, whatever name they sign in with.
-    ///
-    /// - Throws: `second-factor-required` if a code is required and `code` is nil; nothing is counted then.
-    ///   `sign-in-failed`, `too-many-requests`.
-    func pass(_ code: String?, of user: UUID, in space: AppSpace) async throws {
-        try await pass(code, of: user, counting: .code(of: user, in: space))
-    }
-
-    /// The same, with wrong codes counted against `limit`.
-    func pass(_ code: String?, of user: UUID, counting limit: AttemptStore.Limit) async throws {
-        guard try await secondFactors.isAsked(of: user) else { return }
-        guard let code else { throw ServiceError(.secondFactorRequired) }
-        try await secondFactors.take(code, of: user, counting: limit, by: attempts)
     }
 }

@@ -6,11 +6,15 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// Answers a successful sign-in with `{"accessToken","expiresIn","refreshToken","user"}`.
+/// Answers successful sign-ins.
 struct SignIns: Sendable {
     let signingKeys: SigningKeys
     let refreshTokens: RefreshTokens
+    let staffRefreshTokens: RefreshTokens
+    let now: @Sendable () -> Date
 
+    /// `{"accessToken","expiresIn","refreshToken","user"}`.
+    ///
     /// - Parameters:
     ///   - number: The number of the refresh token in its family.
     ///   - user: The JSON of the user's own view.
@@ -18,16 +22,41 @@ struct SignIns: Sendable {
         _ session: UUID, number: Int32 = 0, userID: UUID, user: String, in space: AppSpace,
         status: HTTPResponse.Status = .ok
     ) throws -> Response {
-        guard let signer = signingKeys.signer else { throw ServiceError(.unavailable) }
         let token = AccessToken(
             appID: space.appID, environment: space.environment, userID: userID.uuidString.lowercased(),
-            sessionID: session.uuidString.lowercased(), issued: Date())
-        let access = try signer.sign(token)
+            sessionID: session.uuidString.lowercased(), issued: now())
         let refresh = refreshTokens.token(.init(session: session, number: number))
-        let seconds = AccessToken.lifetime.components.seconds
-        let text = #"{"accessToken":"\#(access)","expiresIn":\#(seconds),"refreshToken":"\#(refresh)","user":\#(user)}"#
-        var response = Response.json(ByteBuffer(string: text), status: status).notStored
+        var response = Self.answer(try signer.sign(token), refresh, #""user":\#(user)"#, status)
         if status == .created { response.headers[.location] = "/auth/me" }
         return response
+    }
+
+    /// `{"accessToken","expiresIn","refreshToken","staff"}`.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the refresh token in its family.
+    ///   - staff: The JSON of the staff member.
+    func answer(_ session: UUID, number: Int32 = 0, of staffID: UUID, staff: String) throws -> Response {
+        let mustReset = try JSONValue(parsing: staff.utf8)["mustReset"] == .bool(true)
+        let token = StaffToken(
+            staffID: staffID.uuidString.lowercased(), sessionID: session.uuidString.lowercased(),
+            mustReset: mustReset, issued: now())
+        let refresh = staffRefreshTokens.token(.init(session: session, number: number))
+        return Self.answer(try signer.sign(token), refresh, #""staff":\#(staff)"#)
+    }
+
+    private var signer: AccessTokenSigner {
+        get throws {
+            guard let signer = signingKeys.signer else { throw ServiceError(.unavailable) }
+            return signer
+        }
+    }
+
+    private static func answer(
+        _ access: String, _ refresh: String, _ person: String, _ status: HTTPResponse.Status = .ok
+    ) -> Response {
+        let seconds = AccessToken.lifetime.components.seconds
+        let text = #"{"accessToken":"\#(access)","expiresIn":\#(seconds),"refreshToken":"\#(refresh)",\#(person)}"#
+        return Response.json(ByteBuffer(string: text), status: status).notStored
     }
 }

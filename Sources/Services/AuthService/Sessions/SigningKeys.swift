@@ -25,13 +25,18 @@ final class SigningKeys: Service {
     private let idTokens: SigningKeyStore
     private let schedule: Schedule
     private let logger: Logger
+    private let now: @Sendable () -> Date
     private let newest = Mutex<(es256: AccessTokenSigner?, rs256: RSATokenSigner?)>((nil, nil))
 
-    init(postgres: PostgresClient, sealing: SealingKey, schedule: Schedule = Schedule(), logger: Logger) {
+    init(
+        postgres: PostgresClient, sealing: SealingKey, schedule: Schedule = Schedule(), logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         accessTokens = SigningKeyStore(postgres: postgres, sealing: sealing, kind: .accessTokens)
         idTokens = SigningKeyStore(postgres: postgres, sealing: sealing, kind: .idTokens)
         self.schedule = schedule
         self.logger = logger
+        self.now = now
     }
 
     /// Nil until the keys are first read.
@@ -52,7 +57,7 @@ final class SigningKeys: Service {
         await cancelWhenGracefulShutdown {
             await NotifiedLoop(every: Self.interval, retries: Self.retry...Self.retry).run {
                 await attempt("Could not read the signing keys; retrying.", level: .debug, logger: self.logger) {
-                    try await self.refresh(at: Date())
+                    try await self.refresh(at: self.now())
                 }
             }
         }

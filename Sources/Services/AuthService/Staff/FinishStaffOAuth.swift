@@ -36,7 +36,6 @@ struct FinishStaffOAuth: Endpoint {
     let completion: StaffSignInCompletion
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.checkStaffRoute()
         let fields = try await BodyFields(
             request, Federation.codeFields.union(["secondFactorCode", "device", "staySignedIn"]))
         let code = try fields.string("secondFactorCode")

@@ -26,12 +26,10 @@ struct ListStaff: Endpoint {
     let staff: StaffStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.staff(may: .read, .staff)
         let limit = try context.integer("limit")
         let list = try await staff.list(after: String(request.uri.queryParameters["after"] ?? ""), limit: limit + 1)
         let page = list.prefix(limit)
-        let next = list.count > limit ? page.last.map { #","next":\#(JSONValue.quote($0.name))"# } ?? "" : ""
-        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.name : nil)
     }
 }
 
@@ -49,7 +47,6 @@ struct ReadStaff: Endpoint {
     let staff: StaffStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.staff(may: .read, .staff)
         guard let json = try await staff.find(try context.staffID) else { throw ServiceError(.staffNotFound) }
         return .json(json)
     }

@@ -25,15 +25,14 @@ struct RefreshStaffSession: Endpoint {
         ])
 
     let staff: StaffStore
-    let sessions: StaffSessionStore
-    let signIns: StaffSignIns
+    let sessions: SessionStore
+    let signIns: SignIns
     let logger: Logger
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.checkStaffRoute()
         let text = try await BodyFields(request, ["refreshToken"]).requiredString("refreshToken")
-        guard let token = signIns.refreshTokens.content(of: text) else { throw ServiceError(.invalidToken) }
-        switch try await sessions.refresh(token) {
+        guard let token = signIns.staffRefreshTokens.content(of: text) else { throw ServiceError(.invalidToken) }
+        switch try await sessions.refreshStaff(token) {
         case .refreshed(let refreshed):
             return try signIns.answer(
                 token.session, number: refreshed.number, of: refreshed.userID, staff: refreshed.user)

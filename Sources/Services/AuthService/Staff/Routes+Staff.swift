@@ -1,23 +1,12 @@
 import MartletHTTP
 
-/// The stores and services that the endpoints of staff share.
-struct StaffParts: Sendable {
-    let staff: StaffStore
-    let sessions: StaffSessionStore
-    let secondFactors: SecondFactorStore
-    let signIns: StaffSignIns
-}
-
 extension AuthService {
     func addStaffRoutes(to routes: inout RouteTable) {
-        let (staff, sessions, secondFactors) = (staffParts.staff, staffParts.sessions, staffParts.secondFactors)
-        let check = StaffPasswordCheck(staff: staff, attempts: attempts, hasher: hasher)
+        let check = staffPasswordCheck
 
         // Signing in
         let completion = StaffSignInCompletion(
-            sessions: sessions, attempts: attempts,
-            secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors),
-            signIns: staffParts.signIns, audit: audit)
+            sessions: sessions, attempts: attempts, secondFactors: secondFactors, signIns: signIns, audit: audit)
         routes.section = .staff
         routes.on(StaffLogIn.route, StaffLogIn(staff: staff, hasher: hasher, completion: completion))
         routes.on(ListStaffSignInProviders.route, ListStaffSignInProviders(providers: federation.providers))
@@ -33,23 +22,22 @@ extension AuthService {
             OAuthCallback(federation: federation, guests: .staff, logger: logger))
         routes.on(
             RefreshStaffSession.route,
-            RefreshStaffSession(staff: staff, sessions: sessions, signIns: staffParts.signIns, logger: logger))
-        routes.on(LogStaffOut.route, LogStaffOut(sessions: sessions))
+            RefreshStaffSession(staff: staff, sessions: sessions, signIns: signIns, logger: logger))
+        routes.on(LogOut.logStaffOut, LogOut(sessions: sessions))
 
         // The member's own account
         routes.on(ReadStaffMe.route, ReadStaffMe(staff: staff))
         routes.on(
             ChangeStaffPassword.route,
-            ChangeStaffPassword(check: check, sessions: sessions, signIns: staffParts.signIns))
+            ChangeStaffPassword(check: check, sessions: sessions, signIns: signIns))
         routes.on(AddStaffSecondFactor.route, AddStaffSecondFactor(check: check, secondFactors: secondFactors))
-        routes.on(RemoveStaffSecondFactor.route, RemoveStaffSecondFactor(check: check, secondFactors: secondFactors))
+        routes.on(RemoveSecondFactor.removeStaffSecondFactor, RemoveSecondFactor(check: secondFactorCheck))
         routes.on(
-            ConfirmStaffSecondFactor.route,
-            ConfirmStaffSecondFactor(attempts: attempts, secondFactors: secondFactors, audit: audit))
-        routes.on(RenewStaffRecoveryCodes.route, RenewStaffRecoveryCodes(check: check, secondFactors: secondFactors))
-        routes.on(ListStaffSessions.route, ListStaffSessions(sessions: sessions))
-        routes.on(EndStaffSessions.route, EndStaffSessions(sessions: sessions))
-        routes.on(EndStaffSession.route, EndStaffSession(sessions: sessions))
+            ConfirmSecondFactor.confirmStaffSecondFactor, ConfirmSecondFactor(secondFactors: secondFactors))
+        routes.on(RenewRecoveryCodes.renewStaffRecoveryCodes, RenewRecoveryCodes(check: secondFactorCheck))
+        routes.on(ListSessions.listStaffSessions, ListSessions(sessions: sessions))
+        routes.on(EndSessions.endStaffSessions, EndSessions(sessions: sessions))
+        routes.on(EndSession.endStaffSession, EndSession(sessions: sessions))
 
         // Other staff
         routes.on(ListStaff.route, ListStaff(staff: staff))
@@ -69,7 +57,7 @@ extension AuthService {
         routes.on(NameStaff.route, NameStaff(staff: staff))
 
         // Sign-ins and the audit log
-        routes.on(ListSignIns.route, ListSignIns(sessions: sessions))
+        routes.on(ListSignIns.route, ListSignIns(sessions: sessions, now: now))
         routes.on(ReadAuditLog.route, ReadAuditLog(audit: audit))
         routes.on(ExportAuditLog.route, ExportAuditLog(audit: audit))
     }

@@ -32,32 +32,25 @@ struct StaffLogIn: Endpoint {
     let completion: StaffSignInCompletion
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.checkStaffRoute()
         let fields = try await BodyFields(request, ["userName", "password", "code", "device", "staySignedIn"])
         let name = try StaffName(try fields.requiredString("userName"))
         let password = Secret(try fields.requiredString("password"))
         let session = NewStaffSession(
             device: try fields.device(), staysSignedIn: try fields.flag("staySignedIn") ?? false)
-        let attempt = StaffSignInCompletion.Attempt(
+        var attempt = StaffSignInCompletion.Attempt(
             code: try fields.string("code"), session: session, address: request.staffAddress)
 
         let (account, address) = (
             AttemptStore.Limit.staffAccount(name.text), AttemptStore.Limit.staffAddress(attempt.address)
         )
-        let (limits, attempts) = ([address, account], completion.attempts)
-        let (found, matches) = try await attempts.counting(limits) {
+        attempt.limits = [address, account]
+        let (found, matches) = try await completion.attempts.counting(attempt.limits) {
             let found = try await staff.account(name)
             return (found, try await hasher.verify(password, against: found?.passwordHash))
         }
         guard matches, let found else { throw try await completion.refusal(of: found?.grant, attempt) }
-        let response: Response
-        do {
-            response = try await completion.signIn(found, attempt)
-        } catch let problem as ServiceError where problem.code == .secondFactorRequired {
-            try await attempts.takeBack(limits)
-            throw problem
-        }
-        try await attempts.succeed(account: account, address: address)
+        let response = try await completion.signIn(found, attempt)
+        try await completion.attempts.succeed(account: account, address: address)
         return response
     }
 }

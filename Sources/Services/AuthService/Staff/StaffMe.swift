@@ -41,8 +41,8 @@ struct ChangeStaffPassword: Endpoint {
         errors: [409: "A concurrent request changed the password (`conflict`)."])
 
     let check: StaffPasswordCheck
-    let sessions: StaffSessionStore
-    let signIns: StaffSignIns
+    let sessions: SessionStore
+    let signIns: SignIns
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (staff, session) = (try context.staffBeforeReset, try context.staffSession)

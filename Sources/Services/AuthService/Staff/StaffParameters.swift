@@ -37,12 +37,6 @@ extension ServiceContext {
             return id
         }
     }
-
-    /// - Throws: `forbidden` if the request did not come by a staff route of the gateway. This also holds for requests
-    ///   without a token.
-    func checkStaffRoute() throws {
-        guard try principal.kind == .staff else { throw ServiceError(.forbidden) }
-    }
 }
 
 extension StaffGrant {

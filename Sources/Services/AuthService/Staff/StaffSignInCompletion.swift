@@ -6,10 +6,10 @@ import MartletHTTP
 /// The last step of every staff sign-in: checking the second factor and creating the session. Refusals are recorded in
 /// the audit log.
 struct StaffSignInCompletion: Sendable {
-    let sessions: StaffSessionStore
+    let sessions: SessionStore
     let attempts: AttemptStore
-    let secondFactor: SecondFactorCheck
-    let signIns: StaffSignIns
+    let secondFactors: SecondFactorStore
+    let signIns: SignIns
     let audit: AuditStore
 
     struct Attempt: Sendable {
@@ -20,6 +20,8 @@ struct StaffSignInCompletion: Sendable {
         var address: String
         /// The provider that authenticated the member; nil for the password.
         var provider: String?
+        /// Counted before; taken back if a code is required and missing.
+        var limits: [AttemptStore.Limit] = []
     }
 
     /// Signs in a staff member who has been authenticated.
@@ -32,10 +34,14 @@ struct StaffSignInCompletion: Sendable {
         _ account: StaffStore.Account, _ attempt: Attempt, consume: () async throws -> Bool = { true }
     ) async throws -> Response {
         guard !account.isDisabled else { throw try await refusal(of: account.grant, attempt) }
-        do {
-            try await secondFactor.pass(attempt.code, of: account.id, counting: .staffCode(of: account.id))
-        } catch let problem as ServiceError where problem.code == .signInFailed {
-            throw try await refusal(of: account.grant, attempt)
+        switch try await secondFactors.check(
+            attempt.code, of: .staff(account.id, account.grant, address: attempt.address))
+        {
+        case .passed: break
+        case .codeRequired:
+            try await attempts.takeBack(attempt.limits)
+            throw ServiceError(.secondFactorRequired)
+        case .wrongCode: throw try await refusal(of: account.grant, attempt)
         }
         guard try await consume(),
             let json = try await sessions.create(

@@ -24,10 +24,7 @@ struct ChangeMe: Endpoint {
             .answer(200, "The changed user.", .json(.user))
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """, 409: "Another user has this name (`conflict`).",
+            403: PasswordCheck.refusal, 409: "Another user has this name (`conflict`).",
         ])
 
     let check: PasswordCheck

@@ -35,7 +35,7 @@ struct ChangePassword: Endpoint {
                 ending: .all(butFor: try context.session), in: space) != nil
         guard isChanged else { throw ServiceError(.conflict, "The password was changed by another request.") }
         if let email = account.email, account.isEmailVerified {
-            await outbox.tell(.passwordChanged(to: email, of: id, in: space))
+            await outbox.tellOfNewPassword(to: email, of: id, in: space)
         }
         return Response(status: .noContent)
     }

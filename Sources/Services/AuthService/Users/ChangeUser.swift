@@ -38,7 +38,7 @@ struct ChangeUser: Endpoint {
     let hasher: PasswordHasher
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, id) = (try context.managedUserSpace, try context.userID)
+        let (space, id) = (try context.userSpace, try context.userID)
         let fields = try await BodyFields(
             request, ["userName", "email", "emailVerified", "password", "profile", "private", "disabled"])
         var change = UserChange(

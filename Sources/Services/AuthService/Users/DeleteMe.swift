@@ -22,10 +22,7 @@ struct DeleteMe: Endpoint {
             .answer(202, "The deletion has started. The receipt's token is shown only once.", .json(.newReceipt))
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """
+            403: PasswordCheck.refusal
         ])
 
     let check: PasswordCheck

@@ -21,6 +21,6 @@ struct DeleteUser: Endpoint {
     let deletions: DeletionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try .receipt(try await deletions.begin(try context.userID, in: try context.managedUserSpace))
+        try .receipt(try await deletions.begin(try context.userID, in: try context.userSpace))
     }
 }

@@ -64,16 +64,17 @@ struct ImportUsers: Endpoint {
     private static let maximumSize = 4 << 20
 
     let imports: ImportStore
+    let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let fields = try await BodyFields(request, ["users", "dryRun", "partial"], upTo: Self.maximumSize)
         let (isDryRun, isPartial) = (try fields.flag("dryRun") ?? false, try fields.flag("partial") ?? false)
         guard case .array(let elements)? = fields["users"], (1...Self.maximumCount).contains(elements.count) else {
             throw ServiceError(
                 .invalidBody, "This must be an array of 1 to \(Self.maximumCount) users.", field: "users")
         }
-        let rows = try elements.enumerated().map { try Self.read($1, row: $0) }
+        let rows = try elements.enumerated().map { try read($1, row: $0) }
         let users = rows.enumerated().compactMap { row, result in (try? result.get()).map { (row: row, user: $0) } }
         let isComplete = users.count == rows.count
         let outcomes = try await imports.run(users, in: space) { outcomes in
@@ -93,9 +94,9 @@ struct ImportUsers: Endpoint {
         return try .encoding(report)
     }
 
-    private static func read(_ value: JSONValue, row: Int) throws -> Result<ImportedUser, RowRefusal> {
+    private func read(_ value: JSONValue, row: Int) throws -> Result<ImportedUser, RowRefusal> {
         do {
-            return .success(try ImportedUser(value))
+            return .success(try ImportedUser(value, now()))
         } catch let problem as ServiceError {
             return .failure(
                 RowRefusal(
@@ -160,7 +161,7 @@ extension ImportStore.Outcome {
 
 extension ImportedUser {
     /// - Throws: `invalid-body`, naming the member.
-    fileprivate init(_ value: JSONValue) throws {
+    fileprivate init(_ value: JSONValue, _ now: Date) throws {
         let fields = try BodyFields(
             value, ["id", "userName", "email", "emailVerified", "passwordHash", "profile", "private", "created"])
         let (userName, email) = try fields.userNameOrEmail()
@@ -179,11 +180,11 @@ extension ImportedUser {
             throw ServiceError(
                 .invalidBody, "A user without an address cannot have a verified one.", field: "emailVerified")
         }
-        created = try fields.string("created").map(Self.date)
+        created = try fields.string("created").map { try Self.date($0, now) }
     }
 
-    private static func date(_ text: String) throws -> Date {
-        guard let date = Date(rfc3339: text), date >= Date(timeIntervalSince1970: 0), date <= Date() else {
+    private static func date(_ text: String, _ now: Date) throws -> Date {
+        guard let date = Date(rfc3339: text), date >= Date(timeIntervalSince1970: 0), date <= now else {
             throw ServiceError(
                 .invalidBody, "This must be a time in the past (RFC 3339), such as 2026-11-21T08:48:59Z.",
                 field: "created")

@@ -20,15 +20,14 @@ struct ListUsers: Endpoint {
     let users: UserStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedUserSpace
+        let space = try context.userSpace
         let parameters = request.uri.queryParameters
         let limit = try context.integer("limit")
         let list = try await users.list(
             after: try request.id("after"), limit: limit + 1,
             identity: try identity(parameters["userName"], parameters["email"]), in: space)
         let page = list.prefix(limit)
-        let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
-        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
     }
 
     private func identity(_ name: Substring?, _ address: Substring?) throws -> UserIdentity? {

@@ -24,10 +24,7 @@ struct UpgradeMe: Endpoint {
             .answer(200, "The changed user.", .json(.user))
         ],
         errors: [
-            403: """
-            The user has no password and did not sign in within the last ten minutes \
-            (`recent-sign-in-required`).
-            """,
+            403: PasswordCheck.refusal,
             409: """
             The user already has a password or another address, or another user has this name or address \
             (`conflict`).

@@ -7,25 +7,9 @@ import MartletHTTP
 import MartletMail
 
 extension ServiceContext {
-    /// The app and environment whose users the request concerns.
-    ///
-    /// - Throws: `forbidden` for kinds of keys that give no access to users.
+    /// The app and environment whose users the request concerns. The route declares who may call.
     var userSpace: AppSpace {
-        get throws {
-            let principal = try principal
-            guard principal.kind == .client || principal.kind == .master else { throw ServiceError(.forbidden) }
-            return principal.space
-        }
-    }
-
-    /// The app and environment whose users the app's server manages.
-    ///
-    /// - Throws: `forbidden`.
-    var managedUserSpace: AppSpace {
-        get throws {
-            let master = try master
-            return master.space
-        }
+        get throws { try principal.space }
     }
 
     /// The signed-in user, or the user named by the app's server.

@@ -14,19 +14,9 @@ struct NewStaffSession: Sendable {
     fileprivate var lifetimeInHours: Int { staysSignedIn ? 720 : 12 }
 }
 
-/// The sessions of staff, and the number of their sign-ins.
-struct StaffSessionStore: Sendable {
-    /// A further session ends the one that has been idle the longest.
+extension SessionStore {
+    /// A further session of the member ends the one that has been idle the longest.
     static let maximumPerMember = 20
-
-    let postgres: PostgresClient
-
-    private var table: SessionTable {
-        SessionTable(
-            postgres: postgres, name: "auth.staff_sessions", people: "auth.staff", person: "staff_id",
-            personJSON: StaffStore.json,
-            renewal: "least(now() + s.lifetime, s.created + interval '90 days')")
-    }
 
     /// Signs a staff member in, unless the account was disabled or the password changed in the meantime. Counts the
     /// sign-in and records it in the audit log.
@@ -62,13 +52,13 @@ struct StaffSessionStore: Sendable {
                 transaction)
             return json
         }
-        if json != nil { try await table.endIdlest(of: account.id, beyond: Self.maximumPerMember) }
+        if json != nil { try await staff.endIdlest(of: account.id, beyond: Self.maximumPerMember) }
         return json
     }
 
-    /// Replaces the refresh token `content`.
-    func refresh(_ content: RefreshTokens.Content) async throws -> SessionTable.Refresh {
-        try await table.refresh(content, where: "TRUE")
+    /// Replaces the refresh token `content` of a staff member.
+    func refreshStaff(_ content: RefreshTokens.Content) async throws -> SessionTable.Refresh {
+        try await staff.refresh(content, where: "TRUE")
     }
 
     /// The number of the session's newest refresh token; nil if the session has ended.
@@ -80,29 +70,6 @@ struct StaffSessionStore: Sendable {
             """
         ).first?.decode(0)
     }
-
-    func list(of staff: UUID, current: String?) async throws -> [String] {
-        try await table.list(of: staff, current: current, where: "TRUE")
-    }
-
-    /// Ends one of the member's own sessions, or all but `kept`, and records it in the audit log. Returns the number of
-    /// ended sessions.
-    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, by staff: StaffGrant, from address: String) async throws
-        -> Int
-    {
-        let id = try staff.uuid
-        return try await postgres.withTransaction { transaction in
-            let count = try await transaction.execute(table.ending(session, butFor: kept, of: id, where: "TRUE"))
-            guard session == nil || count > 0 else { return 0 }
-            let entry = AuditEntry(
-                by: staff, session == nil ? "end-sessions" : "sign-out", .staff,
-                target: session?.uuidString.lowercased() ?? staff.id, from: address)
-            try await AuditStore(postgres: postgres).record(entry, transaction)
-            return count
-        }
-    }
-
-    func clean() async throws { try await table.clean() }
 
     /// JSON objects `{"month","count","staff":[{"id","userName","count"}]}` for a range of months (`YYYY-MM`,
     /// inclusive), the newest first.
