@@ -12,12 +12,13 @@ import Testing
     private static let body = ByteBuffer(string: #"{"type":"ü"}"#)
 
     private func send(
-        to url: String, by sender: WebhookSender = WebhookSender(arePrivateAddressesAllowed: true),
+        to url: String,
+        by sender: WebhookSender = WebhookSender(
+            arePrivateAddressesAllowed: true, now: { Date(timeIntervalSince1970: 1_700_000_000.9) }),
         within timeout: Duration = .seconds(10)
     ) async throws -> WebhookOutcome {
-        let time = Date(timeIntervalSince1970: 1_700_000_000.9)
-        return try await sender.send(
-            Self.body, id: "msg_1", to: url, signedBy: Self.secrets, at: time, within: timeout, upTo: 1_000)
+        try await sender.send(
+            Self.body, id: "msg_1", to: url, signedBy: Self.secrets, within: timeout, upTo: 1_000)
     }
 
     @Test func `The message is JSON, signed with each secret as in Standard Webhooks`() async throws {

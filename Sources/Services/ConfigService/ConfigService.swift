@@ -1,3 +1,4 @@
+import Foundation
 public import Logging
 import MartletCore
 public import MartletHTTP
@@ -31,6 +32,7 @@ public struct ConfigService: ServiceDefinition {
     let users: UserAttributes
     let conversions: Conversions
     let previews: DefinitionPreviews
+    let now: @Sendable () -> Date
     private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
@@ -65,10 +67,12 @@ public struct ConfigService: ServiceDefinition {
     init(
         postgres: PostgresClient, internalSecret: Secret, others: Others, logger: Logger,
         limits: LiveDocuments.Limits = LiveDocuments.Limits(),
-        streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds
+        streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds,
+        now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.postgres = postgres
         self.logger = logger
+        self.now = now
         self.kinds = kinds
         users = UserAttributes(roles: others.roles, profiles: others.profiles, logger: logger)
         conversions = others.conversions
@@ -78,16 +82,17 @@ public struct ConfigService: ServiceDefinition {
         documents = DocumentStore(postgres: postgres)
         versions = VersionStore(postgres: postgres)
         schedules = ScheduleStore(postgres: postgres)
-        publisher = Publisher(postgres: postgres, kinds: kinds, live: live)
+        publisher = Publisher(postgres: postgres, kinds: kinds, live: live, now: now)
         exchange = Exchange(postgres: postgres, publisher: publisher, kinds: kinds)
         self.streams = EventStreams(live: live, limits: streams)
         liveVersions = LiveVersionsFeed(postgres: postgres, logger: logger)
         let exposures = ExposureStore(postgres: postgres)
         experiments = Experiments(
-            exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
+            exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger, now: now)
         definitionKeys = DefinitionKeyStore(postgres: postgres, internalSecret: internalSecret)
         previews = DefinitionPreviews(
-            internalSecret: internalSecret, store: PreviewStore(postgres: postgres), documents: documents, live: live)
+            internalSecret: internalSecret, store: PreviewStore(postgres: postgres), documents: documents, live: live,
+            now: now)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 

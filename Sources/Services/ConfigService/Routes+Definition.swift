@@ -9,7 +9,7 @@ extension ConfigService {
         routes.on(PreviewDefinition.route, PreviewDefinition(previews: previews, kinds: kinds))
         routes.on(ListPreviews.route, ListPreviews(previews: previews.store, kinds: kinds))
         routes.on(RevokePreview.route, RevokePreview(previews: previews.store, kinds: kinds))
-        let manifests = DefinitionManifests(keys: definitionKeys)
+        let manifests = DefinitionManifests(keys: definitionKeys, now: now)
         routes.on(
             ReadManifest.route,
             ReadManifest(live: live, choice: choice, manifests: manifests, previews: previews, users: users))

@@ -6,7 +6,7 @@ extension ConfigService {
         let reader = ResultsReader(
             documents: documents, live: live, exposures: experiments.exposures,
             observations: ObservationStore(postgres: postgres),
-            conversions: conversions, kinds: kinds, logger: logger)
+            conversions: conversions, kinds: kinds, logger: logger, now: now)
         routes.section = .config
         routes.on(StartExperiment.route, StartExperiment(publisher: publisher, kinds: kinds))
         routes.on(StopExperiment.route, StopExperiment(publisher: publisher, kinds: kinds))

@@ -97,7 +97,8 @@ public final class Gateway: Service {
 
     private func serve(on group: MultiThreadedEventLoopGroup, _ client: HTTPClient) async throws {
         let workers = startWorkers(on: group)
-        let auth = InternalClient(baseURL: configuration.keyRingURL, client: client, signer: settings.signer)
+        let auth = InternalClient(
+            baseURL: configuration.keyRingURL, client: client, signer: settings.signer, now: settings.now)
         let feed = KeyRingFeed(auth: auth, file: KeyRingFile(directory: configuration.stateDirectory), logger: logger)
         let revocations = RevocationFeed(
             auth: auth, file: RevocationFile(directory: configuration.stateDirectory), logger: logger)
@@ -110,7 +111,8 @@ public final class Gateway: Service {
         let addresses = await monitor.resolve()
         await use(addresses.map { $0.map { UpstreamAddress(address: $0, isHealthy: true) } })
         let requests = settings.upstreamNames.firstIndex(of: "analytics").map {
-            RequestReport(targets: targets[$0], client: client, signer: settings.signer, logger: logger)
+            RequestReport(
+                targets: targets[$0], client: client, signer: settings.signer, logger: logger, now: settings.now)
         }
         let listener = Listener(workers: workers, settings: settings, certificates: certificates)
         let server = try await listener.bind(
@@ -133,7 +135,7 @@ public final class Gateway: Service {
             tasks.cancelAll()
         }
         await report(to: feed)
-        await requests?.report(await takeCounts(), of: RequestReport.minute(of: Date()))
+        await requests?.report(await takeCounts(), of: RequestReport.minute(of: settings.now()))
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.stop() }.get() }
     }
 
@@ -185,7 +187,8 @@ public final class Gateway: Service {
             (
                 index,
                 GenerationFeed(
-                    targets: targets[index], path: path, client: client, signer: settings.signer, logger: logger)
+                    targets: targets[index], path: path, client: client, signer: settings.signer, logger: logger,
+                    now: settings.now)
             )
         }
     }

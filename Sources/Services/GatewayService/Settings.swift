@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import MartletCore
 import NIOCore
@@ -23,9 +24,12 @@ struct Settings: Sendable {
     let addressBuckets: TokenBuckets<IPAddress>?
     let upstreamNames: [String]
     let signer: PrincipalSigner
+    let now: @Sendable () -> Date
     let logger: Logger
 
-    init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayConfigurationError) {
+    init(
+        _ configuration: GatewayConfiguration, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(GatewayConfigurationError) {
         var limits = configuration.limits
         let descriptors = try Self.descriptors(configuration)
         if descriptors / 2 < limits.maximumConnections {
@@ -52,6 +56,7 @@ struct Settings: Sendable {
         upstreamNames = configuration.upstreams.keys.sorted()
         signer = PrincipalSigner(internalSecret: configuration.internalSecret)
         self.logger = logger
+        self.now = now
     }
 
     /// The number of descriptors for clients and upstreams; a client's request takes one of each. The remaining ones

@@ -20,7 +20,7 @@ final class Worker: @unchecked Sendable {
     /// Time of the last tick. Precise enough for timeouts, and saves a system call per part of a body.
     private(set) var now = NIODeadline.now()
     /// Wall clock at the last tick, seconds since 1970.
-    private(set) var seconds = Date().timeIntervalSince1970
+    private(set) var seconds: Double
 
     private let requestLines: RequestLines?
     private var fronts: [any Front] = []
@@ -38,6 +38,7 @@ final class Worker: @unchecked Sendable {
         self.eventLoop = eventLoop
         self.settings = settings
         self.routes = routes
+        seconds = settings.now().timeIntervalSince1970
         let limits = settings.limits
         inFlight = InFlightLimits(
             perAddress: limits.maximumRequestsPerAddress, perCredential: limits.maximumRequestsPerCredential)
@@ -150,7 +151,7 @@ final class Worker: @unchecked Sendable {
 
     private func tick() {
         now = .now()
-        seconds = Date().timeIntervalSince1970
+        seconds = settings.now().timeIntervalSince1970
         for front in fronts { front.tick(now) }
         for upstream in upstreams { upstream.tick(now) }
         metrics.flush()

@@ -3,7 +3,6 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
-import NIOCore
 
 extension Spaces {
     /// The user id in the form that all tables use, and the space.
@@ -40,13 +39,4 @@ extension UserErasure {
     /// The continuation of an erasure that finds the remaining rows by itself. It differs each time, because the same
     /// value twice would count as no progress.
     static var further: String { UUID().uuidString.lowercased() }
-}
-
-extension ByteBuffer {
-    /// Appends one line of an export.
-    ///
-    /// - Parameter json: An object on a single line.
-    mutating func writeUserData(_ kind: String, _ json: String) {
-        writeString(#"{"service":"notifications","kind":"\#(kind)","data":\#(json)}"# + "\n")
-    }
 }

@@ -16,22 +16,11 @@ extension ServiceContext {
         get throws { try ObjectID(component("id")) }
     }
 
-    /// The app's space, for clients and the app's own server.
+    /// The app's space. The route has checked that the caller may use it.
     ///
-    /// - Throws: `unauthorized`; `forbidden` for keys without access to data.
+    /// - Throws: `unauthorized`.
     var space: AppSchema {
-        get throws {
-            let principal = try principal
-            guard principal.kind == .client || principal.kind == .master else { throw ServiceError(.forbidden) }
-            return try AppSchema(principal)
-        }
-    }
-
-    /// The app's space, for requests by its own server with the master key.
-    ///
-    /// - Throws: `forbidden`.
-    var managedSpace: AppSchema {
-        get throws { try AppSchema(master) }
+        get throws { try AppSchema(principal) }
     }
 
     /// The collection in the path, with the caller's rights.

@@ -26,6 +26,13 @@ public struct ServiceError: Error {
         self.retryAfter = retryAfter
     }
 
+    /// The same problem of a value that is inside the given field.
+    public func within(_ field: String) -> ServiceError {
+        var problem = self
+        problem.field = field + (self.field.map { ".\($0)" } ?? "")
+        return problem
+    }
+
     /// Whether the caller has to change something, or the server failed.
     public var isCallersFault: Bool { code.status < 500 }
 }

@@ -10,7 +10,7 @@ public struct FeedQuery {
 
     /// - Parameter after: The position used if the query has none.
     /// - Throws: `invalid-parameter`.
-    public init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
+    public init(_ request: Request, default after: Int64) throws {
         let parameters = request.uri.queryParameters
         guard let after = parameters["after"].map({ Int64($0) }) ?? after else {
             throw ServiceError(.invalidParameter, field: "after")

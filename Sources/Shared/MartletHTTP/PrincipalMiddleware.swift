@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import HTTPTypes
 public import Hummingbird
 import MartletAPI
@@ -11,16 +11,18 @@ public struct PrincipalMiddleware: RouterMiddleware {
 
     private static let field = HTTPField.Name(HeaderName.principal)!
     private let verifier: PrincipalVerifier
+    private let now: @Sendable () -> Date
 
-    public init(signer: PrincipalSigner) {
+    public init(signer: PrincipalSigner, now: @escaping @Sendable () -> Date = { Date() }) {
         self.verifier = PrincipalVerifier(signer: signer)
+        self.now = now
     }
 
     public func handle(
         _ request: Request, context: ServiceContext,
         next: (Request, ServiceContext) async throws -> Response
     ) async throws -> Response {
-        guard let header = request.headers[Self.field], let principal = verifier.principal(from: header, at: Date())
+        guard let header = request.headers[Self.field], let principal = verifier.principal(from: header, at: now())
         else { throw ServiceError(.unauthorized) }
         var context = context
         context.verifiedPrincipal = principal

@@ -34,10 +34,12 @@ public final class ServiceCalls: Sendable {
     private let caller: String
     private let client = OutgoingClient(.anywhere)
     private let signer: PrincipalSigner
+    private let now: @Sendable () -> Date
 
     /// - Parameter caller: The name of the calling service.
-    public init(caller: String, internalSecret: Secret) {
+    public init(caller: String, internalSecret: Secret, now: @escaping @Sendable () -> Date = { Date() }) {
         self.caller = caller
+        self.now = now
         signer = PrincipalSigner(internalSecret: internalSecret)
     }
 
@@ -61,7 +63,7 @@ public final class ServiceCalls: Sendable {
         var request = HTTPClientRequest(url: (base.hasSuffix("/") ? String(base.dropLast()) : base) + path)
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/json")
-        request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service(caller), at: Date()))
+        request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service(caller), at: now()))
         request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
         let answer = try await client.send(request, within: timeout, upTo: limitInBytes)
         guard answer.status == 200 else { throw Failure.status(answer.status, service: service.name) }

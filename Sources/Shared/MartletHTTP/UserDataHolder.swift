@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 public import MartletAPI
-import MartletCore
+public import MartletCore
 public import NIOCore
 
 /// A service's data about end users of apps, which can be erased or exported on request.
@@ -33,6 +33,15 @@ public struct UserDataPortion: Sendable {
     public init(lines: ByteBuffer = ByteBuffer(), next: String? = nil) {
         self.lines = lines
         self.next = next
+    }
+}
+
+extension ByteBuffer {
+    /// Appends one line of an export.
+    ///
+    /// - Parameter json: An object on a single line.
+    public mutating func writeUserData(_ kind: String, of service: ServiceName, _ json: String) {
+        writeString(#"{"service":"\#(service.rawValue)","kind":"\#(kind)","data":\#(json)}"# + "\n")
     }
 }
 

@@ -13,6 +13,7 @@ import NIOHTTP1
 public struct WebhookSender: Sendable {
     private let client: OutgoingClient
     private let isPlainHTTPAllowed: Bool
+    private let now: @Sendable () -> Date
 
     /// - Parameters:
     ///   - arePrivateAddressesAllowed: Also allows loopback and link-local addresses, and plain HTTP: for servers in
@@ -23,11 +24,12 @@ public struct WebhookSender: Sendable {
     public init(
         arePrivateAddressesAllowed: Bool, isPlainHTTPAllowed: Bool = false,
         lookUp: @escaping @Sendable (String) async -> [[UInt8]] = { await NameLookup.addresses(of: $0) },
-        connectionsPerHost: Int = 8
+        connectionsPerHost: Int = 8, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         client = OutgoingClient(
             arePrivateAddressesAllowed ? .anywhere : .publicAddresses(lookUp: lookUp),
             connectionsPerHost: connectionsPerHost)
+        self.now = now
         self.isPlainHTTPAllowed = arePrivateAddressesAllowed || isPlainHTTPAllowed
     }
 
@@ -51,13 +53,13 @@ public struct WebhookSender: Sendable {
     ///   - limitInBytes: Maximum size of the answer's body.
     /// - Throws: `CancellationError`. All other failures are in the outcome.
     public func send(
-        _ body: ByteBuffer, id: String, to url: String, signedBy secrets: [WebhookSecret], at time: Date = Date(),
+        _ body: ByteBuffer, id: String, to url: String, signedBy secrets: [WebhookSecret],
         within timeout: Duration = .seconds(10), upTo limitInBytes: Int = 64 << 10
     ) async throws -> WebhookOutcome {
         do {
             // The settings may have changed since the address was stored.
             _ = try OutgoingClient.host(of: url) { _ in isPlainHTTPAllowed }
-            let request = Self.request(body, id: id, to: url, signedBy: secrets, at: time)
+            let request = Self.request(body, id: id, to: url, signedBy: secrets, at: now())
             return WebhookOutcome(try await client.send(request, within: timeout, upTo: limitInBytes))
         } catch let failure as OutgoingFailure {
             return WebhookOutcome(failure)

@@ -77,12 +77,16 @@ import Testing
                 try await app.client("GET", link.replacing("preview=0", with: "preview=1")),
                 try await app.client("GET", "/definitions/kick-in/manifest?preview="),
             ] { #expect(refused.isProblem(.documentNotFound), "\(refused)") }
-            let previews = app.service.previews
             let token = Substring(link.split(separator: "=")[1])
-            _ = try await previews.draft(of: "kick-in", in: app.space, by: token, at: Date().addingTimeInterval(7_000))
-            await #expect(throws: ServiceError.self) {
-                try await previews.draft(of: "kick-in", in: app.space, by: token, at: Date().addingTimeInterval(7_300))
+            func open(after seconds: TimeInterval) async throws {
+                let previews = DefinitionPreviews(
+                    internalSecret: ConfigApp.internalSecret, store: app.service.previews.store,
+                    documents: app.service.documents, live: app.service.live,
+                    now: { Date().addingTimeInterval(seconds) })
+                _ = try await previews.draft(of: "kick-in", in: app.space, by: token)
             }
+            try await open(after: 7_000)
+            await #expect(throws: ServiceError.self) { try await open(after: 7_300) }
 
             let path = "/config/definition/kick-in/preview"
             #expect(try await app.client("POST", path).isProblem(.forbidden))

@@ -24,7 +24,9 @@ import Testing
             let space = TestExperiment.space(try TestExperiment.compiled()),
                 store = ExposureStore(postgres: app.postgres)
             let copies = (0..<2).map { _ in
-                Experiments(exposures: store, log: ExposureLog(store: store, logger: .silent), logger: .silent)
+                Experiments(
+                    exposures: store, log: ExposureLog(store: store, logger: .silent), logger: .silent,
+                    now: { Date() })
             }
             for copy in copies {
                 for number in 0..<100 {
@@ -62,12 +64,12 @@ import Testing
             var given: [String: Int] = [:]
             for number in 0..<100 {
                 let assignments = await app.service.experiments.flags(
-                    ["new-checkout", "x"], for: TestExperiment.device(number), [:], in: space)
+                    ["new-checkout", "x"], for: TestExperiment.device(number), [:], in: space, at: Date())
                 #expect(assignments.map(\.flags.count) == [assignments.first?.variation == "on" ? 1 : 0])
                 given[assignments.first?.variation ?? "", default: 0] += 1
                 #expect(
                     await app.service.experiments.flags(
-                        ["x"], for: TestExperiment.device(number + 1_000), [:], in: space
+                        ["x"], for: TestExperiment.device(number + 1_000), [:], in: space, at: Date()
                     ).isEmpty)
             }
             await app.service.experiments.log.flush()
@@ -113,7 +115,7 @@ import Testing
             let later = TestExperiment.space(try TestExperiment.compiled("checkout", changes))
             let copy = Experiments(
                 exposures: experiments.exposures, log: ExposureLog(store: experiments.exposures, logger: .silent),
-                logger: .silent)
+                logger: .silent, now: experiments.now)
             var kept: [String?] = [], new: [String?] = []
             for number in 0..<60 {
                 kept.append(
@@ -163,7 +165,9 @@ import Testing
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let space = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"unit":"user"}"#)),
                 store = ExposureStore(postgres: app.postgres)
-            let copy = Experiments(exposures: store, log: ExposureLog(store: store, logger: .silent), logger: .silent)
+            let copy = Experiments(
+                exposures: store, log: ExposureLog(store: store, logger: .silent), logger: .silent,
+                now: { Date() })
             let other = "0193a000-0000-7000-8000-00000000000b"
             for user in [Self.user, other] {
                 #expect(await copy.configuration("1.2.0", for: ExperimentUnit(userID: user), [:], in: space) != nil)

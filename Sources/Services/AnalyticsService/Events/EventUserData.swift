@@ -44,7 +44,7 @@ struct EventUserData: UserDataHolder {
         let end = ContinuousClock.now + Self.timePerCall
         while let day = days.first {
             let rows = try await exported(subject, on: day, skip: skip)
-            for row in rows { lines.writeString(#"{"service":"analytics","kind":"event","data":\#(row)}"# + "\n") }
+            for row in rows { lines.writeUserData("event", of: .analytics, row) }
             skip = rows.count == Self.rowsPerSlice ? skip + rows.count : 0
             if skip == 0 { days.removeFirst() }
             if let day = days.first, lines.readableBytes > 1 << 20 || ContinuousClock.now > end {

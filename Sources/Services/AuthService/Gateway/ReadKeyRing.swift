@@ -11,7 +11,7 @@ struct ReadKeyRing: Endpoint {
     let feed: KeyRingFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let query = try FeedQuery(request, context, default: 0)
+        let query = try FeedQuery(request, default: 0)
         guard feed.current != nil else { throw ServiceError(.unavailable) }
         guard let ring = await feed.ring(after: query.after, wait: query.wait) else {
             return Response(status: .noContent)

@@ -12,7 +12,7 @@ struct ReadRevocations: Endpoint {
     let feed: RevocationFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let query = try FeedQuery(request, context, default: -1)
+        let query = try FeedQuery(request, default: -1)
         guard feed.isReady else { throw ServiceError(.unavailable) }
         guard let news = await feed.revocations(after: query.after, wait: query.wait) else {
             return Response(status: .noContent)

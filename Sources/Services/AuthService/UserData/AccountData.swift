@@ -27,8 +27,7 @@ struct AccountData: UserDataHolder {
         var lines = ByteBuffer()
         for (kind, query) in Self.kinds(of: id, in: space) {
             for row in try await postgres.query("\(query) LIMIT \(Self.maximumRows)") {
-                lines.writeString(
-                    #"{"service":"auth","kind":"\#(kind)","data":\#(try row.decode(0, as: String.self))}"# + "\n")
+                lines.writeUserData(kind, of: .auth, try row.decode(0))
             }
         }
         return UserDataPortion(lines: lines)

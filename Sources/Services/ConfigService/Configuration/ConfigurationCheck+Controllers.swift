@@ -115,7 +115,7 @@ extension ConfigurationCheck {
         }
         switch type.verdict(on: member.value) {
         case .good: break
-        case .spelledOddly(let hint): findings.warning("odd-spelling", at: place, "This should be written as \(hint).")
+        case .discouraged(let hint): findings.warning("odd-spelling", at: place, "This should be written as \(hint).")
         case .wrongType(let hint): findings.error("wrong-type", at: place, "This must be \(hint).")
         case .outOfRange(let hint): findings.error("out-of-range", at: place, "This must be \(hint).")
         case .unknownChoice(let text, let choices):

@@ -28,8 +28,7 @@ struct ConfigurationRequest: Sendable {
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not app keys.
     init(
         appVersion: String, theme: String?, described: [String: String], attributes given: JSONValue? = nil,
-        _ request: Request,
-        _ context: ServiceContext
+        at now: Date, _ request: Request, _ context: ServiceContext
     ) throws {
         principal = try context.principal
         space = try context.space
@@ -51,7 +50,7 @@ struct ConfigurationRequest: Sendable {
         attributes["isSignedIn"] = .bool(principal.userID != nil)
         attributes["appVersion"] = .string(version.text)
         attributes["theme"] = theme.map { .string($0) }
-        attributes["now"] = .number(Date().timeIntervalSince1970)
+        attributes["now"] = .number(now.timeIntervalSince1970)
         for (name, text) in described {
             guard (1...200).contains(text.utf8.count) else {
                 throw ServiceError(.invalidParameter, "This must have 1 to 200 bytes.", field: name)

@@ -21,7 +21,7 @@ enum PropertyType: Sendable, Equatable {
     enum Verdict: Equatable {
         case good
         /// Accepted as the thesis' dashboard wrote it; the text names the better spelling.
-        case spelledOddly(String)
+        case discouraged(String)
         /// The value has the wrong type; the text names the expected one.
         case wrongType(String)
         case outOfRange(String)
@@ -69,7 +69,7 @@ enum PropertyType: Sendable, Equatable {
         }
         guard !isWhole || number == number.rounded() else { return .wrongType(name) }
         guard range.contains(number) else { return .outOfRange(spelled(range)) }
-        return isText ? .spelledOddly("a number, without quotes") : .good
+        return isText ? .discouraged("a number, without quotes") : .good
     }
 
     private static func boolean(_ value: JSONValue) -> Verdict {
@@ -77,7 +77,7 @@ enum PropertyType: Sendable, Equatable {
         case .bool: .good
         case .number("0"), .number("1"), .string("0"), .string("1"), .string("true"), .string("false"), .string("True"),
             .string("False"):
-            .spelledOddly("true or false, without quotes")
+            .discouraged("true or false, without quotes")
         default: .wrongType("true or false")
         }
     }
@@ -88,10 +88,10 @@ enum PropertyType: Sendable, Equatable {
         return switch value {
         case .string(let text) where choices.contains(text): .good
         case .string(let text):
-            isPlace(text) ? .spelledOddly("a word from the list") : .unknownChoice(text, of: choices)
+            isPlace(text) ? .discouraged("a word from the list") : .unknownChoice(text, of: choices)
         case .number(let literal):
             isPlace(literal)
-                ? .spelledOddly("a word from the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
+                ? .discouraged("a word from the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
         default: .wrongType("one of: " + choices.joined(separator: ", "))
         }
     }

@@ -48,7 +48,7 @@ struct ClientCapabilities: Sendable {
         return components
     }
 
-    var areSaid: Bool { client != nil || components != nil }
+    var areDeclared: Bool { client != nil || components != nil }
 
     /// The names of the requirements that the client does not meet; empty if it can show the definition.
     func missing(for definition: CompiledDefinition) -> [String] {

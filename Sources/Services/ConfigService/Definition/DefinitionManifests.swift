@@ -40,21 +40,23 @@ final class DefinitionManifests: Sendable {
     }
 
     private let keys: DefinitionKeyStore
+    private let now: @Sendable () -> Date
     private let state = Mutex(State())
 
-    init(keys: DefinitionKeyStore) {
+    init(keys: DefinitionKeyStore, now: @escaping @Sendable () -> Date) {
         self.keys = keys
+        self.now = now
     }
 
     /// The answer `{"manifest":{…},"signature":"…"}` for an edition, with the manifest in canonical form.
     ///
     /// - Parameter more: Further members, each preceded by a comma; may be empty.
-    func answer(of edition: DefinitionEdition, under head: Head, saying more: String, at now: Date = Date())
-        async throws -> StoredContent
+    func answer(of edition: DefinitionEdition, under head: Head, saying more: String) async throws
+        -> StoredContent
     {
         // The validity starts at the end of the current day.
         let expires = Date(
-            timeIntervalSince1970: ((now.timeIntervalSince1970 / 86_400).rounded(.down) + 1) * 86_400 + Self.validity)
+            timeIntervalSince1970: ((now().timeIntervalSince1970 / 86_400).rounded(.down) + 1) * 86_400 + Self.validity)
         let key = Key(head: head, expires: expires, content: edition.version, more: more)
         if let made = state.withLock({ $0.made[key] }) { return made }
         let signer = try await signer(of: head.space.appID)

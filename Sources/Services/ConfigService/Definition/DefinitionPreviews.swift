@@ -24,9 +24,13 @@ final class DefinitionPreviews: Sendable {
     let store: PreviewStore
     private let documents: DocumentStore
     private let live: LiveDocuments
+    let now: @Sendable () -> Date
     private let made = Mutex<[Key: (revision: Int64, definition: CompiledDefinition)]>([:])
 
-    init(internalSecret: Secret, store: PreviewStore, documents: DocumentStore, live: LiveDocuments) {
+    init(
+        internalSecret: Secret, store: PreviewStore, documents: DocumentStore, live: LiveDocuments,
+        now: @escaping @Sendable () -> Date
+    ) {
         key = internalSecret.withValue { secret in
             HKDF<SHA256>.deriveKey(
                 inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet config previews".utf8),
@@ -35,6 +39,7 @@ final class DefinitionPreviews: Sendable {
         self.store = store
         self.documents = documents
         self.live = live
+        self.now = now
     }
 
     /// - Throws: The errors of `PreviewStore.add`.
@@ -53,12 +58,10 @@ final class DefinitionPreviews: Sendable {
     ///
     /// - Throws: `document-not-found` for a token of another draft or an expired or revoked preview; `document-refused`
     ///   for a draft with errors.
-    func draft(of name: String, in space: AppSpace, by token: Substring, at now: Date = Date()) async throws
-        -> DefinitionDraft
-    {
+    func draft(of name: String, in space: AppSpace, by token: Substring) async throws -> DefinitionDraft {
         let document = DocumentKey(.definition, name)
         guard let id = id(in: token, for: name, in: space),
-            try await store.isOpen(id, of: document, in: space, at: now),
+            try await store.isOpen(id, of: document, in: space, at: now()),
             let row = try await documents.read(document, in: space), let draft = row.draft
         else {
             throw ServiceError(.documentNotFound, "There is no such preview, or it has expired.")

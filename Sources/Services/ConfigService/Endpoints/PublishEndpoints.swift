@@ -42,7 +42,8 @@ struct PublishDraft: Endpoint {
         guard let date = try fields.time("at") else {
             return .json(try await publisher.publish(publication, if: condition))
         }
-        guard date > Date(), date < Date(timeIntervalSinceNow: 366 * 86_400) else {
+        let now = publisher.now()
+        guard date > now, date < now.addingTimeInterval(366 * 86_400) else {
             throw ServiceError(.invalidBody, "This must be a time in the future, within 366 days.", field: "at")
         }
         var response = Response.json(try await publisher.schedule(publication, at: date, if: condition))
@@ -218,9 +219,10 @@ struct CancelSchedule: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let kinds = try context.kinds(may: .update)
-        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
-            let json = try await schedules.cancel(id, in: try context.space, kinds: kinds)
-        else { throw ServiceError(.scheduleNotFound) }
+        let id = try context.uuid("id", else: .scheduleNotFound)
+        guard let json = try await schedules.cancel(id, in: try context.space, kinds: kinds) else {
+            throw ServiceError(.scheduleNotFound)
+        }
         return .json(json)
     }
 }

@@ -73,16 +73,3 @@ enum OFREP {
         }
     }
 }
-
-extension ServiceContext {
-    /// The principal, which must have an evaluation key or be the app's own server.
-    ///
-    /// - Throws: `forbidden`.
-    var evaluator: Principal {
-        get throws {
-            let principal = try principal
-            guard principal.kind == .evaluation || principal.kind == .master else { throw ServiceError(.forbidden) }
-            return principal
-        }
-    }
-}

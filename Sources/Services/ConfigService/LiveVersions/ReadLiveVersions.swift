@@ -11,7 +11,7 @@ struct ReadLiveVersions: Endpoint {
     let feed: LiveVersionsFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let query = try FeedQuery(request, context, default: -1)
+        let query = try FeedQuery(request, default: -1)
         // Without its database, this instance misses what others publish; the caller must ask another one.
         guard feed.isCurrent else { throw ServiceError(.unavailable) }
         guard let versions = await feed.versions(after: query.after, wait: query.wait) else {

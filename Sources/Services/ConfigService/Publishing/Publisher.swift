@@ -11,6 +11,7 @@ struct Publisher: Sendable {
     let postgres: PostgresClient
     let kinds: Kinds
     let live: LiveDocuments
+    let now: @Sendable () -> Date
 
     /// A version that is now live.
     struct Published: Sendable {

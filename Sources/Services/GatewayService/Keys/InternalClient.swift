@@ -14,6 +14,7 @@ struct InternalClient: Sendable {
     let baseURL: String
     let client: HTTPClient
     let signer: PrincipalSigner
+    let now: @Sendable () -> Date
 
     enum Failure: Error {
         case status(Int)
@@ -47,7 +48,7 @@ struct InternalClient: Sendable {
 
     private func send(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
         var request = request
-        request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service("gateway"), at: Date()))
+        request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service("gateway"), at: now()))
         return try await client.execute(request, timeout: timeout)
     }
 }

@@ -12,7 +12,7 @@ struct RevocationFeed: Sendable {
     /// The sessions known to the previous process; empty if the file is unreadable.
     func load() -> RevokedSessions {
         do {
-            return try file.load(at: Int64(Date().timeIntervalSince1970)) ?? RevokedSessions()
+            return try file.load(at: Int64(auth.now().timeIntervalSince1970)) ?? RevokedSessions()
         } catch {
             logger.warning("Could not read the file of ended sessions; ignoring it.", metadata: ["error": "\(error)"])
             return RevokedSessions()
@@ -29,7 +29,7 @@ struct RevocationFeed: Sendable {
             await Feed.follow { version in
                 guard let data = try await auth.news(of: "revocations", after: version) else { return version }
                 let news = try JSONDecoder().decode(Revocations.self, from: data)
-                revoked.add(news.sessions, cutOff: news.cutOff ?? 0, at: Int64(Date().timeIntervalSince1970))
+                revoked.add(news.sessions, cutOff: news.cutOff ?? 0, at: Int64(auth.now().timeIntervalSince1970))
                 await publish(revoked)
                 save.yield(revoked)
                 return news.last

@@ -15,6 +15,7 @@ struct GenerationFeed: Sendable {
     let client: HTTPClient
     let signer: PrincipalSigner
     let logger: Logger
+    let now: @Sendable () -> Date
 
     /// Passes all generations to `publish` whenever they change, and nil while they are unknown, until cancelled.
     func follow(_ publish: @Sendable ([String: Int64]?) async -> Void) async {
@@ -23,7 +24,7 @@ struct GenerationFeed: Sendable {
             do {
                 // After a failure, asks the next instance.
                 let config = InternalClient(
-                    baseURL: try await targets.address(failures), client: client, signer: signer)
+                    baseURL: try await targets.address(failures), client: client, signer: signer, now: now)
                 guard let data = try await config.news(at: path, after: number, wait: Self.waitSeconds) else {
                     return number
                 }

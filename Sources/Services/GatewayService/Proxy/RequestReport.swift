@@ -13,24 +13,29 @@ actor RequestReport {
     private let client: HTTPClient
     private let signer: PrincipalSigner
     private let logger: Logger
+    private let now: @Sendable () -> Date
     private var waiting: [RequestCounts] = []
     private var failures = 0
 
-    init(targets: [UpstreamTarget], client: HTTPClient, signer: PrincipalSigner, logger: Logger) {
+    init(
+        targets: [UpstreamTarget], client: HTTPClient, signer: PrincipalSigner, logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.targets = targets
         self.client = client
         self.signer = signer
         self.logger = logger
+        self.now = now
     }
 
     /// Reports at the end of every minute of the wall clock, until cancelled.
     ///
     /// - Parameter take: Returns the counts since the last call.
     func follow(_ take: @Sendable () async -> [RequestCounts.Count]) async {
-        var minute = Self.minute(of: Date())
-        while (try? await Task.sleep(for: .seconds(minute.addingTimeInterval(60).timeIntervalSinceNow))) != nil {
+        var minute = Self.minute(of: now())
+        while (try? await Task.sleep(for: .seconds(minute.addingTimeInterval(60).timeIntervalSince(now())))) != nil {
             await report(await take(), of: minute)
-            minute = Self.minute(of: Date())
+            minute = Self.minute(of: now())
         }
     }
 
@@ -59,7 +64,8 @@ actor RequestReport {
     private func send(_ counts: RequestCounts) async throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
-        let analytics = InternalClient(baseURL: try await targets.address(failures), client: client, signer: signer)
+        let analytics = InternalClient(
+            baseURL: try await targets.address(failures), client: client, signer: signer, now: now)
         try await analytics.post("/internal/requests", try encoder.encode(counts))
     }
 }

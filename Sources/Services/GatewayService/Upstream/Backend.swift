@@ -116,7 +116,7 @@ final class Backend {
         relaysMayOpen = now + Self.relayPause
         let relay = Relay()
         relays[path] = relay
-        relay.connect(to: address, path: path, signer: settings.signer, on: eventLoop)
+        relay.connect(to: address, path: path, settings: settings, on: eventLoop)
         return nil
     }
 

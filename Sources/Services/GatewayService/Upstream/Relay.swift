@@ -64,8 +64,10 @@ final class Relay: ChannelInboundHandler {
         if case .closed = state { true } else { false }
     }
 
-    func connect(to address: SocketAddress, path: String, signer: PrincipalSigner, on eventLoop: any EventLoop) {
-        guard let principal = try? signer.header(for: .service("gateway"), at: Date()) else { return close() }
+    func connect(to address: SocketAddress, path: String, settings: Settings, on eventLoop: any EventLoop) {
+        guard let principal = try? settings.signer.header(for: .service("gateway"), at: settings.now()) else {
+            return close()
+        }
         let head =
             "GET \(path) HTTP/1.1\r\nhost: martlet\r\n\(HeaderName.principal): \(principal)\r\n\(HeaderName.relay): \(id)\r\n\r\n"
         let bound = NIOLoopBound(self, eventLoop: eventLoop)

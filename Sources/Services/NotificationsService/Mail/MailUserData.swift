@@ -47,7 +47,7 @@ struct MailUserData: UserDataHolder {
             WHERE m.space = \(space.id) AND m.user_id = \(user) \(position) ORDER BY m.id LIMIT \(Self.rowsPerSlice)
             """)
         var lines = ByteBuffer()
-        for row in rows { lines.writeUserData("mail", try row.decode(1)) }
+        for row in rows { lines.writeUserData("mail", of: .notifications, try row.decode(1)) }
         if rows.count == Self.rowsPerSlice, let last: UUID = try rows.last?.decode(0) {
             return UserDataPortion(lines: lines, next: last.uuidString)
         }
@@ -56,11 +56,11 @@ struct MailUserData: UserDataHolder {
             SELECT jsonb_build_object('address', u.address, 'topic', u.topic, 'since', \(PostgresQuery.rfc3339("u.since")))::text
             FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND u.user_id = \(user) ORDER BY u.address, u.topic LIMIT 1000
             """)
-        for row in topics { lines.writeUserData("unsubscribed", try row.decode(0)) }
+        for row in topics { lines.writeUserData("unsubscribed", of: .notifications, try row.decode(0)) }
         let suppressed = try await postgres.query(
             "SELECT \(SuppressedStore.json) FROM notifications.mail_suppressed AS s WHERE s.space = \(space.id) AND s.user_id = \(user) ORDER BY s.address LIMIT 1000"
         )
-        for row in suppressed { lines.writeUserData("suppressed", try row.decode(0)) }
+        for row in suppressed { lines.writeUserData("suppressed", of: .notifications, try row.decode(0)) }
         return UserDataPortion(lines: lines)
     }
 }

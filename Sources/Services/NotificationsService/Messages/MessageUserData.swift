@@ -105,7 +105,7 @@ struct MessageUserData: UserDataHolder {
             last = try row.decode(0, as: UUID.self)
             // In an unreadable message, the user's part cannot be determined.
             guard let message = try? Message(row) else { continue }
-            lines.writeUserData("message", Self.exported(message, to: user).text)
+            lines.writeUserData("message", of: .notifications, Self.exported(message, to: user).text)
         }
         let end = try rows.last?.decode(0, as: UUID.self)
         let isAll = rows.count < Self.rowsPerSlice && last == end

@@ -22,7 +22,7 @@ struct ChangeFeed: Sendable {
 
     let changes: ChangeStore
     let signal: ChangeSignal
-    private let waiting = Places(ChangeFeed.maximumWaiting)
+    private let waiting = RequestSlots(ChangeFeed.maximumWaiting)
 
     init(changes: ChangeStore, signal: ChangeSignal) {
         self.changes = changes
@@ -54,11 +54,11 @@ struct ChangeFeed: Sendable {
 
     func page(_ query: Query) async throws -> Page {
         let deadline = ContinuousClock.now + query.wait
-        let place = query.wait > .zero && query.cursor != nil ? waiting.take() : nil
+        let slot = query.wait > .zero && query.cursor != nil ? waiting.take() : nil
         while true {
             // A new stream for each pass, because an abandoned wait ends it. Created before reading, so that no write
             // is missed in between.
-            let signs = place != nil ? signal.follow(query.space) : nil
+            let signs = slot != nil ? signal.follow(query.space) : nil
             let page = try await pageNow(query)
             let isEmpty = page.changes.isEmpty && !page.hasMore && !page.isExpired && page.lost.isEmpty
             guard isEmpty, let signs, await SyncFeed.sign(signs, until: deadline, every: Self.lookInterval) else {

@@ -124,14 +124,15 @@ struct ChangeStore: Sendable {
         }
         let object = isPast ? shape.past : shape.object
         let now: PostgresQuery =
-            !isPast ? "TRUE, NULL::text[]" : "coalesce(now.may, log.kind = 'd' AND present.id IS NULL), present.readers"
+            !isPast
+            ? "TRUE, NULL::text[]" : "coalesce(now.is_readable, log.kind = 'd' AND present.id IS NULL), present.readers"
         let present: PostgresQuery =
             !isPast
             ? ""
             : """
             LEFT JOIN \(table) AS present ON present.id = log.id
             LEFT JOIN LATERAL (
-                SELECT coalesce((\(shape.may)), FALSE) AS may FROM \(Self.stateAfter("present")) OFFSET 0) AS now ON present.id IS NOT NULL
+                SELECT coalesce((\(shape.isReadable)), FALSE) AS is_readable FROM \(Self.stateAfter("present")) OFFSET 0) AS now ON present.id IS NOT NULL
             """
         let rows: PostgresRows
         do {
@@ -155,9 +156,9 @@ struct ChangeStore: Sendable {
     ) throws -> PostgresQuery {
         """
         SELECT log.seq, log.id, log.kind::text, log.readers, log.before_readers,
-            coalesce(after.may, FALSE), coalesce(after.fits, FALSE), coalesce(before.may, FALSE), coalesce(before.fits, FALSE),
-            CASE WHEN after.may AND (after.fits OR before.may AND before.fits) THEN shown.object
-                WHEN log.kind = 'd' AND before.may AND before.fits THEN gone.object END,
+            coalesce(after.is_readable, FALSE), coalesce(after.matches, FALSE), coalesce(before.is_readable, FALSE), coalesce(before.matches, FALSE),
+            CASE WHEN after.is_readable AND (after.matches OR before.is_readable AND before.matches) THEN shown.object
+                WHEN log.kind = 'd' AND before.is_readable AND before.matches THEN gone.object END,
             log.last, \(now)
         FROM (
             SELECT *, max(seq) OVER () AS last, row_number() OVER (ORDER BY seq) AS place,
@@ -168,10 +169,10 @@ struct ChangeStore: Sendable {
                 ORDER BY seq LIMIT \(Batch.maximumChanges + 1)) AS found) AS log
         \(present)
         LEFT JOIN LATERAL (
-            SELECT coalesce((\(shape.may)), FALSE) AS may, coalesce((\(shape.fits)), FALSE) AS fits
+            SELECT coalesce((\(shape.isReadable)), FALSE) AS is_readable, coalesce((\(shape.matches)), FALSE) AS matches
             FROM \(Self.stateAfter("log")) OFFSET 0) AS after ON log.kind <> 'd'
         LEFT JOIN LATERAL (
-            SELECT coalesce((\(shape.may)), FALSE) AS may, coalesce((\(shape.fits)), FALSE) AS fits
+            SELECT coalesce((\(shape.isReadable)), FALSE) AS is_readable, coalesce((\(shape.matches)), FALSE) AS matches
             FROM \(Self.stateBefore("log")) OFFSET 0) AS before ON log.kind <> 'c'
         LEFT JOIN LATERAL (SELECT \(object) AS object FROM \(Self.stateAfter("log"))) AS shown ON log.kind <> 'd'
         LEFT JOIN LATERAL (SELECT \(object) AS object FROM \(Self.stateBefore("log"))) AS gone ON log.kind = 'd'

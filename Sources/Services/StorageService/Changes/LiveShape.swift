@@ -46,7 +46,7 @@ struct LiveRequest: Sendable, Hashable {
         try access.require(.find)
         let condition = try filter.map { try Self.condition($0, in: scope) }
         return LiveShape(
-            collection: collection.text, may: access.ruled(for: .find) ?? "TRUE", fits: condition ?? "TRUE",
+            collection: collection.text, isReadable: access.ruled(for: .find) ?? "TRUE", matches: condition ?? "TRUE",
             object: Rendering.object(access, keys: keys), past: Rendering.object(access, keys: keys, isPast: true))
     }
 }
@@ -58,9 +58,9 @@ struct LiveRequest: Sendable, Hashable {
 struct LiveShape: Sendable, Hashable {
     let collection: String
     /// Whether the rules allow reading an object.
-    let may: PostgresQuery
+    let isReadable: PostgresQuery
     /// Whether an object matches the filter.
-    let fits: PostgresQuery
+    let matches: PostgresQuery
     /// The object's JSON text.
     let object: PostgresQuery
     /// As `object`, for an earlier state of the object whose current row is named `present`.
@@ -78,12 +78,12 @@ struct LiveChange: Sendable {
     private let kind: String
     let readersAfter: [String]?
     let readersBefore: [String]?
-    private let mayAfter: Bool
-    private let fitsAfter: Bool
-    private let mayBefore: Bool
-    private let fitsBefore: Bool
+    private let isReadableAfter: Bool
+    private let matchesAfter: Bool
+    private let isReadableBefore: Bool
+    private let matchesBefore: Bool
     /// Whether the rules currently allow reading the object, and its current list of readers.
-    let mayNow: Bool
+    let isReadableNow: Bool
     let readersNow: [String]?
     private let row: PostgresRow
 
@@ -95,22 +95,22 @@ struct LiveChange: Sendable {
         kind = try row.decode(2)
         readersAfter = try row.decode(3)
         readersBefore = try row.decode(4)
-        mayAfter = try row.decode(5)
-        fitsAfter = try row.decode(6)
-        mayBefore = try row.decode(7)
-        fitsBefore = try row.decode(8)
-        mayNow = try row.decode(11)
+        isReadableAfter = try row.decode(5)
+        matchesAfter = try row.decode(6)
+        isReadableBefore = try row.decode(7)
+        matchesBefore = try row.decode(8)
+        isReadableNow = try row.decode(11)
         readersNow = try row.decode(12)
     }
 
     /// Whether no subscriber gets an event.
-    var isForNone: Bool { !(mayAfter && fitsAfter) && !(mayBefore && fitsBefore) }
+    var isForNone: Bool { !(isReadableAfter && matchesAfter) && !(isReadableBefore && matchesBefore) }
 
     /// The event for a subscriber who, according to the lists of readers, may see the object after or before the
     /// change; nil for no event.
     func event(readsAfter: Bool, readsBefore: Bool) -> Event? {
-        let isAfter = mayAfter && fitsAfter && readsAfter
-        let isBefore = mayBefore && fitsBefore && readsBefore
+        let isAfter = isReadableAfter && matchesAfter && readsAfter
+        let isBefore = isReadableBefore && matchesBefore && readsBefore
         return switch (isBefore, isAfter) {
         case (true, true): .update
         case (false, true): kind == "c" ? .create : .enter
@@ -120,7 +120,7 @@ struct LiveChange: Sendable {
     }
 
     /// Whether the event contains the object. A `leave` event only does if the subscriber may still read the object.
-    func shows(_ event: Event, readsAfter: Bool) -> Bool { event != .leave || (mayAfter && readsAfter) }
+    func shows(_ event: Event, readsAfter: Bool) -> Bool { event != .leave || (isReadableAfter && readsAfter) }
 
     /// Encodes the event (HTML standard, server-sent events).
     func frame(_ event: Event, shows: Bool, cursor: String) -> LiveFrame {

@@ -443,7 +443,7 @@ final class Delivery {
         let after = subscriber.reads(change.readersAfter)
         let before = subscriber.reads(change.readersBefore)
         guard let event = change.event(readsAfter: after, readsBefore: before) else { return nil }
-        let isOpenNow = subscriber.readsEverything || (change.mayNow && subscriber.reads(change.readersNow))
+        let isOpenNow = subscriber.readsEverything || (change.isReadableNow && subscriber.reads(change.readersNow))
         let shows = change.shows(event, readsAfter: after) && isOpenNow
         if let frame = frames[event]?[shows] { return frame }
         let frame = change.frame(event, shows: shows, cursor: cursor)

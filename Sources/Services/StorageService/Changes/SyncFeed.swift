@@ -15,7 +15,7 @@ struct SyncFeed: Sendable {
 
     let changes: ChangeStore
     let signal: ChangeSignal
-    private let waiting = Places(SyncFeed.maximumWaiting)
+    private let waiting = RequestSlots(SyncFeed.maximumWaiting)
 
     init(changes: ChangeStore, signal: ChangeSignal) {
         self.changes = changes
@@ -45,11 +45,11 @@ struct SyncFeed: Sendable {
     func page(_ query: Query, after cursor: ChangeCursor?, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
         let deadline = ContinuousClock.now + query.wait
-        let place = query.wait > .zero ? waiting.take() : nil
+        let slot = query.wait > .zero ? waiting.take() : nil
         while true {
             // A new stream for each pass, because an abandoned wait ends it. Created before reading, so that no write
             // is missed in between.
-            let signs = place != nil ? signal.follow(scope.space) : nil
+            let signs = slot != nil ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
             guard page.isEmpty, !page.hasMore, let signs, await Self.sign(signs, until: deadline) else { return page }
             try await Task.sleep(for: Self.pause)
@@ -137,8 +137,8 @@ struct SyncFeed: Sendable {
             EXISTS (
                 SELECT FROM range AS meant
                 JOIN \(log) AS passed ON passed.collection = \(scope.collection.text) AND passed.txid = meant.txid AND passed.seq = meant.seq
-                CROSS JOIN LATERAL (SELECT \(visible) AS fits FROM \(ChangeStore.stateAfter("passed")) OFFSET 0) AS seen
-                WHERE meant.id = page.id AND passed.kind <> 'd' AND seen.fits)
+                CROSS JOIN LATERAL (SELECT \(visible) AS matches FROM \(ChangeStore.stateAfter("passed")) OFFSET 0) AS seen
+                WHERE meant.id = page.id AND passed.kind <> 'd' AND seen.matches)
             """
         let statement: PostgresQuery = """
             WITH range AS (
@@ -149,20 +149,20 @@ struct SyncFeed: Sendable {
                 SELECT id, last.seq, last.txid, first.seq AS first_seq, first.txid AS first_txid FROM last JOIN first USING (id)
                 WHERE last.seq > \(seq) ORDER BY last.seq LIMIT \(query.limit + 1)),
             states AS (
-                SELECT page.seq, page.id, fate.is_in, coalesce(before.fits, FALSE) OR NOT fate.is_in AND \(wasSeen) AS was_in,
+                SELECT page.seq, page.id, fate.is_in, coalesce(before.matches, FALSE) OR NOT fate.is_in AND \(wasSeen) AS was_in,
                     CASE WHEN fate.is_in THEN shown.object END AS object
                 FROM page
                 JOIN \(log) AS new ON new.collection = \(scope.collection.text) AND new.txid = page.txid AND new.seq = page.seq
                 LEFT JOIN \(try scope.table) AS present ON present.id = page.id AND present.deleted IS NULL
                 JOIN \(log) AS old ON old.collection = \(scope.collection.text) AND old.txid = first_txid AND old.seq = first_seq
                 LEFT JOIN LATERAL (
-                    SELECT \(visible) AS fits FROM \(ChangeStore.stateAfter("new")) OFFSET 0) AS after ON new.kind <> 'd'
+                    SELECT \(visible) AS matches FROM \(ChangeStore.stateAfter("new")) OFFSET 0) AS after ON new.kind <> 'd'
                 LEFT JOIN LATERAL (
-                    SELECT \(readable) AS may FROM \(ChangeStore.stateAfter("present")) OFFSET 0) AS now
+                    SELECT \(readable) AS is_readable FROM \(ChangeStore.stateAfter("present")) OFFSET 0) AS now
                     ON present.id IS NOT NULL
-                CROSS JOIN LATERAL (SELECT coalesce(after.fits AND now.may, FALSE) AS is_in) AS fate
+                CROSS JOIN LATERAL (SELECT coalesce(after.matches AND now.is_readable, FALSE) AS is_in) AS fate
                 LEFT JOIN LATERAL (
-                    SELECT \(visible) AS fits FROM \(ChangeStore.stateBefore("old")) OFFSET 0) AS before ON old.kind <> 'c'
+                    SELECT \(visible) AS matches FROM \(ChangeStore.stateBefore("old")) OFFSET 0) AS before ON old.kind <> 'c'
                 LEFT JOIN LATERAL (
                     SELECT \(Rendering.object(access, keys: query.keys, isPast: true)) AS object
                     FROM \(ChangeStore.stateAfter("new"))) AS shown ON TRUE)

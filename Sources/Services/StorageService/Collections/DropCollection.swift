@@ -20,7 +20,7 @@ struct DropCollection: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedSpace
+        let space = try context.space
         try await builds.stop(on: context.collection, of: space)
         try await collections.drop(context.collection, of: space)
         rights.forget(space)

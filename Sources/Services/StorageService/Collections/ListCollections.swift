@@ -19,6 +19,6 @@ struct ListCollections: Endpoint {
     let collections: CollectionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        return try .list(try await collections.list(of: context.managedSpace))
+        return try .list(try await collections.list(of: context.space))
     }
 }

@@ -43,7 +43,7 @@ struct ReadCollection: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (collection, space) = (try context.collection, try context.managedSpace)
+        let (collection, space) = (try context.collection, try context.space)
         let summary = try await collections.details(of: collection, of: space)
         let known = try await rights.collections(of: space)[collection.text]?.fields ?? [:]
         let fields = try await collections.fields(of: collection, of: space, known: known)

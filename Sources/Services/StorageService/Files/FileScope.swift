@@ -33,7 +33,7 @@ struct FileScope: Sendable {
 }
 
 extension ServiceContext {
-    /// - Throws: `unauthorized`; `forbidden` for keys without access to data.
+    /// - Throws: `unauthorized`.
     func fileScope(_ rights: RightsStore) async throws -> FileScope {
         let (principal, space) = (try principal, try space)
         return FileScope(

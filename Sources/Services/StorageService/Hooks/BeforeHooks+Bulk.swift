@@ -57,9 +57,8 @@ extension BeforeHooks {
         do {
             let write = try await asked(.create(try Document(object), mustBeNew: false), in: scope, until: deadline)
             return write.document.map { ByteBuffer(bytes: $0.json.bytes) } ?? object
-        } catch var problem as ServiceError {
-            problem.field = "\(number)" + (problem.field.map { ".\($0)" } ?? "")
-            throw problem
+        } catch let problem as ServiceError {
+            throw problem.within("\(number)")
         }
     }
 }

@@ -18,7 +18,7 @@ struct DeleteHook: Endpoint {
     let hooks: HookStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, space) = (try context.hookName, try context.managedSpace)
+        let (name, space) = (try context.hookName, try context.space)
         guard try await hooks.delete(name, of: space) else { throw ServiceError(.hookNotFound) }
         return Response(status: .noContent)
     }

@@ -130,7 +130,7 @@ struct DeliveryStore: Sendable {
         in space: AppSchema
     ) throws -> PostgresQuery {
         let kinds = event == .afterSave ? ["c", "u"] : ["d"]
-        let head = HookMessage.afterHead(event, hook: hook, collection: collection)
+        let head = HookMessage.headOfAfterMessage(event, hook: hook, collection: collection)
         return """
             WITH found AS (
                 SELECT * FROM \(try space.own("_changes"))

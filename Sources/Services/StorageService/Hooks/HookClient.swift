@@ -17,8 +17,11 @@ final class HookClient: Sendable {
         sender = WebhookSender(
             arePrivateAddressesAllowed: settings.arePrivateAddressesAllowed,
             isPlainHTTPAllowed: settings.isPlainHTTPAllowed,
-            lookUp: settings.lookUp, connectionsPerHost: 64)
+            lookUp: settings.lookUp, connectionsPerHost: 64, now: settings.now)
     }
+
+    /// Too many calls are in progress.
+    struct Busy: Error {}
 
     /// - Throws: `invalid-body` naming the field, if requests to the address are not allowed.
     func check(_ url: String) async throws {
@@ -33,11 +36,13 @@ final class HookClient: Sendable {
         async throws -> WebhookOutcome
     {
         try await sender.send(
-            body, id: id, to: hook.url, signedBy: settings.secrets.secrets(of: hook, in: space), at: settings.now(),
+            body, id: id, to: hook.url, signedBy: settings.secrets.secrets(of: hook, in: space),
             within: min(hook.timeout, limit ?? hook.timeout), upTo: Self.maximumAnswerSizeInBytes)
     }
 
     /// As `send`, for a request that waits for the answer; the number of these calls is limited.
+    ///
+    /// - Throws: `Busy`; `CancellationError`.
     func ask(_ body: ByteBuffer, _ hook: Hook, in space: AppSchema, within limit: Duration? = nil) async throws
         -> WebhookOutcome
     {
@@ -48,7 +53,7 @@ final class HookClient: Sendable {
             counts[space] = own + 1
             return false
         }
-        guard !isBusy else { throw ServiceError(.unavailable, "Too many hook calls are in progress. Try again later.") }
+        guard !isBusy else { throw Busy() }
         defer {
             underWay.withLock { counts in
                 for key in [nil, space] { counts[key] = counts[key].flatMap { $0 > 1 ? $0 - 1 : nil } }

@@ -23,7 +23,7 @@ struct HookMessage: Sendable {
     }
 
     /// The part of an `after…` message before the object; the database generates the rest.
-    static func afterHead(_ event: Hook.Event, hook: String, collection: String) -> String {
+    static func headOfAfterMessage(_ event: Hook.Event, hook: String, collection: String) -> String {
         "{\"event\":\"\(event.rawValue)\",\"hook\":\(JSONValue.quote(hook)),\"collection\":\(JSONValue.quote(collection)),\"object\":"
     }
 }

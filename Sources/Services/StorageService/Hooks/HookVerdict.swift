@@ -12,16 +12,16 @@ struct HookVerdict: Sendable {
 
     /// Asks the hook and records the outcome in the ledger.
     ///
-    /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`.
+    /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`; `unavailable`.
     init(_ hook: Hook, in space: AppSchema, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws
     {
         let start = ContinuousClock.now
         let outcome: WebhookOutcome
         do {
             outcome = try await ask()
-        } catch let problem as ServiceError {
+        } catch is HookClient.Busy {
             ledger.count(hook, .busy, took: .now - start)
-            throw problem
+            throw ServiceError(.unavailable, "Too many hook calls are in progress. Try again later.")
         }
         let isRefusal = (400..<500).contains(outcome.status ?? 0)
         guard isRefusal || outcome.isAccepted else {

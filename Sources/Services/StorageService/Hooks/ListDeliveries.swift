@@ -20,7 +20,7 @@ struct ListDeliveries: Endpoint {
     let deliveries: DeliveryStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, space) = (try context.hookName, try context.managedSpace)
+        let (name, space) = (try context.hookName, try context.space)
         let parameters = request.uri.queryParameters
         let limit = try parameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...100) } ?? 20
         let state = try parameters["state"].map { try DeliveryRecord.State(parameter: $0) }

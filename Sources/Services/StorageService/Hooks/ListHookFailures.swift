@@ -25,7 +25,7 @@ struct ListHookFailures: Endpoint {
     let ledger: HookLedger
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, space) = (try context.hookName, try context.managedSpace)
+        let (name, space) = (try context.hookName, try context.space)
         let limit =
             try request.uri.queryParameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...HookLedger.kept) }
             ?? 20

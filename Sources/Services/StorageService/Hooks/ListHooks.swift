@@ -11,6 +11,6 @@ struct ListHooks: Endpoint {
     let hooks: HookStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        return try .list(try await hooks.list(of: context.managedSpace).map(HookBody.init))
+        return try .list(try await hooks.list(of: context.space).map(HookBody.init))
     }
 }

@@ -15,7 +15,7 @@ struct ReadHook: Endpoint {
     let hooks: HookStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, space) = (try context.hookName, try context.managedSpace)
+        let (name, space) = (try context.hookName, try context.space)
         return try .encoding(HookBody(try await hooks.find(name, of: space)))
     }
 }

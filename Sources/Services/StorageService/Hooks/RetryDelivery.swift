@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -23,10 +22,9 @@ struct RetryDelivery: Endpoint {
     let deliveries: DeliveryStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, space) = (try context.hookName, try context.managedSpace)
-        guard let id = UUID(uuidString: context.component("id")),
-            let delivery = try await deliveries.retry(id, of: name, in: space)
-        else {
+        let (name, space) = (try context.hookName, try context.space)
+        let id = try context.uuid("id", else: .deliveryNotFound)
+        guard let delivery = try await deliveries.retry(id, of: name, in: space) else {
             throw ServiceError(.deliveryNotFound)
         }
         guard delivery.state != .done else { throw ServiceError(.conflict, "It has already been delivered.") }

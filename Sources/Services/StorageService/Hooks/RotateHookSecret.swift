@@ -20,7 +20,7 @@ struct RotateHookSecret: Endpoint {
     let secrets: HookSecrets
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, space) = (try context.hookName, try context.managedSpace)
+        let (name, space) = (try context.hookName, try context.space)
         let hook = try await hooks.rotateSecret(of: name, in: space)
         guard let secret = secrets.secrets(of: hook, in: space).first else { throw ServiceError(.internalError) }
         return try Response.encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 })).notStored

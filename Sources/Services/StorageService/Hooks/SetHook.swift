@@ -23,7 +23,7 @@ struct SetHook: Endpoint {
     let secrets: HookSecrets
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, space) = (try context.hookName, try context.managedSpace)
+        let (name, space) = (try context.hookName, try context.space)
         let body = try await request.decoded(HookBody.self)
         guard body.name == nil || body.name == name.text else {
             throw ServiceError(.invalidBody, "The name in the body differs from that in the path.", field: "name")

@@ -39,7 +39,7 @@ struct CreateIndex: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (collection, space) = (try context.collection, try context.managedSpace)
+        let (collection, space) = (try context.collection, try context.space)
         let body = try await request.decoded(Body.self)
         guard (1...IndexStore.maximumFields).contains(body.fields.count) else {
             throw ServiceError(.invalidBody, "Expected 1 to \(IndexStore.maximumFields) fields.", field: "fields")

@@ -23,7 +23,7 @@ struct DropIndex: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedSpace
+        let space = try context.space
         try await indexes.drop(context.component("index"), on: context.collection, of: space)
         rights.forget(space)
         return Response(status: .noContent)

@@ -18,7 +18,7 @@ struct ListAdvice: Endpoint {
     let indexes: IndexStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (collection, space) = (try context.collection, try context.managedSpace)
+        let (collection, space) = (try context.collection, try context.space)
         var list = objects.advice.list(of: collection, in: space)
         guard list.contains(where: { $0.index != nil }) else { return try .list(list) }
         let existing = try await indexes.list(on: collection, of: space).filter { $0.state != .failed }.map(

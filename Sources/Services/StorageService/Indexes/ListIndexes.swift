@@ -24,6 +24,6 @@ struct ListIndexes: Endpoint {
     let indexes: IndexStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        return try .list(try await indexes.list(on: context.collection, of: context.managedSpace))
+        return try .list(try await indexes.list(on: context.collection, of: context.space))
     }
 }

@@ -85,9 +85,8 @@ struct Batch: Sendable {
             do {
                 let scope = QueryScope(space: space, collection: item.collection, rights: rights)
                 asked.append(try await before.asked(item, in: scope, until: deadline))
-            } catch var problem as ServiceError {
-                problem.field = "requests.\(number)" + (problem.field.map { ".\($0)" } ?? "")
-                throw problem
+            } catch let problem as ServiceError {
+                throw problem.within("requests.\(number)")
             }
         }
         return asked
@@ -114,9 +113,8 @@ struct Batch: Sendable {
             do {
                 outcomes.append(
                     try await run(item, QueryScope(space: space, collection: item.collection, rights: rights), objects))
-            } catch var problem as ServiceError {
-                problem.field = "requests.\(number)" + (problem.field.map { ".\($0)" } ?? "")
-                throw problem
+            } catch let problem as ServiceError {
+                throw problem.within("requests.\(number)")
             }
         }
         return outcomes

@@ -88,9 +88,8 @@ struct RunBatch: Endpoint {
         let items = try values(bytes[requests]).enumerated().map { number, request in
             do {
                 return try Batch.Item(bytes[request])
-            } catch var problem as ServiceError {
-                problem.field = "requests.\(number)" + (problem.field.map { ".\($0)" } ?? "")
-                throw problem
+            } catch let problem as ServiceError {
+                throw problem.within("requests.\(number)")
             }
         }
         return (items, isTransaction)

@@ -31,7 +31,7 @@ struct ChangeRole: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (role, space) = (try context.role, try context.managedSpace)
+        let (role, space) = (try context.role, try context.space)
         let body = try await request.decoded(Body.self, upTo: 1 << 20)
         let change = RoleStore.Change(
             add: try RoleStore.Change.checked(body.add ?? [], "add"),

@@ -49,9 +49,8 @@ struct CollectionRules: Sendable, Equatable {
         let lists: BodyFields
         do {
             lists = try BodyFields(value, ["readers", "writers"])
-        } catch var problem as ServiceError {
-            problem.field = "defaults" + (problem.field.map { ".\($0)" } ?? "")
-            throw problem
+        } catch let problem as ServiceError {
+            throw problem.within("defaults")
         }
         defaults = Defaults(
             readers: try Self.list(lists["readers"], "defaults.readers"),

@@ -18,7 +18,7 @@ struct DeleteRole: Endpoint {
     let roles: RoleStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try await roles.delete(try context.role, of: context.managedSpace) else {
+        guard try await roles.delete(try context.role, of: context.space) else {
             throw ServiceError(.roleNotFound)
         }
         return Response(status: .noContent)

@@ -17,6 +17,6 @@ struct ListRoles: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let page = try RolePage(request)
-        return try .list(try await roles.list(page, of: context.managedSpace))
+        return try .list(try await roles.list(page, of: context.space))
     }
 }

@@ -21,7 +21,7 @@ struct ReadRole: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let page = try RolePage(request)
-        guard let role = try await roles.find(try context.role, page, of: context.managedSpace) else {
+        guard let role = try await roles.find(try context.role, page, of: context.space) else {
             throw ServiceError(.roleNotFound)
         }
         return try .encoding(role)

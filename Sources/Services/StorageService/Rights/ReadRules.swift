@@ -17,6 +17,6 @@ struct ReadRules: Endpoint {
     let rules: RulesStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        return .json(try await rules.read(context.collection, of: context.managedSpace).json.text)
+        return .json(try await rules.read(context.collection, of: context.space).json.text)
     }
 }

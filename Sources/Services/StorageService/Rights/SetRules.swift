@@ -24,7 +24,7 @@ struct SetRules: Endpoint {
     let rules: RulesStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (collection, space) = (try context.collection, try context.managedSpace)
+        let (collection, space) = (try context.collection, try context.space)
         let body = try CollectionRules(try await request.json(upTo: Self.maximumSizeInBytes))
         try body.check()
         try await rules.set(body, on: collection, of: space)

@@ -86,7 +86,7 @@ extension ServiceContext {
     /// - Throws: `forbidden`.
     fileprivate var liveSpace: AppSchema {
         get throws {
-            let space = try managedSpace
+            let space = try space
             guard space.environment == .live else {
                 throw ServiceError(
                     .forbidden,
@@ -109,7 +109,7 @@ struct WipeEnvironment: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let test = try SpaceName(appID: context.managedSpace.appID, environment: .test).space
+        let test = try SpaceName(appID: context.space.appID, environment: .test).space
         try await transfers.spaces.prepare(test)
         try await transfers.builds.stop(of: test)
         try await transfers.postgres.withTransaction(role: test.role) {

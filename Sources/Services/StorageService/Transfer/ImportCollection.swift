@@ -263,7 +263,7 @@ struct TransferStores: Sendable {
     let jobs: JobQueue
     let spool: Spool
     /// The number of exports streamed by this process. Each holds a transaction for as long as its reader takes.
-    let exports = Places(maximumExports)
+    let exports = RequestSlots(maximumExports)
     let files: any FileBackend
 
     var builds: IndexBuilds { IndexBuilds(postgres: postgres, jobs: jobs) }

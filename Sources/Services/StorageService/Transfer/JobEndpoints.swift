@@ -21,7 +21,7 @@ struct ListJobs: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedSpace
+        let space = try context.space
         let parameters = request.uri.queryParameters
         let limit = try parameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...100) } ?? 20
         var before: UUID?
@@ -51,7 +51,7 @@ struct ReadJob: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedSpace
+        let space = try context.space
         return try await .job(context.jobID, transfers, space)
     }
 }
@@ -71,7 +71,7 @@ struct CancelJob: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedSpace
+        let space = try context.space
         guard let job = try await transfers.jobs.cancel(context.jobID, scope: space.jobScope) else {
             throw ServiceError(.jobNotFound)
         }
@@ -95,7 +95,7 @@ struct FetchJobResult: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedSpace
+        let space = try context.space
         guard let job = try await transfers.jobs.job(context.jobID, scope: space.jobScope) else {
             throw ServiceError(.jobNotFound)
         }

@@ -25,7 +25,7 @@ struct StartExport: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.managedSpace
+        let space = try context.space
         let export = try await transfers.export(request, context.collection, space)
         try await transfers.checkNumberOfJobs(of: space)
         try await transfers.spool.deleteFiles(

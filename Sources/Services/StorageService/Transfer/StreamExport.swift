@@ -27,16 +27,16 @@ struct StreamExport: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let export = try await transfers.export(request, context.collection, context.managedSpace)
-        guard let place = transfers.exports.take() else {
+        let export = try await transfers.export(request, context.collection, context.space)
+        guard let slot = transfers.exports.take() else {
             throw ServiceError(
                 .unavailable,
                 "Too many exports are in progress. Try again later, or use POST to have a job write the file.")
         }
         let end = ContinuousClock.now + Self.timeLimit
         let body = ResponseBody { [transfers] writer in
-            // If the answer is discarded without writing its body, `place` is released and thereby freed.
-            defer { place.leave() }
+            // If the answer is discarded without writing its body, `slot` is deallocated and thereby released.
+            defer { slot.release() }
             _ = try await export.run(on: transfers.postgres) { _ in
                 guard ContinuousClock.now < end else { throw ServiceError(.upstreamTimeout) }
             } _: { piece in

@@ -1,3 +1,5 @@
+import MartletCore
+import MartletHTTP
 import MartletPostgres
 import NIOCore
 
@@ -19,10 +21,9 @@ extension StoredUserData {
     func exportRoles(of owner: Owner, into lines: inout ByteBuffer) async throws {
         let rows = try await run(
             """
-            SELECT '{"service":"storage","kind":"role","data":' || json_build_object('name', role)::text || '}'
-            FROM \(try owner.space.own("_role_members")) WHERE member = \(owner.id) ORDER BY role LIMIT \(RightsStore.maximumRolesOfUser)
+            SELECT json_build_object('name', role)::text FROM \(try owner.space.own("_role_members")) WHERE member = \(owner.id) ORDER BY role LIMIT \(RightsStore.maximumRolesOfUser)
             """, owner)
-        for row in rows { lines.writeString(try row.decode(0, as: String.self) + "\n") }
+        for row in rows { lines.writeUserData("role", of: .storage, try row.decode(0)) }
     }
 
     /// The files that are the user's own, with the same meaning as for objects. The first uploader owns a file unless
@@ -68,10 +69,10 @@ extension StoredUserData {
         guard let end = try await lastFile(behind: path, of: owner) else { return nil }
         let rows = try await run(
             """
-            SELECT '{"service":"storage","kind":"file","data":' || \(FileStore.record) || '}', path FROM \(try owner.space.own("_files"))
+            SELECT \(FileStore.record), path FROM \(try owner.space.own("_files"))
             WHERE path > \(path) AND path <= \(end) AND \(names(owner)) AND \(isOwn(owner)) ORDER BY path LIMIT \(Self.rowsPerSlice)
             """, owner)
-        for row in rows { lines.writeString(try row.decode(0, as: String.self) + "\n") }
+        for row in rows { lines.writeUserData("file", of: .storage, try row.decode(0)) }
         guard rows.count == Self.rowsPerSlice, let last = rows.last else { return .files(behind: end) }
         return .files(behind: try last.decode(1))
     }

@@ -20,10 +20,14 @@ final class ConfigFeed: Service {
     private let signer: PrincipalSigner
     private let logger: Logger
     private let client: HTTPClient
+    private let now: @Sendable () -> Date
 
     /// - Parameter url: The address of `config` for internal requests.
-    init(url: URL, internalSecret: Secret, logger: Logger) {
+    init(
+        url: URL, internalSecret: Secret, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.url = url
+        self.now = now
         self.logger = logger
         signer = PrincipalSigner(internalSecret: internalSecret)
         var configuration = HTTPClient.Configuration()
@@ -61,7 +65,7 @@ final class ConfigFeed: Service {
         let base = url.absoluteString.hasSuffix("/") ? String(url.absoluteString.dropLast()) : url.absoluteString
         var request = HTTPClientRequest(url: "\(base)/internal/config/live?after=\(number)&wait=\(Self.waitSeconds)")
         request.headers.add(
-            name: HeaderName.principal, value: try signer.header(for: .service(StorageService.name), at: Date()))
+            name: HeaderName.principal, value: try signer.header(for: .service(StorageService.name), at: now()))
         let response = try await client.execute(request, timeout: .seconds(Int64(Self.waitSeconds) + 10))
         switch response.status {
         case .ok:

@@ -18,9 +18,11 @@ final class S3Client: Sendable {
     private let base: String
     private let host: String
     private let client: HTTPClient
+    private let now: @Sendable () -> Date
 
-    init(_ configuration: S3Files.Configuration) throws {
+    init(_ configuration: S3Files.Configuration, now: @escaping @Sendable () -> Date = { Date() }) throws {
         self.configuration = configuration
+        self.now = now
         (base, host) = try Self.address(configuration.endpoint)
         signature = SignatureV4(
             accessKey: configuration.accessKey, secretKey: configuration.secretKey, region: configuration.region)
@@ -98,7 +100,7 @@ final class S3Client: Sendable {
         let path =
             "/" + SignatureV4.encoded(configuration.bucket)
             + (key.map { "/" + SignatureV4.encoded($0, keeping: "/") } ?? "")
-        let timestamp = SignatureV4.timestamp(Date())
+        let timestamp = SignatureV4.timestamp(now())
         let hash = Hexadecimal.text(body.withUnsafeReadableBytes { SHA256.hash(data: $0) })
         let signed = headers + [("host", host), ("x-amz-content-sha256", hash), ("x-amz-date", timestamp)]
         let authorization = signature.authorization(

@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+public import Foundation
 import MartletCore
 import Synchronization
 
@@ -28,13 +28,20 @@ public final class WebPushSimulator: Sendable {
 
     private let state = Mutex(State())
     private let server = Mutex<SimulatorServer?>(nil)
+    private let clock: @Sendable () -> Date
 
     /// Listens on a free port of this machine.
-    public static func start() async throws -> WebPushSimulator {
-        let simulator = WebPushSimulator()
+    public static func start(
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) async throws -> WebPushSimulator {
+        let simulator = WebPushSimulator(clock)
         let server = try await SimulatorServer.start { simulator.receive($0) }
         simulator.server.withLock { $0 = server }
         return simulator
+    }
+
+    private init(_ clock: @escaping @Sendable () -> Date) {
+        self.clock = clock
     }
 
     public func stop() { server.withLock { $0 }?.stop() }
@@ -64,7 +71,7 @@ public final class WebPushSimulator: Sendable {
         state.withLock { state in
             guard let browser = state.browsers[request.path] else { return .init(status: 404) }
             guard request.headers["ttl"].flatMap({ Int($0) }) != nil else { return .init(status: 400) }
-            guard Self.isAuthorized(request.headers["authorization"] ?? "", origin) else { return .init(status: 403) }
+            guard isAuthorized(request.headers["authorization"] ?? "") else { return .init(status: 403) }
             guard request.body.count <= 4_096 else { return .init(status: 413) }
             if let answer = state.answers[request.path] {
                 return .init(status: answer.status, headers: answer.retryAfter.map { [("retry-after", $0)] } ?? [])
@@ -78,7 +85,7 @@ public final class WebPushSimulator: Sendable {
     }
 
     /// RFC 8292 §2, §3.
-    private static func isAuthorized(_ authorization: String, _ origin: String) -> Bool {
+    private func isAuthorized(_ authorization: String) -> Bool {
         guard authorization.hasPrefix("vapid t=") else { return false }
         let fields = authorization.dropFirst(8).components(separatedBy: ", k=")
         guard fields.count == 2, let point = Base64URL.decode(fields[1]),
@@ -94,7 +101,7 @@ public final class WebPushSimulator: Sendable {
             claims["aud"] == .string(origin),
             case .number(let literal)? = claims["exp"], let expires = Double(literal), case .string? = claims["sub"]
         else { return false }
-        let rest = expires - Date().timeIntervalSince1970
+        let rest = expires - clock().timeIntervalSince1970
         return rest > 0 && rest <= 86_400
     }
 }

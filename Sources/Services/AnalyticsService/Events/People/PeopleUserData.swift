@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
@@ -34,10 +35,7 @@ struct PeopleUserData: UserDataHolder {
             FROM analytics.people WHERE space = \(subject.space.id) AND person = ANY (\(subject.known)) ORDER BY person LIMIT 1000
             """)
         var lines = ByteBuffer()
-        for row in rows {
-            lines.writeString(
-                #"{"service":"analytics","kind":"person","data":\#(try row.decode(0, as: String.self))}"# + "\n")
-        }
+        for row in rows { lines.writeUserData("person", of: .analytics, try row.decode(0)) }
         return UserDataPortion(lines: lines)
     }
 }

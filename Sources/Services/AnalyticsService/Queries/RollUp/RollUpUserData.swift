@@ -105,10 +105,7 @@ struct RollUpUserData: UserDataHolder {
                 SELECT number FROM analytics.person_numbers WHERE space = \(subject.space.id) AND person = ANY (\(subject.persons))) ORDER BY s.number LIMIT 1000
             """)
         var lines = ByteBuffer()
-        for row in rows {
-            lines.writeString(
-                #"{"service":"analytics","kind":"presence","data":\#(try row.decode(0, as: String.self))}"# + "\n")
-        }
+        for row in rows { lines.writeUserData("presence", of: .analytics, try row.decode(0)) }
         return UserDataPortion(lines: lines)
     }
 }

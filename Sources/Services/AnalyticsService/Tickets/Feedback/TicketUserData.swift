@@ -53,8 +53,7 @@ struct TicketUserData: UserDataHolder {
         var (lines, size) = (ByteBuffer(), 0)
         for row in rows {
             let id: Int64 = try row.decode(0)
-            lines.writeString(
-                #"{"service":"analytics","kind":"feedback","data":\#(try row.decode(1, as: String.self))}"# + "\n")
+            lines.writeUserData("feedback", of: .analytics, try row.decode(1))
             size += try await write(filesOf: id, in: space, into: &lines)
             if size > Self.filesPerSliceInBytes { return UserDataPortion(lines: lines, next: String(id)) }
         }
@@ -79,7 +78,7 @@ struct TicketUserData: UserDataHolder {
                 .init("name", .string(try row.decode(1))), .init("contentType", .string(try row.decode(2))),
                 .init("base64", .string(Data(bytes.readableBytesView).base64EncodedString())),
             ])
-            lines.writeString(#"{"service":"analytics","kind":"feedbackFile","data":\#(data.text)}"# + "\n")
+            lines.writeUserData("feedbackFile", of: .analytics, data.text)
             total += size
         }
         return total

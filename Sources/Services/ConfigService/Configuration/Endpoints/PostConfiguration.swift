@@ -78,7 +78,7 @@ struct PostConfiguration: Endpoint {
         let asked = try ConfigurationRequest(
             appVersion: try fields.requiredString("appVersion"), theme: try fields.string("theme"),
             described: described,
-            attributes: fields["attributes"], request, context)
+            attributes: fields["attributes"], at: remote.experiments.now(), request, context)
         return try await remote.response(to: asked, request)
     }
 }

@@ -54,7 +54,7 @@ struct ReadConfiguration: Endpoint {
         var asked = try ConfigurationRequest(
             appVersion: context.component("version"),
             theme: context.parameters.get("theme"),
-            described: Dictionary(described) { $1 }, request, context)
+            described: Dictionary(described) { $1 }, at: remote.experiments.now(), request, context)
         asked.generation = Int64(try request.number("generation", default: 0, in: 0...Int.max))
         return try await remote.response(to: asked, request)
     }

@@ -46,7 +46,8 @@ struct PreviewDefinition: Endpoint {
         let (key, author) = try context.managedDefinition(kinds, may: .update)
         let fields = try await BodyFields(request, ["hours"], isOptional: true)
         let hours = try fields.integer("hours", in: 1...DefinitionPreviews.maximumHours) ?? 24
-        let end = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + Double(hours) * 3_600).rounded(.down))
+        let end = Date(
+            timeIntervalSince1970: (previews.now().timeIntervalSince1970 + Double(hours) * 3_600).rounded(.down))
         let made = try await previews.make(of: key, in: try context.space, until: end, by: author)
         var response = try Response.encoding(
             Answer(
@@ -119,9 +120,10 @@ struct RevokePreview: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managedDefinition(kinds, may: .update)
-        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
-            try await previews.revoke(id, of: key, in: try context.space)
-        else { throw ServiceError(.documentNotFound, "There is no such preview, or it has expired.") }
+        let id = try context.uuid("id", else: .documentNotFound, "There is no such preview, or it has expired.")
+        guard try await previews.revoke(id, of: key, in: try context.space) else {
+            throw ServiceError(.documentNotFound, "There is no such preview, or it has expired.")
+        }
         return Response(status: .noContent)
     }
 }

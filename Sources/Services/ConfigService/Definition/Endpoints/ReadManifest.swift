@@ -110,7 +110,7 @@ struct ReadManifest: Endpoint {
         let document = try context.definition(in: space)
         let isStaged = (document.compiled as? CompiledDefinition)?.rollout != nil
         let unit = await EvaluationContext(
-            try Self.unit(request, capabilities), principal: try context.principal, now: Date()
+            try Self.unit(request, capabilities), principal: try context.principal, now: previews.now()
         )
         .knowing(users, isStaged ? space.needsOfRules : .init())
         let edition = try await choice.edition(of: document, for: unit.subject, with: capabilities, in: space)
@@ -145,7 +145,7 @@ struct ReadManifest: Endpoint {
 
     /// The members after manifest and signature, for a client that sends its capabilities.
     private static func compatibility(_ edition: DefinitionEdition, _ capabilities: ClientCapabilities) -> String {
-        guard capabilities.areSaid else { return "" }
+        guard capabilities.areDeclared else { return "" }
         let missing = capabilities.missing(for: edition.definition)
         let fallbacks = capabilities.fallbacks(in: edition.definition).map { option in
             #"{"kind":\#(CanonicalText.quote(option.kind)),"path":\#(CanonicalText.quote(option.path)),"version":\#(option.version)}"#

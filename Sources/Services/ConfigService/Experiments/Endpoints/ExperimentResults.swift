@@ -174,7 +174,7 @@ struct SetObservations: Endpoint {
         }
         let fields = try await BodyFields(request, ["variations", "asOf"])
         _ = try metric.observations(fields["variations"], of: experiment.variations, field: "variations")
-        let now = Date()
+        let now = reader.now()
         let date = try fields.time("asOf") ?? now
         guard date <= now.addingTimeInterval(60), date > now.addingTimeInterval(-400 * 86_400) else {
             throw ServiceError(.invalidBody, "This must be a time within the last 400 days.", field: "asOf")

@@ -39,7 +39,7 @@ struct StartExperiment: Endpoint {
         return .json(
             try await transition.run(from: [.draft, .stopped]) { draft, _, document, space in
                 try condition.check(document)
-                let now = Date()
+                let now = publisher.now()
                 var changes: [JSONValue.Member] = [.init("state", .string("running")), .init("stoppedAt", .null)]
                 if draft["start"] ?? .null == .null { changes.append(.init("start", .string(now.formatted(.iso8601)))) }
                 let content = draft.merging(.object(changes))
@@ -90,7 +90,8 @@ struct StopExperiment: Endpoint {
         return .json(
             try await transition.run(from: [.running]) { draft, live, _, _ in
                 let changes = JSONValue.object([
-                    .init("state", .string("stopped")), .init("stoppedAt", .string(Date().formatted(.iso8601))),
+                    .init("state", .string("stopped")),
+                    .init("stoppedAt", .string(publisher.now().formatted(.iso8601))),
                 ])
                 return .init(content: live.merging(changes), draft: draft.merging(changes))
             })
@@ -145,7 +146,7 @@ struct DecideExperiment: Endpoint {
                     throw ServiceError(.invalidBody, "The experiment has no such variation.", field: "variation")
                 }
                 let decision = JSONValue.object([
-                    .init("variation", .string(key)), .init("at", .string(Date().formatted(.iso8601))),
+                    .init("variation", .string(key)), .init("at", .string(publisher.now().formatted(.iso8601))),
                 ])
                 let changes = JSONValue.object([.init("state", .string("decided")), .init("decision", decision)])
                 let winner = experiment.configuration.flatMap { name in

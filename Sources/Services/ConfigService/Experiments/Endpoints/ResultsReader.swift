@@ -14,6 +14,7 @@ struct ResultsReader: Sendable {
     let conversions: Conversions
     let kinds: Kinds
     let logger: Logger
+    let now: @Sendable () -> Date
 
     /// The experiment in the path: its published version, or its draft if it was never published. `id` is its id in
     /// exposures.
@@ -65,9 +66,10 @@ struct ResultsReader: Sendable {
     /// Asks analytics for the metrics whose values are missing or out of date, as many as the time allows, and stores
     /// the answers under today's date. Values stored a day after the end of an experiment are final, because events are
     /// not kept forever.
-    func measure(_ measured: MeasuredExperiment, named name: String, in space: AppSpace, at now: Date = Date())
-        async throws -> Measurement
+    func measure(_ measured: MeasuredExperiment, named name: String, in space: AppSpace) async throws
+        -> Measurement
     {
+        let now = now()
         guard var question = measured.question(named: name, in: space, at: now) else { return Measurement() }
         let metrics = question.metrics
         question.metrics = []

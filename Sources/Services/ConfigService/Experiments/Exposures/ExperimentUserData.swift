@@ -25,7 +25,7 @@ struct ExperimentUserData: UserDataHolder {
         }
         let rows = try await exposures.export(user: user, in: space, after: after, limit: Self.rowsPerSlice)
         var lines = ByteBuffer()
-        for row in rows { lines.writeString(#"{"service":"config","kind":"exposure","data":\#(row)}"# + "\n") }
+        for row in rows { lines.writeUserData("exposure", of: .config, row) }
         return UserDataPortion(lines: lines, next: rows.count == Self.rowsPerSlice ? String(after + rows.count) : nil)
     }
 

@@ -55,7 +55,7 @@ final class ExposureLog: Service {
         self.logger = logger
     }
 
-    func record(_ assignments: [Assignment], in space: AppSpace, at date: Date = Date()) {
+    func record(_ assignments: [Assignment], in space: AppSpace, at date: Date) {
         for assignment in assignments {
             let exposure = Exposure(
                 space: space, experiment: assignment.experimentID, bucketVersion: assignment.bucketVersion,

@@ -34,11 +34,11 @@ struct EvaluateFlag: Endpoint {
     let users: UserAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let principal = try context.evaluator
+        let principal = try context.principal
         let key = context.component("key")
         return try await OFREP.answering(key: key) {
             let json = try await OFREP.context(of: request)
-            let now = Date()
+            let now = experiments.now()
             let space = try await live.current(try context.space)
             let asked = await EvaluationContext(json, principal: principal, now: now).knowing(users, space.needsOfFlags)
             let evaluation = await FlagEvaluation(of: key, in: space, for: asked, at: now, by: experiments)

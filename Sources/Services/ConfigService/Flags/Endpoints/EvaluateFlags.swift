@@ -57,12 +57,12 @@ struct EvaluateFlags: Endpoint {
     let users: UserAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let principal = try context.evaluator
+        let principal = try context.principal
         let space = try context.space
         return try await OFREP.answering(key: nil) {
             let json = try await OFREP.context(of: request)
             if let wanted = request.uri.queryParameters["flagConfigEtag"] { try await catchUp(to: wanted, space) }
-            let now = Date()
+            let now = experiments.now()
             let current = try await live.current(space)
             let asked = await EvaluationContext(json, principal: principal, now: now).knowing(
                 users, current.needsOfFlags)
@@ -140,7 +140,7 @@ struct EvaluateForApp: Endpoint {
         let fields = try await BodyFields(request, ["context"], upTo: OFREP.maximumBodyInBytes, isOptional: true)
         let json = fields["context"] ?? .object([])
         guard case .object = json else { throw ServiceError(.invalidBody, "This must be an object.", field: "context") }
-        let now = Date()
+        let now = experiments.now()
         let space = try await live.current(try context.space)
         let asked = await EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
             .knowing(users, space.needsOfFlags)

@@ -24,8 +24,7 @@ struct FollowFlags: Endpoint {
     let streams: EventStreams
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        _ = try context.evaluator
-        return try await streams.response(
+        try await streams.response(
             try context.space, first: { _ in nil },
             next: { old, new in old.flagsTag == new.flagsTag ? nil : Self.event(new) })
     }

@@ -57,7 +57,7 @@ struct InstallationUserData: UserDataHolder {
         ).map { try Installation($0) }
         var lines = ByteBuffer()
         for installation in installations {
-            lines.writeUserData("installation", installation.json.text)
+            lines.writeUserData("installation", of: .notifications, installation.json.text)
         }
         return UserDataPortion(
             lines: lines,
