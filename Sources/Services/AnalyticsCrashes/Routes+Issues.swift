@@ -1,9 +1,8 @@
 import MartletHTTP
 
-extension AnalyticsService {
+extension Crashes {
     /// Routes for reading and changing issues, in the area `crashes`.
     func addIssueRoutes(to routes: inout RouteTable) {
-        let life = crashes.life
         routes.section = .crashes
         routes.on(ListIssues.route, ListIssues(life: life))
         routes.on(ExportIssues.route, ExportIssues(life: life))

@@ -1,15 +1,14 @@
 import MartletHTTP
 import MartletPostgres
 
-extension AnalyticsService {
+extension Crashes {
     /// The part of Sentry's API that `sentry-cli` uses. The gateway maps `/api/0/…` to `/crash/api/0/…`, because
     /// `sentry-cli` only supports servers at the root of their address. A trailing slash makes no difference.
-    func addSentryAPIRoutes(to routes: inout RouteTable) {
-        let (releases, life) = (crashes.releases, crashes.life)
+    func addSentryAPIRoutes(to routes: inout RouteTable, symbols: Symbols) {
         routes.section = .symbols
         routes.on(DescribeSentryAPI.route, DescribeSentryAPI())
         routes.on(ListSentryRegions.route, ListSentryRegions())
-        routes.on(ListSentryOrganizations.route, ListSentryOrganizations(postgres: postgres, spaces: spaces))
+        routes.on(ListSentryOrganizations.route, ListSentryOrganizations(postgres: releases.postgres, spaces: spaces))
         routes.on(ListSentryProjects.route, ListSentryProjects())
         routes.on(ListSentryRepositories.route, ListSentryRepositories())
 
@@ -26,7 +25,7 @@ extension AnalyticsService {
 
         routes.on(ListSentryIssues.route, ListSentryIssues(life: life))
         routes.on(ChangeSentryIssues.route, ChangeSentryIssues(life: life))
-        routes.on(ListSentryReports.route, ListSentryReports(postgres: postgres, spaces: spaces))
+        routes.on(ListSentryReports.route, ListSentryReports(postgres: releases.postgres, spaces: spaces))
 
         let upload = ChunkUpload(chunks: symbols.chunks, backend: symbols.backend, settings: symbols.settings)
         let assembly = Assembly(chunks: symbols.chunks, files: symbols.files, settings: symbols.settings)

@@ -1,14 +1,13 @@
 import MartletHTTP
 import MartletPostgres
 
-extension AnalyticsService {
+extension Symbols {
     /// Debug files for staff; `sentry-cli` uploads them through `addSentryAPIRoutes`.
-    func addSymbolsRoutes(to routes: inout RouteTable) {
-        let files = symbols.files
+    func addRoutes(to routes: inout RouteTable) {
         routes.section = .symbols
         routes.on(ListDebugFiles.route, ListDebugFiles(files: files))
-        routes.on(ListMissingSymbols.route, ListMissingSymbols(awaited: symbols.awaited, spaces: spaces))
+        routes.on(ListMissingSymbols.route, ListMissingSymbols(awaited: awaited, spaces: spaces))
         routes.on(ReadDebugFile.route, ReadDebugFile(files: files))
-        routes.on(DeleteDebugFile.route, DeleteDebugFile(files: files, backend: symbols.backend))
+        routes.on(DeleteDebugFile.route, DeleteDebugFile(files: files, backend: backend))
     }
 }

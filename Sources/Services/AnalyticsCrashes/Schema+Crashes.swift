@@ -144,4 +144,12 @@ extension Schema {
                         ).nullable.described("`mail` only: the state of each recipient."),
                     ]).nullable.readOnly,
             ], required: ["name", "kind", "target"]))
+
+    static let sentryError: Schema = component(
+        "SentryError",
+        .object(
+            [
+                "detail": .string,
+                "causes": .array(of: .string),
+            ], required: ["detail", "causes"]))
 }

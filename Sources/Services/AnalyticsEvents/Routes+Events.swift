@@ -1,10 +1,10 @@
 import HTTPTypes
 import MartletCore
-import MartletHTTP
+package import MartletHTTP
 
-extension AnalyticsService {
-    func addEventsRoutes(to routes: inout RouteTable) {
-        let intake = EventIntake(events: events)
+extension Events {
+    package func addRoutes(to routes: inout RouteTable) {
+        let intake = EventIntake(events: self)
         routes.section = .analytics
         // Segment's API, called with an ingest key.
         routes.on(TakeBatch.route, TakeBatch(intake: intake))
@@ -22,16 +22,16 @@ extension AnalyticsService {
         routes.on(TakeMessage.segmentBrowserPage, TakeMessage(kind: .page, intake: intake))
         routes.on(TakeMessage.segmentBrowserGroup, TakeMessage(kind: .group, intake: intake))
         routes.on(TakeMessage.segmentBrowserAlias, TakeMessage(kind: .alias, intake: intake))
-        routes.on(ReadProjectSettings.route, ReadProjectSettings(events: events))
+        routes.on(ReadProjectSettings.route, ReadProjectSettings(events: self))
         // For the app itself.
         routes.on(TakeBatch.sendEvents, TakeBatch(intake: intake))
-        routes.on(OptOutEndpoint.route, OptOutEndpoint(act: .read, events: events))
-        routes.on(OptOutEndpoint.optOut, OptOutEndpoint(act: .optOut, events: events))
-        routes.on(OptOutEndpoint.optIn, OptOutEndpoint(act: .optIn, events: events))
+        routes.on(OptOutEndpoint.route, OptOutEndpoint(act: .read, events: self))
+        routes.on(OptOutEndpoint.optOut, OptOutEndpoint(act: .optOut, events: self))
+        routes.on(OptOutEndpoint.optIn, OptOutEndpoint(act: .optIn, events: self))
         routes.on(TakeTBAnalyticsEvent.route, TakeTBAnalyticsEvent(intake: intake))
-        routes.on(ReadTBAnalyticsEvents.route, ReadTBAnalyticsEvents(events: events))
+        routes.on(ReadTBAnalyticsEvents.route, ReadTBAnalyticsEvents(events: self))
         // For staff and the app's own server.
-        routes.on(ReadSettings.route, ReadSettings(events: events))
-        routes.on(ChangeSettings.route, ChangeSettings(events: events))
+        routes.on(ReadSettings.route, ReadSettings(events: self))
+        routes.on(ChangeSettings.route, ChangeSettings(events: self))
     }
 }

@@ -1,10 +1,9 @@
-import MartletHTTP
+package import MartletHTTP
 import MartletPostgres
 
-extension AnalyticsService {
+extension Questions {
     /// Queries on an app's events, for its own server and for staff who may read `analytics`.
-    func addQuestionsRoutes(to routes: inout RouteTable) {
-        let store = questions.store
+    package func addRoutes(to routes: inout RouteTable) {
         routes.section = .questions
         routes.on(CountEvents.route, CountEvents(spaces: spaces, store: store))
         routes.on(CountEvents.countScreens, CountEvents(group: .screen, spaces: spaces, store: store))
@@ -17,10 +16,10 @@ extension AnalyticsService {
 
         routes.section = .staff
         // Counts for the whole server
-        routes.on(ListRequestCounts.route, ListRequestCounts(store: questions.requests))
+        routes.on(ListRequestCounts.route, ListRequestCounts(store: requests))
 
         // Calls between our own processes
         routes.on(SumExperiment.route, SumExperiment(spaces: spaces, store: store))
-        routes.on(AddRequestCounts.route, AddRequestCounts(store: questions.requests))
+        routes.on(AddRequestCounts.route, AddRequestCounts(store: requests))
     }
 }

@@ -1,19 +1,19 @@
 import Foundation
-import MartletAPI
+package import MartletAPI
 import MartletCore
-import MartletPostgres
+package import MartletPostgres
 import Synchronization
 
 /// Adds to objects with an `assignee` the assignee's name, and whether the assignee is gone: deleted, disabled, or no
 /// longer allowed to read the area.
-final class AssigneeNames: Sendable {
+package final class AssigneeNames: Sendable {
     /// After a failed call to auth, how long lists do without names before auth is asked again.
     private static let pause: Duration = .seconds(5)
 
     private let directory: StaffDirectory
     private let awayUntil = Mutex<ContinuousClock.Instant?>(nil)
 
-    init(directory: StaffDirectory) {
+    package init(directory: StaffDirectory) {
         self.directory = directory
     }
 
@@ -21,7 +21,7 @@ final class AssigneeNames: Sendable {
     /// unavailable) to each object.
     ///
     /// - Parameter objects: JSON objects as text, each with a member `assignee`: a staff member's id, or null.
-    func named(_ objects: [String], _ area: StaffArea, in space: Space) async throws -> [String] {
+    package func named(_ objects: [String], _ area: StaffArea, in space: Space) async throws -> [String] {
         let assignees = try objects.map { text -> UUID? in
             if case .string(let id)? = try JSONValue(parsing: text.utf8)["assignee"] {
                 UUID(uuidString: id)

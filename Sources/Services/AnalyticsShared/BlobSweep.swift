@@ -1,9 +1,9 @@
-import Foundation
-import MartletFiles
+package import Foundation
+package import MartletFiles
 
 /// Compares the blobs of a space with the rows that reference them, page by page in the order of their ids. A crash
 /// between writing the one and the other leaves bytes without a row, or a row without bytes.
-struct BlobSweep: Sendable {
+package struct BlobSweep: Sendable {
     private static let pageLength = 500
     /// The maximum of lost blobs reported by one run; the next run finds more.
     static let maximumLost = 500
@@ -17,22 +17,32 @@ struct BlobSweep: Sendable {
     /// including the second if there is one.
     let rows: @Sendable (_ after: String, _ upTo: String?, _ before: Date, _ limit: Int) async throws -> [String]
 
-    struct Findings: Sendable {
+    package init(
+        files: any FileBackend, space: String, named: @escaping @Sendable (_ ids: [String]) async throws -> Set<String>,
+        rows: @escaping @Sendable (_ after: String, _ upTo: String?, _ before: Date, _ limit: Int) async throws -> [String]
+    ) {
+        self.files = files
+        self.space = space
+        self.named = named
+        self.rows = rows
+    }
+
+    package struct Findings: Sendable {
         /// Blobs that rows reference but whose bytes are missing.
-        var lost: [String] = []
+        package var lost: [String] = []
         /// Number of blobs that are present and referenced.
-        var kept = 0
+        package var kept = 0
 
         /// Whether missing blobs are the exception. If not, the storage itself is probably at fault, for example an
         /// unmounted disk, and the findings must not be acted on.
-        var isException: Bool { kept >= lost.count }
+        package var isException: Bool { kept >= lost.count }
     }
 
     /// - Parameters:
     ///   - date: Younger blobs and rows may belong to a write in progress and are skipped.
     ///   - orphans: Receives the ids of blobs without a row, one page at a time.
     /// - Returns: nil if the task was cancelled.
-    func run(before date: Date, orphans: ([String]) async throws -> Void = { _ in }) async throws -> Findings? {
+    package func run(before date: Date, orphans: ([String]) async throws -> Void = { _ in }) async throws -> Findings? {
         var findings = Findings()
         var (cursor, last) = (String?.none, "")
         repeat {

@@ -1,32 +1,32 @@
-import Foundation
+package import Foundation
 import HTTPTypes
-import MartletAPI
-import MartletCore
-import MartletHTTP
+package import MartletAPI
+package import MartletCore
+package import MartletHTTP
 import NIOCore
 
 /// Looks up staff members in the auth service. Nothing is cached, so that a member who leaves or loses a right is gone
 /// at once.
-struct StaffDirectory: Sendable {
+package struct StaffDirectory: Sendable {
     /// Maximum number of ids in one call.
     static let maximumStaff = 100
     /// Short, because a client is waiting for the answer.
     private static let patience: Duration = .seconds(2)
     private static let maximumAnswerSizeInBytes = 64 << 10
 
-    struct Member: Sendable, Decodable {
-        var id: UUID
-        var userName: String
+    package struct Member: Sendable, Decodable {
+        package var id: UUID
+        package var userName: String
         /// The member's e-mail address, if any.
-        var email: String?
+        package var email: String?
     }
 
     /// The members among `ids` that exist and are not disabled. With an area, only those who may read it in the app.
     ///
     /// - Throws: as `ServiceCalls.post`.
-    let members: @Sendable (_ ids: [UUID], _ app: String?, _ area: StaffArea?) async throws -> [Member]
+    package let members: @Sendable (_ ids: [UUID], _ app: String?, _ area: StaffArea?) async throws -> [Member]
 
-    init(members: @escaping @Sendable (_ ids: [UUID], _ app: String?, _ area: StaffArea?) async throws -> [Member]) {
+    package init(members: @escaping @Sendable (_ ids: [UUID], _ app: String?, _ area: StaffArea?) async throws -> [Member]) {
         self.members = members
     }
 
@@ -36,13 +36,13 @@ struct StaffDirectory: Sendable {
     ///   exist.
     /// - Throws: `invalid-body` if the assignee does not exist, is disabled or may not read the area; `unavailable` if
     ///   auth cannot be reached.
-    func check(_ assignee: UUID, of area: StaffArea? = nil, askedBy principal: Principal) async throws {
+    package func check(_ assignee: UUID, of area: StaffArea? = nil, askedBy principal: Principal) async throws {
         if let staff = principal.staff, UUID(uuidString: staff.id) == assignee { return }
         try await check([assignee], principal.appID, area, field: "assignee")
     }
 
     /// - Throws: as `check(_:of:askedBy:)`.
-    func check(_ ids: [UUID], _ app: String?, _ area: StaffArea?, field: String) async throws {
+    package func check(_ ids: [UUID], _ app: String?, _ area: StaffArea?, field: String) async throws {
         let known: Set<UUID>
         do {
             known = Set(try await members(ids, app, area).map(\.id))
@@ -61,7 +61,7 @@ struct StaffDirectory: Sendable {
 
 extension StaffDirectory {
     /// A directory without members.
-    static let empty = StaffDirectory { _, _, _ in [] }
+    package static let empty = StaffDirectory { _, _, _ in [] }
 
     private struct Question: Encodable {
         var staff: [UUID]
@@ -73,7 +73,7 @@ extension StaffDirectory {
         var staff: [Member]
     }
 
-    init(of auth: ServiceAddress, calls: ServiceCalls) {
+    package init(of auth: ServiceAddress, calls: ServiceCalls) {
         self.init { ids, app, area in
             let answer = try await calls.post(
                 "/internal/staff/names", Question(staff: ids, app: app, area: area), to: auth,

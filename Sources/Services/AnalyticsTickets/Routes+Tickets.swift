@@ -1,36 +1,35 @@
-import MartletHTTP
+package import MartletHTTP
 import MartletPostgres
 
-extension AnalyticsService {
+extension Tickets {
     /// Tickets, sprints, the board, and feedback, which becomes tickets.
-    func addTicketsRoutes(to routes: inout RouteTable) {
-        let (access, store) = (tickets.access, tickets.store)
+    package func addRoutes(to routes: inout RouteTable) {
         routes.section = .tickets
-        routes.on(PostFeedback.route, PostFeedback(feedback: tickets.feedback, spaces: spaces))
+        routes.on(PostFeedback.route, PostFeedback(feedback: feedback, spaces: spaces))
 
         routes.on(ListTickets.route, ListTickets(access: access, tickets: store))
         routes.on(CreateTicket.route, CreateTicket(access: access, tickets: store))
         routes.on(ChangeTickets.route, ChangeTickets(access: access, tickets: store))
         routes.on(ReadBoard.route, ReadBoard(access: access, tickets: store))
-        routes.on(FollowTickets.route, FollowTickets(access: access, streams: tickets.streams))
+        routes.on(FollowTickets.route, FollowTickets(access: access, streams: streams))
         routes.on(ExportTickets.route, ExportTickets(access: access, tickets: store))
         routes.on(ListTicketPeople.route, ListTicketPeople(access: access))
         routes.on(TicketSettings.route, TicketSettings(access: access, tickets: store, isChange: false))
         routes.on(TicketSettings.changeTicketSettings, TicketSettings(access: access, tickets: store, isChange: true))
 
-        routes.on(ListLabels.route, ListLabels(access: access, labels: tickets.labels))
-        routes.on(CreateLabel.route, CreateLabel(access: access, labels: tickets.labels))
-        routes.on(ChangeLabel.route, ChangeLabel(access: access, labels: tickets.labels))
-        routes.on(DeleteLabel.route, DeleteLabel(access: access, labels: tickets.labels))
+        routes.on(ListLabels.route, ListLabels(access: access, labels: labels))
+        routes.on(CreateLabel.route, CreateLabel(access: access, labels: labels))
+        routes.on(ChangeLabel.route, ChangeLabel(access: access, labels: labels))
+        routes.on(DeleteLabel.route, DeleteLabel(access: access, labels: labels))
 
-        routes.on(ListSprints.route, ListSprints(access: access, sprints: tickets.sprints))
-        routes.on(CreateSprint.route, CreateSprint(access: access, sprints: tickets.sprints))
-        routes.on(ReadSprint.route, ReadSprint(access: access, sprints: tickets.sprints))
-        routes.on(ChangeSprint.route, ChangeSprint(access: access, sprints: tickets.sprints))
-        routes.on(DeleteSprint.route, DeleteSprint(access: access, sprints: tickets.sprints))
-        routes.on(ReportSprint.route, ReportSprint(access: access, sprints: tickets.sprints))
-        routes.on(StartSprint.route, StartSprint(access: access, sprints: tickets.sprints))
-        routes.on(CloseSprint.route, CloseSprint(access: access, sprints: tickets.sprints))
+        routes.on(ListSprints.route, ListSprints(access: access, sprints: sprints))
+        routes.on(CreateSprint.route, CreateSprint(access: access, sprints: sprints))
+        routes.on(ReadSprint.route, ReadSprint(access: access, sprints: sprints))
+        routes.on(ChangeSprint.route, ChangeSprint(access: access, sprints: sprints))
+        routes.on(DeleteSprint.route, DeleteSprint(access: access, sprints: sprints))
+        routes.on(ReportSprint.route, ReportSprint(access: access, sprints: sprints))
+        routes.on(StartSprint.route, StartSprint(access: access, sprints: sprints))
+        routes.on(CloseSprint.route, CloseSprint(access: access, sprints: sprints))
 
         routes.on(ReadTicket.route, ReadTicket(access: access, tickets: store))
         routes.on(ChangeTicket.route, ChangeTicket(access: access, tickets: store))
@@ -42,9 +41,9 @@ extension AnalyticsService {
         routes.on(AddComment.route, AddComment(access: access, tickets: store))
         routes.on(EditComment.route, EditComment(access: access, tickets: store))
         routes.on(DeleteComment.route, DeleteComment(access: access, tickets: store))
-        routes.on(AddAttachment.route, AddAttachment(access: access, attachments: tickets.attachments))
-        routes.on(ReadAttachment.route, ReadAttachment(access: access, attachments: tickets.attachments))
-        routes.on(DeleteAttachment.route, DeleteAttachment(access: access, attachments: tickets.attachments))
+        routes.on(AddAttachment.route, AddAttachment(access: access, attachments: attachments))
+        routes.on(ReadAttachment.route, ReadAttachment(access: access, attachments: attachments))
+        routes.on(DeleteAttachment.route, DeleteAttachment(access: access, attachments: attachments))
         routes.on(AttachIssues.route, AttachIssues(access: access, tickets: store))
         routes.on(DetachIssue.route, DetachIssue(access: access, tickets: store))
         routes.on(AddLink.route, AddLink(access: access, tickets: store))

@@ -1,3 +1,4 @@
+import AnalyticsTickets
 import Foundation
 import MartletAPI
 import MartletCore

@@ -1,8 +1,8 @@
 import MartletCore
-import MartletHTTP
+package import MartletHTTP
 
 /// Settings below `crashes.…`.
-struct CrashSettings: Sendable {
+package struct CrashSettings: Sendable {
     /// Where reports wait until they are stored in PostgreSQL. The disk must outlive the process.
     var spoolDirectory = ".martlet/crash-spool"
     var spoolSizeInBytes = 1_024 << 20
@@ -15,10 +15,10 @@ struct CrashSettings: Sendable {
     var cpuTimePerReport: Duration = .seconds(5)
     var alerts = AlertSettings(secret: .random())
 
-    init() {}
+    package init() {}
 
     /// - Throws: `SettingsError`.
-    init(_ settings: Settings) throws {
+    package init(_ settings: Settings) throws {
         spoolDirectory = settings.string("crashes.spool.directory", default: spoolDirectory)
         spoolSizeInBytes = try settings.integer("crashes.spool.megabytes", default: 1_024, in: 64...1_048_576) << 20
         quota.errors = try settings.integer("crashes.quota.errors", default: quota.errors, in: 1...100_000_000)

@@ -1,11 +1,15 @@
+package import AnalyticsShared
+package import AnalyticsTickets
 import Foundation
-import Logging
-import MartletFiles
-import MartletPostgres
-import ServiceLifecycle
+package import Logging
+package import MartletFiles
+package import MartletHTTP
+package import MartletJobs
+package import MartletPostgres
+package import ServiceLifecycle
 
 /// Crash reports, from the spool to issues.
-struct Crashes: Sendable {
+package struct Crashes: Sendable {
     let spaces: Spaces
     let intake: CrashIntake
     let issues: IssueStore
@@ -17,6 +21,19 @@ struct Crashes: Sendable {
     let sharing: CrashQuotaSharing
     let life: IssueLife
     private let reprocessing: Reprocessing
+
+    /// Reports are symbolicated with `symbols`; feedback that arrives with them goes to `tickets`.
+    package init(
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings,
+        staff: StaffDirectory, symbols: Symbols, tickets: Tickets, logger: Logger
+    ) {
+        self.init(
+            postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff,
+            helpers: CrashHelpers(symbols: symbols, feedback: tickets.feedback), logger: logger
+        ) { numbers, commit, space, transaction in
+            try await tickets.store.complete(numbers, because: commit, in: space, transaction)
+        }
+    }
 
     init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings,
@@ -57,8 +74,15 @@ struct Crashes: Sendable {
             moveReferences: moveTickets)
     }
 
-    var background: [any Service] {
+    package var background: [any Service] {
         [digester, retention, sweep, sharing, DropTelling(intake: intake)] + life.background
+    }
+
+    package var userData: any UserDataHolder { life.userData }
+
+    /// Job handlers for the service's worker.
+    package func handlers(symbols: Symbols) -> [any JobHandler] {
+        symbols.handlers(rerun: digestAgain, addSources: addSources) + life.handlers
     }
 
     /// Symbolicates and groups stored reports again, at most `Reprocessing.maximumEvents` of them. Ids of deleted

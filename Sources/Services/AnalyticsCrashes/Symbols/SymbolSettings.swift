@@ -1,8 +1,8 @@
 import Foundation
-import MartletHTTP
+package import MartletHTTP
 
 /// Settings below `symbols.…`: limits of uploads, and the programs that read debug files.
-struct SymbolSettings: Sendable {
+package struct SymbolSettings: Sendable {
     /// Maximum size of one file.
     var maximumFileSizeInBytes = 1 << 30
     /// Maximum total size of all files of an app.
@@ -26,13 +26,13 @@ struct SymbolSettings: Sendable {
     var sweepInterval: Duration = .seconds(60)
 
     /// Uses the programs found on `PATH`.
-    init() {
+    package init() {
         symbolizer = Self.find("llvm-symbolizer")
         demangler = Self.find("swift-demangle")
     }
 
     /// - Throws: `SettingsError`.
-    init(_ settings: Settings) throws {
+    package init(_ settings: Settings) throws {
         maximumFileSizeInBytes = try settings.integer(
             "symbols.file.maximumbytes", default: maximumFileSizeInBytes, in: 1...(2 << 30))
         maximumAppSizeInBytes = try settings.integer(

@@ -1,13 +1,13 @@
 import Foundation
-import Logging
+package import Logging
 import MartletCore
-import MartletFiles
+package import MartletFiles
 import MartletJobs
-import MartletPostgres
-import ServiceLifecycle
+package import MartletPostgres
+package import ServiceLifecycle
 
 /// Debug symbols, and the symbolication of crash reports with them.
-struct Symbols: Sendable {
+package struct Symbols: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
     let settings: SymbolSettings
@@ -18,11 +18,11 @@ struct Symbols: Sendable {
     private let symbolication: Symbolication
     let sweep: SymbolSweep
 
-    init(
+    package init(
         postgres: PostgresClient, spaces: Spaces, files backend: any FileBackend, settings: SymbolSettings,
         logger: Logger
     ) {
-        let queue = JobQueue(postgres: postgres, schema: AnalyticsService.name)
+        let queue = JobQueue(postgres: postgres, schema: ServiceName.analytics.rawValue)
         let cache = DebugFileCache(
             backend: backend, directory: settings.cacheDirectory, maximumSizeInBytes: settings.cacheSizeInBytes)
         let pool = settings.symbolizer.map { SymbolizerPool(program: $0, settings: settings, cache: cache) }
@@ -49,7 +49,7 @@ struct Symbols: Sendable {
         }
     }
 
-    var background: [any Service] { [sweep] }
+    package var background: [any Service] { [sweep] }
 
     /// - Parameters:
     ///   - rerun: Symbolicates reports again whose symbols have arrived.

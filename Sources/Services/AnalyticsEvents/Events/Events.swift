@@ -1,11 +1,11 @@
 import Foundation
-import Logging
-import MartletHTTP
-import MartletPostgres
-import ServiceLifecycle
+package import Logging
+package import MartletHTTP
+package import MartletPostgres
+package import ServiceLifecycle
 
 /// Receives events and stores them.
-struct Events: Sendable {
+package struct Events: Sendable {
     let spaces: Spaces
     let settings: SettingsStore
     let people: PeopleStore
@@ -16,7 +16,7 @@ struct Events: Sendable {
     private let terms: Terms
     private let queue: EventQueue
 
-    init(postgres: PostgresClient, spaces: Spaces, settings: EventSettings, logger: Logger) {
+    package init(postgres: PostgresClient, spaces: Spaces, settings: EventSettings, logger: Logger) {
         self.spaces = spaces
         self.postgres = postgres
         self.settings = SettingsStore(postgres: postgres)
@@ -29,9 +29,20 @@ struct Events: Sendable {
         days = EventDays(postgres: postgres, salts: salts, logger: logger)
     }
 
-    var background: [any Service] { [queue, days] }
+    package var background: [any Service] { [queue, days] }
 
     var subjects: UserSubjects { UserSubjects(postgres: postgres, spaces: spaces, salts: salts) }
+
+    /// Personal data, one holder per part. Events come before blocks and roll-ups, which would otherwise be rebuilt
+    /// from them; people come after the parts that are looked up through them.
+    package var userData: [(String, any UserDataHolder)] {
+        [
+            ("events", EventUserData(postgres: postgres, subjects: subjects)),
+            ("blocks", BlockUserData(postgres: postgres, subjects: subjects)),
+            ("rollups", RollUpUserData(postgres: postgres, subjects: subjects)),
+            ("people", PeopleUserData(postgres: postgres, subjects: subjects)),
+        ]
+    }
 
     var log: EventLog { EventLog(postgres: postgres) }
 
@@ -64,14 +75,14 @@ struct Events: Sendable {
 
 /// Settings: `events.queue` (20000: maximum number of events waiting to be written), `events.queue.bytes` (32 MiB),
 /// `events.writers` (2: concurrent statements), `events.age.days` (30: older events are rejected).
-struct EventSettings: Sendable {
+package struct EventSettings: Sendable {
     var queue = EventQueue.Limits()
     var maximumAgeInDays = 30
 
-    init() {}
+    package init() {}
 
     /// - Throws: `SettingsError`.
-    init(_ settings: Settings) throws {
+    package init(_ settings: Settings) throws {
         queue.events = try settings.integer("events.queue", default: queue.events, in: 100...1_000_000)
         queue.sizeInBytes = try settings.integer(
             "events.queue.bytes", default: queue.sizeInBytes, in: (1 << 20)...(1 << 32))

@@ -1,10 +1,10 @@
-import Logging
+package import Logging
 import MartletCore
-import MartletPostgres
-import ServiceLifecycle
+package import MartletPostgres
+package import ServiceLifecycle
 
 /// Roll-ups, blocks of events, and the questions answered from them.
-struct Questions: Sendable {
+package struct Questions: Sendable {
     let spaces: Spaces
     let postgres: PostgresClient
     let store: QuestionStore
@@ -12,7 +12,7 @@ struct Questions: Sendable {
     let rollUp: RollUp
     let blocks: BlockMaking
 
-    init(postgres: PostgresClient, spaces: Spaces, logger: Logger) {
+    package init(postgres: PostgresClient, spaces: Spaces, logger: Logger) {
         self.spaces = spaces
         self.postgres = postgres
         store = QuestionStore(postgres: postgres, logger: logger)
@@ -21,5 +21,5 @@ struct Questions: Sendable {
         blocks = BlockMaking(store: BlockStore(postgres: postgres), logger: logger)
     }
 
-    var background: [any Service] { [rollUp, blocks] }
+    package var background: [any Service] { [rollUp, blocks] }
 }

@@ -1,12 +1,12 @@
 import Foundation
 import MartletAPI
-import NIOCore
+package import NIOCore
 
 /// A message from an end user about the app.
-struct Feedback: Sendable {
+package struct Feedback: Sendable {
     static let maximumMessage = 8_000
-    static let maximumFiles = 3
-    static let maximumFileInBytes = 4 << 20
+    package static let maximumFiles = 3
+    package static let maximumFileInBytes = 4 << 20
 
     var message: String
     var name: String?
@@ -19,14 +19,20 @@ struct Feedback: Sendable {
     /// Identifies the feedback when it is sent again.
     var key: String?
     /// Pictures.
-    var files: [File] = []
+    package var files: [File] = []
     /// The address it came from, if the sender is not signed in. Not stored.
     var source: String?
 
-    struct File: Sendable {
+    package struct File: Sendable {
         var name: String
         var contentType: String?
         var bytes: ByteBuffer
+
+        package init(name: String, contentType: String?, bytes: ByteBuffer) {
+            self.name = name
+            self.contentType = contentType
+            self.bytes = bytes
+        }
     }
 
     init(
@@ -46,7 +52,7 @@ struct Feedback: Sendable {
 
     /// Feedback cut to the limits, for feedback that arrives with other data and must not make that fail. Nil if the
     /// message is empty.
-    static func fitted(
+    package static func fitted(
         message: String, name: String? = nil, email: String? = nil, userID: String? = nil, appVersion: String? = nil,
         eventID: String? = nil,
         key: String? = nil
@@ -95,7 +101,7 @@ struct Feedback: Sendable {
 }
 
 /// The reason for which feedback was refused.
-enum FeedbackRefusal: Error, Equatable {
+package enum FeedbackRefusal: Error, Equatable {
     /// The hourly limit has been reached. More is accepted after `seconds`.
     case tooMany(seconds: Int)
     case invalid(field: String, reason: String)

@@ -3,18 +3,24 @@ import MartletAPI
 import MartletCore
 import MartletFiles
 import MartletHTTP
-import MartletPostgres
+package import MartletPostgres
 import NIOCore
 
 /// Creates tickets from feedback.
-struct FeedbackIntake: Sendable {
-    struct Limits: Sendable {
+package struct FeedbackIntake: Sendable {
+    package struct Limits: Sendable {
         /// Maximum per hour and space.
-        var inSpace = 300
+        var inSpace: Int
         /// Maximum per hour and signed-in user.
-        var ofUser = 20
+        var ofUser: Int
         /// Maximum per hour and address of senders who are not signed in. Each instance counts for itself.
-        var ofSource = 30
+        var ofSource: Int
+
+        package init(inSpace: Int = 300, ofUser: Int = 20, ofSource: Int = 30) {
+            self.inSpace = inSpace
+            self.ofUser = ofUser
+            self.ofSource = ofSource
+        }
     }
 
     /// Stands for any user of the app. The actual user is stored only in `ticket_feedback`.
@@ -37,7 +43,7 @@ struct FeedbackIntake: Sendable {
     /// - Throws: `FeedbackRefusal` if no ticket was created and retrying now is pointless; otherwise as the database
     ///   and the file storage.
     @discardableResult
-    func store(_ feedback: Feedback, in space: Space) async throws -> Int {
+    package func store(_ feedback: Feedback, in space: Space) async throws -> Int {
         let checked = try CheckedFeedback(feedback)
         if let number = try await known(feedback.key, in: space) { return number }
         try await checkLimits(checked.user, in: space) { try await tickets.postgres.query($0) }

@@ -1,12 +1,12 @@
-import Foundation
-import MartletPostgres
+package import Foundation
+package import MartletPostgres
 
 extension FeedbackIntake {
     /// Attaches issues to the tickets of feedback that arrived before its crash report. Runs in the transaction that
     /// stores the reports.
     ///
     /// A ticket that already has the maximum number of issues is left alone, so that it does not hold up the reports.
-    func join(_ events: [UUID], in space: Space, _ transaction: PostgresTransaction) async throws {
+    package func join(_ events: [UUID], in space: Space, _ transaction: PostgresTransaction) async throws {
         let missing = try await transaction.query(
             """
             SELECT DISTINCT f.ticket, i.number FROM analytics.ticket_feedback AS f

@@ -1,13 +1,13 @@
-import MartletCore
+package import MartletCore
 import MartletHTTP
-import MartletPostgres
+package import MartletPostgres
 
 extension TicketStore {
     /// Completes tickets that a commit fixes, and names the commit in their histories. Runs as part of a transaction.
     /// Deleted and complete tickets are left alone, and crash issues do not change.
     ///
     /// - Parameter commit: The commit as shown in the history.
-    func complete(_ numbers: [Int], because commit: JSONValue, in space: Space, _ transaction: PostgresTransaction)
+    package func complete(_ numbers: [Int], because commit: JSONValue, in space: Space, _ transaction: PostgresTransaction)
         async throws
     {
         let work = try await begin(in: space, by: .service, transaction)

@@ -1,7 +1,7 @@
 import MartletAPI
 import MartletCore
 import MartletHTTP
-import MartletPostgres
+package import MartletPostgres
 
 extension TicketStore {
     /// Attaches crash issues by number. Idempotent: issues that are already attached stay.
@@ -31,7 +31,7 @@ extension TicketStore {
     }
 
     /// Moves the tickets of an issue to another one, when the two issues are merged.
-    static func moveIssue(from old: Int64, to new: Int64, _ transaction: PostgresTransaction) async throws {
+    package static func moveIssue(from old: Int64, to new: Int64, _ transaction: PostgresTransaction) async throws {
         try await leave(old, for: new, transaction)
         try await transaction.execute(
             """
@@ -42,7 +42,7 @@ extension TicketStore {
     }
 
     /// Removes an issue from its tickets, because the issue is about to be deleted.
-    static func dropIssue(_ issue: Int64, _ transaction: PostgresTransaction) async throws {
+    package static func dropIssue(_ issue: Int64, _ transaction: PostgresTransaction) async throws {
         try await leave(issue, for: nil, transaction)
         try await transaction.execute("DELETE FROM analytics.ticket_issues WHERE issue = \(issue)")
     }

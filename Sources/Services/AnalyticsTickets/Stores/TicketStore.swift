@@ -1,24 +1,28 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
-import MartletPostgres
+package import MartletHTTP
+package import MartletPostgres
 
 /// Marks crash issues as resolved, in the transaction that completes their ticket. Issues that are already resolved are
 /// left alone.
 ///
 /// `version` is the ticket's app version, if any.
-typealias ResolveIssues =
+package typealias ResolveIssues =
     @Sendable (
         _ ids: [Int64], _ version: String?, _ author: Author, _ space: Space, _ transaction: PostgresTransaction
     ) async throws -> Void
 
+/// Keeps crash reports of these spaces from being stored by others until the end of the transaction.
+package typealias LockReports = @Sendable (_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws -> Void
+
 /// Tickets with everything that belongs to them.
-struct TicketStore: Sendable {
+package struct TicketStore: Sendable {
     /// The channel on which changes are announced. The payload is the id of the space.
     static let channel = "martlet_tickets"
 
     let postgres: PostgresClient
+    let lockReports: LockReports
     let resolveIssues: ResolveIssues
 
     private static let retries = 3
@@ -33,7 +37,7 @@ struct TicketStore: Sendable {
     ) async throws -> Value {
         try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
             // Locked first, in the same order as transactions that store reports and then join them with feedback.
-            if holdingReports { try await IssueStore.lock([space.id], transaction) }
+            if holdingReports { try await lockReports([space.id], transaction) }
             return try await body(try await begin(in: space, by: author, transaction))
         }
     }

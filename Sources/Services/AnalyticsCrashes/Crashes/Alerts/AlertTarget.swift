@@ -1,3 +1,4 @@
+import AnalyticsShared
 import Foundation
 import MartletAPI
 import MartletCore
@@ -60,7 +61,7 @@ struct AlertTargets: AlertTarget {
     init(_ settings: AlertSettings, staff: StaffDirectory) {
         webhooks = WebhookSender(arePrivateAddressesAllowed: settings.arePrivateAddressesAllowed)
         notifications = NotificationTarget(settings)
-        let calls = ServiceCalls(caller: AnalyticsService.name, internalSecret: settings.internalSecret)
+        let calls = ServiceCalls(caller: ServiceName.analytics.rawValue, internalSecret: settings.internalSecret)
         mail = MailTarget(
             orders: settings.mail ?? StaffMailOrders(of: settings.notifications, calls: calls), staff: staff,
             publicURL: settings.publicURL)

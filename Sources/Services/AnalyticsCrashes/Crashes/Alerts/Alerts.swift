@@ -1,3 +1,4 @@
+import AnalyticsShared
 import Logging
 import MartletJobs
 import MartletPostgres

@@ -12,7 +12,7 @@ struct NotificationTarget: Sendable {
 
     init(_ settings: AlertSettings) {
         notifications = settings.notifications
-        calls = ServiceCalls(caller: AnalyticsService.name, internalSecret: settings.internalSecret)
+        calls = ServiceCalls(caller: ServiceName.analytics.rawValue, internalSecret: settings.internalSecret)
     }
 
     /// - Throws: `CancellationError`.

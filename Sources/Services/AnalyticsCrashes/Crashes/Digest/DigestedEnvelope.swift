@@ -1,3 +1,4 @@
+import AnalyticsTickets
 import Foundation
 import MartletCore
 import MartletPostgres

@@ -1,3 +1,4 @@
+import AnalyticsTickets
 import Crypto
 import Foundation
 import Logging

@@ -1,10 +1,10 @@
 import Foundation
 import MartletCore
-import MartletPostgres
+package import MartletPostgres
 import MartletSentry
 
 /// Finds, creates and locks issues for the digest.
-struct IssueStore: Sendable {
+package struct IssueStore: Sendable {
     /// Per space. Further reports share one issue, so that invented fingerprints cannot fill the disk.
     static let maximumIssues = 20_000
 
@@ -24,7 +24,7 @@ struct IssueStore: Sendable {
 
     /// Locks these spaces against grouping of reports and moving of whole issues by others, until the end of the
     /// transaction.
-    static func lock(_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws {
+    package static func lock(_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
             SELECT pg_advisory_xact_lock(hashtextextended('martlet.analytics.crashes:' || q.space, 0))

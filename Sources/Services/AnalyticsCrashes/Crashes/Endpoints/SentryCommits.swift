@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 struct ListSentryRepositories: Endpoint {

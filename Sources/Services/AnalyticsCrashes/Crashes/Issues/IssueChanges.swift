@@ -1,17 +1,21 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import MartletHTTP
-import MartletPostgres
+package import MartletHTTP
+package import MartletPostgres
 
 /// Changes the state and assignee of issues, and records the author.
-struct IssueChanges: Sendable {
+package struct IssueChanges: Sendable {
     /// Maximum number of issues in one call.
     static let maximumPerCall = 100
     /// Retries after a deadlock with the digest, which locks issues as reports arrive.
     static let retries = 3
 
     let postgres: PostgresClient
+
+    package init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
 
     /// Applies the changes to all issues, or to none if one does not exist. Issues that already match are left
     /// unchanged.
@@ -32,7 +36,7 @@ struct IssueChanges: Sendable {
     ///
     /// - Parameter version: The version with the fix. Without one, or if it is unknown, the issues count as resolved in
     ///   the next release.
-    func resolve(
+    package func resolve(
         _ issues: [Int64], in version: String?, by author: Author, in space: Space, _ transaction: PostgresTransaction
     ) async throws {
         let open = try await Self.open(issues, in: space, transaction)

@@ -1,3 +1,4 @@
+import AnalyticsShared
 import Logging
 import MartletAPI
 import MartletCore
@@ -35,7 +36,7 @@ struct IssueLife: Sendable {
         self.spaces = spaces
         self.staff = staff
         assignees = AssigneeNames(directory: staff)
-        let queue = JobQueue(postgres: postgres, schema: AnalyticsService.name)
+        let queue = JobQueue(postgres: postgres, schema: ServiceName.analytics.rawValue)
         reader = IssueReader(postgres: postgres)
         reports = IssueReports(postgres: postgres, files: files)
         line = IssueLine(postgres: postgres)

@@ -1,3 +1,4 @@
+import AnalyticsShared
 import Foundation
 
 /// A valid event whose texts have no term numbers yet.

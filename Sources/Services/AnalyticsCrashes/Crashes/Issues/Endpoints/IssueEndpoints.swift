@@ -1,3 +1,4 @@
+import AnalyticsShared
 import Foundation
 import HTTPTypes
 import Hummingbird

@@ -97,12 +97,4 @@ extension Schema {
                 "isCollecting": .boolean,
                 "timeZone": .string.described("The name of a time zone in the IANA database, such as Europe/Zurich."),
             ]).closed)
-
-    static let sentryError: Schema = component(
-        "SentryError",
-        .object(
-            [
-                "detail": .string,
-                "causes": .array(of: .string),
-            ], required: ["detail", "causes"]))
 }
