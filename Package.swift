@@ -26,7 +26,7 @@ let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", pac
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
-/// A service with its migrations compiled in, so that a single program has to be deployed.
+/// A service, or a part of one, with its migrations compiled in, so that a single program has to be deployed.
 func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false, resources: [String] = [])
     -> Target
 {
@@ -216,14 +216,30 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
+        // The parts of the analytics service: what several of them need, events and the queries on them, tickets with
+        // feedback, and crash reports with their issues and debug symbols.
+        service("AnalyticsShared", dependencies: ["MartletFiles", httpTypes, nioCore]),
+        service(
+            "AnalyticsEvents",
+            dependencies: [
+                "AnalyticsShared", "MartletCompression", "MartletJobs", "MartletSentry",
+                .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+            ]),
+        service(
+            "AnalyticsTickets", dependencies: ["AnalyticsShared", "MartletFiles", "MartletJobs", httpTypes, nioCore]),
+        service(
+            "AnalyticsCrashes",
+            dependencies: [
+                "AnalyticsShared", "AnalyticsTickets", "MartletCompression", "MartletFiles", "MartletJobs",
+                "MartletSentry",
+                .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore, systemPackage,
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
         service(
             "AnalyticsService",
             dependencies: [
-                "MartletCompression", "MartletFiles", "MartletJobs", "MartletSentry",
-                .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
-                nioCore, systemPackage, .product(name: "NIOPosix", package: "swift-nio"),
-                // Alerts
-                asyncHTTPClient,
+                "AnalyticsCrashes", "AnalyticsEvents", "AnalyticsShared", "AnalyticsTickets", "MartletFiles",
+                "MartletJobs",
             ],
             migrations: true),
         service(
@@ -386,7 +402,8 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "AnalyticsService", "ConfigService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles",
+                "AnalyticsCrashes", "AnalyticsService", "ConfigService", "MartletAPI", "MartletCompression",
+                "MartletCore", "MartletFiles",
                 "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
                 "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging,
                 nioCore, serviceLifecycle,
@@ -395,9 +412,9 @@ let package = Package(
         .testTarget(
             name: "AnalyticsServiceTests",
             dependencies: [
-                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP",
-                "MartletJobs", "MartletPostgres",
-                "MartletSentry",
+                "AnalyticsCrashes", "AnalyticsEvents", "AnalyticsService", "AnalyticsShared", "AnalyticsTickets",
+                "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs",
+                "MartletPostgres", "MartletSentry",
                 "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging,
                 nioCore, serviceLifecycle,
             ],

@@ -5,7 +5,8 @@ import Testing
 @Suite struct SettingNamesTests {
     private static let processes = [
         "Services/AuthService": "auth", "Services/StorageService": "storage", "Services/ConfigService": "config",
-        "Services/AnalyticsService": "analytics", "Services/NotificationsService": "notifications",
+        "Services/AnalyticsService": "analytics", "Services/AnalyticsEvents": "analytics",
+        "Services/AnalyticsCrashes": "analytics", "Services/NotificationsService": "notifications",
         "Executables/gateway": "gateway",
     ]
 

@@ -1,3 +1,7 @@
+import AnalyticsCrashes
+import AnalyticsEvents
+import AnalyticsShared
+import AnalyticsTickets
 public import Logging
 import MartletCore
 import MartletFiles
@@ -58,23 +62,21 @@ public struct AnalyticsService: ServiceDefinition {
         let symbols = Symbols(
             postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
         let changes = IssueChanges(postgres: postgres)
-        let tickets = Tickets(postgres: postgres, spaces: spaces, files: files, staff: options.staff, logger: logger) {
-            issues, version, author, space, transaction in
+        let tickets = Tickets(
+            postgres: postgres, spaces: spaces, files: files, staff: options.staff, logger: logger,
+            lockReports: IssueStore.lock
+        ) { issues, version, author, space, transaction in
             try await changes.resolve(issues, in: version, by: author, in: space, transaction)
         }
         let crashes = Crashes(
             postgres: postgres, spaces: spaces, files: files, settings: options.crashes, staff: options.staff,
-            helpers: CrashHelpers(symbols: symbols, feedback: tickets.feedback), logger: logger
-        ) { numbers, commit, space, transaction in
-            try await tickets.store.complete(numbers, because: commit, in: space, transaction)
-        }
+            symbols: symbols, tickets: tickets, logger: logger)
         self.symbols = symbols
         self.tickets = tickets
         self.crashes = crashes
         worker = JobWorker(
             queue: JobQueue(postgres: postgres, schema: Self.name),
-            handlers: symbols.handlers(rerun: crashes.digestAgain, addSources: crashes.addSources)
-                + crashes.life.handlers, logger: logger)
+            handlers: crashes.handlers(symbols: symbols), logger: logger)
     }
 
     public var background: [any Service] {
@@ -82,17 +84,9 @@ public struct AnalyticsService: ServiceDefinition {
             + tickets.background
     }
 
-    /// Personal data, one holder per part. Events come before blocks and roll-ups, which would otherwise be rebuilt
-    /// from them; people come after the parts that are looked up through them.
+    /// Feedback comes before crash reports, through which it is looked up.
     public var userData: any UserDataHolder {
-        let subjects = events.subjects
-        return UserDataParts(parts: [
-            ("events", EventUserData(postgres: postgres, subjects: subjects)),
-            ("blocks", BlockUserData(postgres: postgres, subjects: subjects)),
-            ("rollups", RollUpUserData(postgres: postgres, subjects: subjects)),
-            ("people", PeopleUserData(postgres: postgres, subjects: subjects)), ("tickets", tickets.userData),
-            ("crashes", crashes.life.userData),
-        ])
+        UserDataParts(parts: events.userData + [("tickets", tickets.userData), ("crashes", crashes.userData)])
     }
 
     public func isReady() async -> Bool { postgres.isReady }

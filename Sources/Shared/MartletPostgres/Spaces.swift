@@ -1,5 +1,5 @@
 public import MartletAPI
-import MartletCore
+public import MartletCore
 import Synchronization
 
 /// An app's environment, identified by its number in a service's table `spaces`. All data of the service belongs to a
@@ -63,6 +63,12 @@ public final class Spaces: Sendable {
         let space = Space(id: id, appID: appID, environment: environment)
         known.withLock { $0.keep(space) }
         return space
+    }
+
+    /// - Throws: `app-not-found` if the principal names no app; `PostgresError`.
+    public func space(of principal: Principal) async throws -> Space {
+        guard !principal.appID.isEmpty else { throw ServiceError(.appNotFound) }
+        return try await space(of: principal.appID, principal.environment)
     }
 
     /// The space with this number; nil if there is none.

@@ -6,6 +6,7 @@ import MartletSentry
 import MartletTesting
 import NIOCore
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 extension AnalyticsApp {

@@ -5,7 +5,9 @@ import MartletTesting
 import NIOCore
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
+@testable import AnalyticsShared
 @testable import MartletFiles
 
 /// Inconsistencies between attachments' bytes and rows after a crash of the process.

@@ -5,6 +5,7 @@ import MartletSentry
 import MartletTesting
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite struct CrashQuotaTests {

@@ -9,7 +9,9 @@ import ServiceTesting
 import Synchronization
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 @Suite struct DigestTests {
     @Test func `Reports of the same fault form one issue, and different faults form several`() async throws {
@@ -332,9 +334,9 @@ import Testing
     {
         try await AnalyticsApp.run { app in
             let away = CrashAttachmentSweepTests.PagedFiles(ids: [])
-            let tickets = Tickets(postgres: app.postgres, spaces: app.service.spaces, files: away, logger: .silent) {
-                _, _, _, _, _ in
-            }
+            let tickets = Tickets(
+                postgres: app.postgres, spaces: app.service.spaces, files: away, logger: .silent,
+                lockReports: IssueStore.lock, resolveIssues: { _, _, _, _, _ in })
             let crashes = Crashes(
                 postgres: app.postgres, spaces: app.service.spaces, files: away, settings: CrashSettings(),
                 helpers: CrashHelpers(symbols: app.service.symbols, feedback: tickets.feedback), logger: .silent)

@@ -7,6 +7,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 /// Reports that use too much CPU time, or during which the process died.

@@ -7,6 +7,7 @@ import MartletTesting
 import NIOCore
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite struct PostEnvelopeTests {

@@ -6,6 +6,7 @@ import MartletSentry
 import Synchronization
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite struct SpoolTests {

@@ -9,6 +9,7 @@ import NIOCore
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 @Suite struct ClientEventsTests {
     private static let user = "0193a000-0000-7000-8000-00000000000f"

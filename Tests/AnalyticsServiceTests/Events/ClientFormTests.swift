@@ -10,6 +10,7 @@ import NIOCore
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 /// Requests of clients that cannot be run here, byte by byte as their sources write them (analytics-swift,
 /// analytics-kotlin, analytics_flutter and analytics-next, which contains analytics.js and analytics-node, in 2026).

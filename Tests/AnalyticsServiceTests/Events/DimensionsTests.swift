@@ -1,6 +1,7 @@
 import MartletCore
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct DimensionsTests {

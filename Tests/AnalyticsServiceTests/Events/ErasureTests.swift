@@ -7,7 +7,9 @@ import MartletTesting
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 /// Checks that nothing is left of an erased user, by searching every row of every table.
 @Suite struct ErasureTests {

@@ -5,6 +5,7 @@ import MartletTesting
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 /// Answers to clients while PostgreSQL cannot store anything, and what is stored afterwards.

@@ -11,6 +11,7 @@ import NIOCore
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct EventQueueTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct EventTimeTests {

@@ -10,6 +10,7 @@ import ServiceTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 @Suite struct EventUserDataTests {
     private static let user = "0193a000-0000-7000-8000-00000000000f"

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct MendedTextTests {

@@ -5,6 +5,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 /// Who may end an opt-out: the holder of its secret, and the app's own server.

@@ -8,7 +8,9 @@ import MartletTesting
 import NIOCore
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 @Suite struct PersonTests {
     @Test func `a user's id is case-insensitive and differs between spaces`() {

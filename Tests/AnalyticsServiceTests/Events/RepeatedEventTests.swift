@@ -5,7 +5,9 @@ import MartletTesting
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 /// Repeated messages: to another instance, on the next day, and with a wrong clock.
 @Suite struct RepeatedEventTests {

@@ -8,6 +8,7 @@ import MartletTesting
 import NIOCore
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct SettingsTests {

@@ -8,7 +8,9 @@ import MartletTesting
 import NIOCore
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 @Suite struct TBAnalyticsEventTests {
     /// The example of the thesis's figure 5.25, with the tags that its text names.

@@ -10,7 +10,9 @@ import NIOCore
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 @Suite struct TakeBatchTests {
     @Test func `each kind of message is stored with its content`() async throws {

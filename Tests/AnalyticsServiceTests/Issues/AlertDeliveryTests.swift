@@ -8,6 +8,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite struct AlertDeliveryTests {

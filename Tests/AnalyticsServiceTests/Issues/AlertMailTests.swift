@@ -7,7 +7,9 @@ import MartletTesting
 import Synchronization
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 /// A notifications service that stores what was ordered, once per origin.
 private final class Post: Sendable {

@@ -3,6 +3,7 @@ import MartletCore
 import MartletPostgres
 import MartletTesting
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 /// Inserts issues and reports directly into the tables, in the form the digest stores them.

@@ -7,7 +7,9 @@ import MartletTesting
 import Synchronization
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 /// Special cases in the life of issues.
 @Suite struct IssueEdgeTests {

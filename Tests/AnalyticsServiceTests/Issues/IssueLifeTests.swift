@@ -5,6 +5,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite struct IssueLifeTests {

@@ -6,7 +6,9 @@ import MartletTesting
 import NIOCore
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 @Suite struct IssueRemovalTests {
     @Test func `a deleted issue disappears at once, and its data soon after`() async throws {

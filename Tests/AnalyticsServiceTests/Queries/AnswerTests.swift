@@ -4,6 +4,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 /// Compares answers with plain SQL on the events, as in docs/how-to/ask-analytics.md.

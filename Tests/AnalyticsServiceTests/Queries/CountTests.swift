@@ -2,6 +2,7 @@ import MartletAPI
 import MartletTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct CountTests {

@@ -6,6 +6,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct EventReadTests {

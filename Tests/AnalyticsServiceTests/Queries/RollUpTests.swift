@@ -6,6 +6,7 @@ import MartletTesting
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct RollUpTests {

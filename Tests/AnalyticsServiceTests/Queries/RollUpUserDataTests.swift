@@ -8,6 +8,7 @@ import ServiceTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 @Suite struct RollUpUserDataTests {
     private static let user = "0193a000-0000-7000-8000-00000000000f"

@@ -5,6 +5,8 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsCrashes
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 /// Invalid calls about issues, alerts, debug files and from `sentry-cli`, in addition to those in each test.

@@ -6,6 +6,7 @@ import MartletTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 /// Unknown members and parameters in every call about tickets, and full tables. For other refusals see
 /// `TicketRefusalTests`.

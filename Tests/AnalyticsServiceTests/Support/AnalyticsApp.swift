@@ -10,6 +10,7 @@ import MartletTesting
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 /// The analytics service with its own database and running background tasks, called as by the gateway.

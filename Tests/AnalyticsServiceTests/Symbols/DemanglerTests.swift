@@ -3,6 +3,7 @@ import MartletFiles
 import MartletTesting
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite struct DemanglerTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite struct ObjectFileTests {

@@ -5,6 +5,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 /// Regrouping of issues when symbols arrive after the reports, with real debug files.

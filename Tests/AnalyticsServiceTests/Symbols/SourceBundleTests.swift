@@ -9,6 +9,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite struct SourceBundleTests {

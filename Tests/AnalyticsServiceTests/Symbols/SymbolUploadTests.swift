@@ -7,6 +7,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite(.enabled(if: DebugFiles.isThere)) struct SymbolUploadTests {

@@ -7,6 +7,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 
 @Suite(.enabled(if: DebugFiles.isThere)) struct SymbolicationTests {

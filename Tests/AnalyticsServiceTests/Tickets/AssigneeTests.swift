@@ -7,6 +7,7 @@ import MartletTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 /// Assignees of tickets and crash issues.
 @Suite struct AssigneeTests {

@@ -7,6 +7,7 @@ import MartletTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 @Suite struct BoardTests {
     @Test func `tickets can be moved to any place`() async throws {

@@ -8,7 +8,9 @@ import MartletTesting
 import NIOCore
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 @Suite struct FeedbackTests {
     private static let user = "0193a000-0000-7000-8000-0000000000aa"
@@ -104,7 +106,8 @@ import Testing
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files,
                 logger: .silent,
-                feedbackLimits: FeedbackIntake.Limits(inSpace: 5, ofUser: 2), resolveIssues: { _, _, _, _, _ in })
+                feedbackLimits: FeedbackIntake.Limits(inSpace: 5, ofUser: 2), lockReports: IssueStore.lock,
+                resolveIssues: { _, _, _, _, _ in })
             let refusals = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<12 {
                     group.addTask {
@@ -300,7 +303,7 @@ import Testing
             // All but two are refused under the lock, because others of the user have been counted meanwhile.
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: files, logger: .silent,
-                feedbackLimits: FeedbackIntake.Limits(ofUser: 2),
+                feedbackLimits: FeedbackIntake.Limits(ofUser: 2), lockReports: IssueStore.lock,
                 resolveIssues: { _, _, _, _, _ in })
             let taken = await withTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {

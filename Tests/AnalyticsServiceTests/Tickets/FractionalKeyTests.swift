@@ -1,6 +1,7 @@
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 @Suite struct FractionalKeyTests {
     private static func key(_ text: String) throws -> FractionalKey { try #require(FractionalKey(text)) }

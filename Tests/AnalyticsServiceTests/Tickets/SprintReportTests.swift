@@ -8,6 +8,7 @@ import ServiceTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 /// The progress of a sprint, counted by hand.
 @Suite struct SprintReportTests {
@@ -88,7 +89,9 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             // With a separate client, because the service's would have no connection left for the closing.
             let other = app.database.client(for: "analytics")
-            let store = TicketStore(postgres: other, resolveIssues: app.service.tickets.store.resolveIssues)
+            let store = TicketStore(
+                postgres: other, lockReports: app.service.tickets.store.lockReports,
+                resolveIssues: app.service.tickets.store.resolveIssues)
             let closing = try await store.change(space, by: .service) { work in
                 let closing = Task { try await app.ask("POST", "/tickets/sprints/1/close") }
                 let waiting: PostgresQuery =

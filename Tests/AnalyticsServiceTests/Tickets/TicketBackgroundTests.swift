@@ -12,6 +12,7 @@ import Synchronization
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 /// Background work: streams and cleaning up.
 @Suite struct TicketBackgroundTests {

@@ -5,6 +5,7 @@ import MartletTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 @Suite struct TicketLifeTests {
     @Test func `a ticket is created, changed, deleted and restored, and its history shows who did what`()

@@ -7,6 +7,7 @@ import MartletTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 @Suite struct TicketListTests {
     /// Seven tickets that differ in every field that lists can filter by.

@@ -7,7 +7,9 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
+@testable import AnalyticsTickets
 
 /// Comments, attachments, issues, links and labels.
 @Suite struct TicketPartsTests {
@@ -128,7 +130,7 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files,
-                logger: .silent
+                logger: .silent, lockReports: IssueStore.lock
             ) {
                 ids, version, author, space, transaction in
                 #expect(version == "1.4" && author.text == "key:k")

@@ -10,6 +10,7 @@ import MartletTesting
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsCrashes
 @testable import AnalyticsService
 @testable import ConfigService
 

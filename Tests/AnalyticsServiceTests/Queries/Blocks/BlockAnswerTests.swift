@@ -2,6 +2,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct BlockAnswerTests {

@@ -6,7 +6,9 @@ import MartletTesting
 import ServiceTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
+@testable import AnalyticsShared
 
 @Suite struct BlockLifeTests {
     @Test func `Small apps have one block a day, and events outside blocks are counted`() async throws {

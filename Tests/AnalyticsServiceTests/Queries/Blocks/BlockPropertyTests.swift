@@ -1,6 +1,7 @@
 import MartletPostgres
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct BlockPropertyTests {

@@ -2,6 +2,7 @@ import Foundation
 import MartletPostgres
 import MartletTesting
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 extension AnalyticsApp {

@@ -4,6 +4,7 @@ import MartletCore
 import MartletPostgres
 import MartletTesting
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 /// An event as written in a test.

@@ -7,6 +7,8 @@ import MartletTesting
 import Testing
 
 @testable import AnalyticsService
+@testable import AnalyticsShared
+@testable import AnalyticsTickets
 
 /// Three staff members who work on the app, as presented by the gateway.
 enum Colleague: String, CaseIterable {

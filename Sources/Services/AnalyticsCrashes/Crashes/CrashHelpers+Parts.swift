@@ -1,0 +1,52 @@
+import AnalyticsTickets
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletFiles
+import MartletPostgres
+import MartletSentry
+
+extension CrashHelpers {
+    /// Uses the service's own symbols and tickets.
+    init(symbols: Symbols, feedback tickets: FeedbackIntake) {
+        symbolicate = { report, space in
+            let answer = await symbols.symbolicate(report, in: space)
+            return Symbolicated(report: answer.event, awaited: answer.missing.map(\.debugID))
+        }
+        note = { reports, transaction in try await symbols.awaited.note(reports, transaction) }
+        feedback = { feedback, space in
+            guard var fitted = Feedback(feedback) else { return true }
+            do {
+                do {
+                    try await tickets.store(fitted, in: space)
+                } catch is FileError {
+                    // While file storage is unavailable, keep the text and drop the images: all reports queue behind
+                    // this one.
+                    fitted.files = []
+                    try await tickets.store(fitted, in: space)
+                }
+                return true
+            } catch is FeedbackRefusal {
+                return false
+            } catch let problem as ServiceError where problem.isCallersFault {
+                // For example, a space that is full of tickets: later reports must not wait until some are deleted.
+                return false
+            }
+        }
+        joinFeedback = { try await tickets.join($0, in: $1, $2) }
+    }
+}
+
+extension Feedback {
+    /// Nil if the feedback has no text.
+    fileprivate init?(_ feedback: DigestedFeedback) {
+        let words = feedback.words
+        let fitted = Feedback.fitted(
+            message: words.message, name: words.name, email: words.email, userID: feedback.user?.uuidString,
+            appVersion: feedback.appVersion,
+            eventID: words.eventID?.uuidString, key: "sentry:" + words.id.uuidString.lowercased())
+        guard var fitted else { return nil }
+        fitted.files = feedback.pictures
+        self = fitted
+    }
+}

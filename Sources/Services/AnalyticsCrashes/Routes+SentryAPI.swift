@@ -1,0 +1,38 @@
+import MartletHTTP
+import MartletPostgres
+
+extension Crashes {
+    /// The part of Sentry's API that `sentry-cli` uses. The gateway maps `/api/0/…` to `/crash/api/0/…`, because
+    /// `sentry-cli` only supports servers at the root of their address. A trailing slash makes no difference.
+    func addSentryAPIRoutes(to routes: inout RouteTable, symbols: Symbols) {
+        routes.section = .symbols
+        routes.on(DescribeSentryAPI.route, DescribeSentryAPI())
+        routes.on(ListSentryRegions.route, ListSentryRegions())
+        routes.on(ListSentryOrganizations.route, ListSentryOrganizations(postgres: releases.postgres, spaces: spaces))
+        routes.on(ListSentryProjects.route, ListSentryProjects())
+        routes.on(ListSentryRepositories.route, ListSentryRepositories())
+
+        routes.on(ListSentryReleases.route, ListSentryReleases(releases: releases))
+        routes.on(ListSentryReleases.listSentryReleasesOfProject, ListSentryReleases(releases: releases))
+        routes.on(CreateSentryRelease.route, CreateSentryRelease(releases: releases))
+        routes.on(ReadSentryRelease.route, ReadSentryRelease(releases: releases))
+        routes.on(FinishSentryRelease.route, FinishSentryRelease(releases: releases))
+        routes.on(DeleteSentryRelease.route, DeleteSentryRelease(releases: releases))
+        routes.on(ListSentryCommits.route, ListSentryCommits(releases: releases))
+        routes.on(ReadPreviousSentryRelease.route, ReadPreviousSentryRelease(releases: releases))
+        routes.on(ListSentryDeploys.route, ListSentryDeploys(releases: releases))
+        routes.on(CreateSentryDeploy.route, CreateSentryDeploy(releases: releases))
+
+        routes.on(ListSentryIssues.route, ListSentryIssues(life: life))
+        routes.on(ChangeSentryIssues.route, ChangeSentryIssues(life: life))
+        routes.on(ListSentryReports.route, ListSentryReports(postgres: releases.postgres, spaces: spaces))
+
+        let upload = ChunkUpload(chunks: symbols.chunks, backend: symbols.backend, settings: symbols.settings)
+        let assembly = Assembly(chunks: symbols.chunks, files: symbols.files, settings: symbols.settings)
+        routes.on(DescribeChunkUpload.route, DescribeChunkUpload(settings: symbols.settings))
+        routes.on(UploadChunks.route, UploadChunks(upload: upload))
+        routes.on(AssembleDebugFiles.route, AssembleDebugFiles(assembly: assembly))
+
+        for route in RefuseSentryCall.routes { routes.on(route, RefuseSentryCall()) }
+    }
+}

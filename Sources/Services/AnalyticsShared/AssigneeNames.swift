@@ -1,0 +1,60 @@
+import Foundation
+package import MartletAPI
+import MartletCore
+package import MartletPostgres
+import Synchronization
+
+/// Adds to objects with an `assignee` the assignee's name, and whether the assignee is gone: deleted, disabled, or no
+/// longer allowed to read the area.
+package final class AssigneeNames: Sendable {
+    /// After a failed call to auth, how long lists do without names before auth is asked again.
+    private static let pause: Duration = .seconds(5)
+
+    private let directory: StaffDirectory
+    private let awayUntil = Mutex<ContinuousClock.Instant?>(nil)
+
+    package init(directory: StaffDirectory) {
+        self.directory = directory
+    }
+
+    /// Adds `assigneeName` (null if there is no assignee, or no known one) and `isAssigneeGone` (null while auth is
+    /// unavailable) to each object.
+    ///
+    /// - Parameter objects: JSON objects as text, each with a member `assignee`: a staff member's id, or null.
+    package func named(_ objects: [String], _ area: StaffArea, in space: Space) async throws -> [String] {
+        let assignees = try objects.map { text -> UUID? in
+            if case .string(let id)? = try JSONValue(parsing: text.utf8)["assignee"] {
+                UUID(uuidString: id)
+            } else {
+                nil
+            }
+        }
+        let names = try await names(of: Set(assignees.compactMap(\.self)), area, in: space)
+        return zip(objects, assignees).map { text, assignee in
+            let name = assignee.flatMap { names?[$0] }
+            let isGone = assignee == nil ? "false" : names.map { _ in name == nil ? "true" : "false" } ?? "null"
+            return text.dropLast()
+                + #","assigneeName":\#(name.map(JSONValue.quote) ?? "null"),"isAssigneeGone":\#(isGone)}"#
+        }
+    }
+
+    /// The names of the members found; nil if auth is unavailable.
+    private func names(of ids: Set<UUID>, _ area: StaffArea, in space: Space) async throws -> [UUID: String]? {
+        guard !ids.isEmpty else { return [:] }
+        if let until = awayUntil.withLock({ $0 }), .now < until { return nil }
+        var names: [UUID: String] = [:]
+        do {
+            let ids = Array(ids)
+            for start in stride(from: 0, to: ids.count, by: StaffDirectory.maximumStaff) {
+                let some = Array(ids[start..<min(start + StaffDirectory.maximumStaff, ids.count)])
+                for member in try await directory.members(some, space.appID, area) {
+                    names[member.id] = member.userName
+                }
+            }
+            return names
+        } catch let error where !(error is CancellationError) {
+            awayUntil.withLock { $0 = .now + Self.pause }
+            return nil
+        }
+    }
+}
