@@ -19,7 +19,9 @@ package struct BlobSweep: Sendable {
 
     package init(
         files: any FileBackend, space: String, named: @escaping @Sendable (_ ids: [String]) async throws -> Set<String>,
-        rows: @escaping @Sendable (_ after: String, _ upTo: String?, _ before: Date, _ limit: Int) async throws -> [String]
+        rows:
+            @escaping @Sendable (_ after: String, _ upTo: String?, _ before: Date, _ limit: Int) async throws ->
+            [String]
     ) {
         self.files = files
         self.space = space

@@ -26,7 +26,9 @@ package struct StaffDirectory: Sendable {
     /// - Throws: as `ServiceCalls.post`.
     package let members: @Sendable (_ ids: [UUID], _ app: String?, _ area: StaffArea?) async throws -> [Member]
 
-    package init(members: @escaping @Sendable (_ ids: [UUID], _ app: String?, _ area: StaffArea?) async throws -> [Member]) {
+    package init(
+        members: @escaping @Sendable (_ ids: [UUID], _ app: String?, _ area: StaffArea?) async throws -> [Member]
+    ) {
         self.members = members
     }
 

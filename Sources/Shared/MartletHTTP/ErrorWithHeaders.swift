@@ -1,8 +1,8 @@
 public import HTTPTypes
 public import MartletCore
 
-/// An error whose answer needs header fields of its own, such as `Allow` or `Content-Range`. Only for endpoints; what is
-/// below them throws `ServiceError`.
+/// An error whose answer needs header fields of its own, such as `Allow` or `Content-Range`. Only endpoints throw it;
+/// all layers below them throw `ServiceError`.
 public struct ErrorWithHeaders: Error {
     public let error: ServiceError
     public let headers: HTTPFields

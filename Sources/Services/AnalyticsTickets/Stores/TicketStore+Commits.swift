@@ -7,7 +7,9 @@ extension TicketStore {
     /// Deleted and complete tickets are left alone, and crash issues do not change.
     ///
     /// - Parameter commit: The commit as shown in the history.
-    package func complete(_ numbers: [Int], because commit: JSONValue, in space: Space, _ transaction: PostgresTransaction)
+    package func complete(
+        _ numbers: [Int], because commit: JSONValue, in space: Space, _ transaction: PostgresTransaction
+    )
         async throws
     {
         let work = try await begin(in: space, by: .service, transaction)

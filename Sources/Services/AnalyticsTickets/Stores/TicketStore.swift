@@ -14,7 +14,8 @@ package typealias ResolveIssues =
     ) async throws -> Void
 
 /// Keeps crash reports of these spaces from being stored by others until the end of the transaction.
-package typealias LockReports = @Sendable (_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws -> Void
+package typealias LockReports =
+    @Sendable (_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws -> Void
 
 /// Tickets with everything that belongs to them.
 package struct TicketStore: Sendable {

@@ -12,7 +12,8 @@ struct HookVerdict: Sendable {
 
     /// Asks the hook and records the outcome in the ledger.
     ///
-    /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`; `unavailable`.
+    /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`,
+    ///   `unavailable`.
     init(_ hook: Hook, in space: AppSchema, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws
     {
         let start = ContinuousClock.now

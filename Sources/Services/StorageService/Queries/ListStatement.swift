@@ -162,7 +162,7 @@ private struct Source {
             : "SELECT \(shown.object) AS object FROM (SELECT * \(whole)\(page)) AS page"
     }
 
-    /// The page after the cursor: up to a page of rows from each branch of the index and of the cursor, merged in order.
+    /// The page after the cursor: up to a page of rows from each branch of the index and of the cursor, in order.
     func rows(from cursor: Cursor?, _ keys: [OrderKey], limit: Int) throws -> PostgresQuery {
         let tail: PostgresQuery = " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit)"
         let after = try cursor.map { try $0.branches(keys).map { " AND \($0)" as PostgresQuery } } ?? [""]

@@ -14,8 +14,8 @@ protocol CredentialContent: Codable, Sendable {
     /// Reads and validates the body of `PUT /notifications/credentials/:kind`: keys must parse and required fields
     /// exist.
     ///
-    /// - Throws: `ServiceError`: `invalid-json`, `invalid-body` that names the field, `payload-too-large`. None contains
-    ///   a secret.
+    /// - Throws: `ServiceError`: `invalid-json`, `invalid-body` that names the field, `payload-too-large`. None
+    ///   contains a secret.
     init(_ request: Request) async throws
 
     /// The public part: an object without secrets.
