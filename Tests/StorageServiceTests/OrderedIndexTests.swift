@@ -10,6 +10,7 @@ import Testing
     private static let filters = [
         #"{"s":"a"}"#, #"{"s":"none"}"#, #"{"s":{"$eq":"a"}}"#, #"{"s":{"$in":["a","b","a"]}}"#,
         #"{"s":{"$in":[1,true]}}"#,
+        #"{"s":{"$in":[1,1.0,1e0]}}"#, #"{"s":{"$in":[1.0,"a"]}}"#,
         #"{"s":"a","n":{"$gte":2,"$lt":5}}"#, #"{"s":"a","t":"x"}"#, #"{"s":{"$in":["a","b"]},"t":{"$in":["x","y"]}}"#,
         #"{"s":"a","$or":[{"n":1},{"n":2}]}"#, #"{"s":null}"#, #"{"s":{"$in":["a",null]}}"#, #"{"s":[]}"#,
         #"{"s":{"__type":"Pointer","className":"X","objectId":"1"}}"#, #"{"s":"a","o.p":3}"#, #"{"s":1}"#,
@@ -108,7 +109,8 @@ import Testing
             // No index continues with this order, or begins with this field.
             (#"{"s":"a"}"#, "created", nil), (#"{"x":"a"}"#, "-n", nil), (#"{"s":{"$gt":"a"}}"#, "-n", nil),
             (#"{"s":null}"#, "-n", nil), (#"{"$or":[{"s":"a"},{"s":"b"}]}"#, "-n", nil),
-            (#"{"s":{"$in":[1,2,3,4,5,6,7,8,9,10,11]}}"#, "-n", nil),
+            (#"{"s":{"$in":[1,2,3,4,5,6,7,8,9,10,11]}}"#, "-n", 12),
+            (#"{"s":{"$in":[1,2,3,4,5,6,7,8,9,10,11,12]}}"#, "-n", nil), (#"{"s":{"$in":[1,1.0]}}"#, "-n", nil),
         ] as [(String, String, Int?)]) func `an index on the filter's and the order's fields is used`(
             _ filter: String, _ order: String, _ branches: Int?
         ) async throws

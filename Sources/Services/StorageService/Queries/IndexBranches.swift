@@ -8,8 +8,9 @@ import MartletPostgres
 /// order of the list; and one for each field with an array there. In the order of `jsonb`, arrays with elements follow
 /// all scalars and precede all objects, so these branches read a range of the same index, which is nearly always empty.
 struct IndexBranches {
-    /// More combinations of values are read without branches, because each takes time to plan.
-    static let maximumCombinations = 10
+    /// A list that needs more branches is read without them, because each takes time to plan and repeats all other
+    /// conditions.
+    static let maximumBranches = 12
 
     /// Mutually exclusive conditions that together are the filter, apart from `others`.
     let conditions: [PostgresQuery]
@@ -39,7 +40,7 @@ struct IndexBranches {
         }
         guard let match = matches.max(by: { $0.count < $1.count }) else { return nil }
         let used = match.map { equalities[$0] }
-        guard used.reduce(1, { $0 * $1.equality.values.count }) <= Self.maximumCombinations else { return nil }
+        guard used.reduce(1, { $0 * $1.equality.values.count }) < Self.maximumBranches else { return nil }
         var scalars: [PostgresQuery] = ["TRUE"]
         var arrays: [PostgresQuery] = []
         for (position, (equality, part)) in used.enumerated() {
@@ -51,6 +52,7 @@ struct IndexBranches {
             }
             scalars = scalars.flatMap { scalar in equality.values.map { "\(scalar) AND \(equality.equals($0))" } }
         }
+        guard scalars.count + arrays.count <= Self.maximumBranches else { return nil }
         let usedParts = Set(used.map(\.part))
         conditions = scalars + arrays
         others = filter.parts.enumerated().filter { !usedParts.contains($0.offset) }.map(\.element)
@@ -108,7 +110,8 @@ private struct Equality {
             guard Self.isScalar(value), let stored = try? Target.document(path).normalized(value) else { return nil }
             if !values.contains(stored) { values.append(stored) }
         }
-        guard !values.isEmpty else { return nil }
+        // Two spellings of one number, such as 1 and 1.0, would return the same object twice.
+        guard !values.isEmpty, values.count == 1 || values.allSatisfy(Self.hasOneSpelling) else { return nil }
         self.path = path
         self.values = values
     }
@@ -118,6 +121,16 @@ private struct Equality {
         case .bool, .number, .string: true
         case .object: value["__type"] != nil
         case .null, .array: false
+        }
+    }
+
+    /// Whether all numbers in the value are whole ones in their shortest form.
+    private static func hasOneSpelling(_ value: JSONValue) -> Bool {
+        switch value {
+        case .number(let text): Int64(text).map { String($0) == text } ?? false
+        case .array(let elements): elements.allSatisfy(hasOneSpelling)
+        case .object(let members): members.allSatisfy { hasOneSpelling($0.value) }
+        case .null, .bool, .string: true
         }
     }
 

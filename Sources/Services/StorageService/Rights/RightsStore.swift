@@ -31,7 +31,8 @@ final class RightsStore: Sendable {
         var fields: [FieldName: [String]]
         /// The top-level fields of each unique index, including indexes being built.
         var unique: [Set<FieldName>] = []
-        /// The fields of each ordered index that is ready, with `-` in front for descending order.
+        /// The fields of each ordered index that is ready and contains every object, also removed ones (so none that
+        /// is unique), with `-` in front for descending order.
         var ordered: [[String]] = []
     }
 
@@ -175,7 +176,7 @@ final class RightsStore: Sendable {
                 rules: try CollectionRules(JSONValue(parsing: row.decode(2, as: String.self).utf8)),
                 fields: try Self.fields(row.decode(3)),
                 unique: indexes.filter(\.unique).map(Self.indexed),
-                ordered: indexes.filter { $0.kind == .ordered }.map(\.fields))
+                ordered: indexes.filter { $0.kind == .ordered && !$0.unique }.map(\.fields))
         }
         for row in builds {
             known.collections[try row.decode(0)]?.unique.append(Self.indexed(try Self.index(row.decode(1))))
