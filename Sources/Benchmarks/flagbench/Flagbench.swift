@@ -4,7 +4,7 @@ import MartletFlags
 
 /// Measures how fast flags are evaluated, in CPU time on one thread. Run by `deploy/bench flags`.
 ///
-/// Uses 200 flags typical for apps: half with a condition on country or version, a quarter with a percentage rollout,
+/// Uses 200 flags typical of apps: half with a condition on country or version, a quarter with a percentage rollout,
 /// the rest with a named condition and a three-way split. The attributes are those of a phone. Prints evaluations per
 /// second, and the CPU milliseconds for all 200 including their JSON.
 @main

@@ -2,8 +2,8 @@ import Foundation
 
 /// Follows versioned values of another process by long polling.
 public enum Feed {
-    /// Calls `step` repeatedly with the version it last returned until cancelled. The version is -1 initially and after
-    /// a failure.
+    /// Until cancelled, calls `step` repeatedly with the version that it last returned. The version is -1 initially and
+    /// after a failure.
     ///
     /// After a failure everything is requested again, because the other process may have been restored to an older
     /// state. `didFail` is called for the first of several consecutive failures.

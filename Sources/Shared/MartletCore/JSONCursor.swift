@@ -341,7 +341,7 @@ struct JSONCursor {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The characters of a validated JSON string's text without quotes.
+    /// Decodes the escapes in the text of a validated JSON string, given without its quotes.
     func text(_ range: Range<Int>) -> String {
         let slice = self[range]
         guard slice.contains(UInt8(ascii: "\\")) else { return String(decoding: slice, as: UTF8.self) }

@@ -4,7 +4,7 @@ extension Logger {
     /// For tests that check answers and not logs.
     public static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// For requests that should not fail, because a 5xx answer does not contain the reason.
+    /// For requests that should succeed. Prints errors, because a 5xx answer does not contain the reason.
     static let ofErrors = Logger(label: "test") { _ in ErrorPrinter() }
 }
 

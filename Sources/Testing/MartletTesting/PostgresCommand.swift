@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Runs PostgreSQL's programs. Under root, which they refuse, runs them as the user `postgres`.
+/// Runs PostgreSQL's programs. They refuse to run as root, so root runs them as the user `postgres`.
 struct PostgresCommand: Sendable {
     private let binaries: String
     private let isRoot = getuid() == 0

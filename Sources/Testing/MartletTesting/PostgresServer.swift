@@ -150,7 +150,7 @@ extension PostgresServer {
 
     /// Uses transaction numbers that are lost by a subsequent `kill()` and assigned again after recovery. All
     /// transactions are rolled back, and the processes that would gradually flush the write-ahead log are suspended
-    /// until the kill. A commit that is waited for would flush it at once.
+    /// until the kill. Do not commit anything in between: a synchronous commit would flush the log at once.
     ///
     /// - Returns: The last transaction number.
     public func spendTransactions(_ count: Int) async throws -> Int64 {
@@ -246,7 +246,7 @@ extension PostgresConfiguration {
     package mutating func becomePatient() {
         connectTimeout = .seconds(30)
         waitForConnectionTimeout = .seconds(30)
-        // Apps are created one at a time.
+        // Apps are created one at a time, so concurrent creations wait for a lock.
         lockTimeout = .seconds(30)
         queryTimeout = .seconds(60)
     }

@@ -2,7 +2,7 @@ public import HTTPTypes
 public import Hummingbird
 public import MartletHTTP
 
-/// Routes of services that only tests have: for anyone, with any query and body.
+/// Declares routes that exist only in tests, open to every caller and accepting any query and body.
 extension RouteTable {
     public typealias Respond = @Sendable (Request, ServiceContext) async throws -> any ResponseGenerator
 

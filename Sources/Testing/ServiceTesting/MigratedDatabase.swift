@@ -28,7 +28,8 @@ public struct MigratedDatabase: Sendable {
         return MigratedDatabase(server: server, name: name)
     }
 
-    /// Creates a database for the duration of `body`. Thousands of them, 15 MB each, would exceed the disk.
+    /// Creates a database for the duration of `body`. Otherwise thousands of databases, 15 MB each, would fill the
+    /// disk.
     public static func with(_ body: (MigratedDatabase) async throws -> Void) async throws {
         let database = try await make()
         do {

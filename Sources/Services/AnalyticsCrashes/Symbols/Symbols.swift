@@ -52,8 +52,8 @@ package struct Symbols: Sendable {
     package var background: [any Service] { [sweep] }
 
     /// - Parameters:
-    ///   - rerun: Symbolicates reports again whose symbols have arrived.
-    ///   - addSources: Adds source lines to reports whose sources have arrived.
+    ///   - rerun: Symbolicates reports again after their symbols have arrived.
+    ///   - addSources: Adds source lines to reports after their sources have arrived.
     func handlers(rerun: @escaping SymbolicateAgain.Rerun, addSources: @escaping SymbolicateAgain.Rerun)
         -> [any JobHandler]
     {

@@ -1,8 +1,8 @@
 import MartletAPI
 import MartletCore
 
-/// The name that a staff member signs in with: 1 to 100 of `a-z 0-9 . _ @ -`, starting with a letter or digit. Case
-/// does not matter.
+/// The name that a staff member signs in with: 1 to 100 characters from `a-z 0-9 . _ @ -`, starting with a letter or
+/// digit. Case does not matter.
 struct StaffName: Sendable, Equatable {
     let text: String
 

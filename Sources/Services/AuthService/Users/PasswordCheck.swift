@@ -40,7 +40,7 @@ struct PasswordCheck: Sendable {
         return account
     }
 
-    /// The same for actions that require a password.
+    /// Like `confirm`, but refuses users who have no password.
     ///
     /// - Throws: `conflict` for a user without a password, and the errors of `confirm`.
     func confirmPassword(_ password: Secret?, of user: UUID, in space: AppSpace) async throws -> UserStore.Account {

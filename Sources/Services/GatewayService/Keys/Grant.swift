@@ -12,7 +12,8 @@ final class Grant {
     let scopes: ScopeMask
     /// `x-martlet-principal: …`, including the CRLF.
     let headerLine: [UInt8]
-    /// Seconds since 1970 at which the grant must be renewed, because its signature ages or a credential expires.
+    /// Seconds since 1970 at which the grant must be renewed, because its signature becomes too old or a credential
+    /// expires.
     let validUntil: Double
     /// Seconds since 1970; 0 if not used since the last report.
     var lastUsed: Double = 0

@@ -24,8 +24,8 @@ struct IndexStore: Sendable {
 
     static let maximumWaitingBuilds = 20
 
-    /// Allows one build at a time in this copy of the service, in the order of the requests, because each uses a
-    /// processor and a disk to capacity.
+    /// Allows one build at a time in this copy of the service, in the order of the requests. Each build saturates a
+    /// processor and a disk.
     static func makeTurn() -> AsyncSemaphore {
         AsyncSemaphore(
             limit: 1, maximumWaiting: maximumWaitingBuilds,
@@ -38,7 +38,7 @@ struct IndexStore: Sendable {
     /// Builds the index of a small collection, or enqueues a job for that of a large one.
     ///
     /// - Throws: `collection-not-found`, `conflict` if the name is taken or, for a small collection, values are not
-    ///   unique; `limit-exceeded`, `unavailable`. No index is then created.
+    ///   unique; `limit-exceeded`, `unavailable`. After an error there is no index.
     func create(_ index: Definition, on collection: CollectionName, of space: AppSchema) async throws -> IndexEntry {
         let (keys, condition) = (try index.keys(), index.condition)
         try await spaces.prepare(space)
@@ -95,8 +95,8 @@ struct IndexStore: Sendable {
             try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
             // Otherwise PostgreSQL has no statistics on the indexed values until a tenth of the collection has changed.
             try await transaction.execute("ANALYZE \(table)", timeout: Self.buildTimeout)
-            // Unique indexes determine whether a write could reveal a hidden field, so other copies must reload their
-            // rights.
+            // A conflict in a unique index could reveal a hidden field, so access checks depend on unique indexes.
+            // Other copies of the service must reload what they have cached.
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
     }

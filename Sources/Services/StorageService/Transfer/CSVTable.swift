@@ -1,17 +1,17 @@
 import Foundation
 import MartletCore
 
-/// Converts objects to lines of CSV that can be imported as the same objects.
+/// Converts objects to lines of CSV, so that importing the lines yields the same objects.
 ///
 /// Nested objects become dotted columns. Arrays, typed values other than Date, empty objects and fields of several
-/// types become cells of JSON. A field without a value is an empty cell, an empty string a quoted empty cell.
+/// types become cells of JSON. A missing field becomes an empty cell, an empty string becomes `""`.
 struct CSVTable: Sendable {
     struct Column: Sendable {
         var path: [FieldName]
         var type: ColumnType
     }
 
-    /// The values seen in a field.
+    /// Summarizes the values seen in a field, to choose its column.
     struct Shape: Sendable {
         private(set) var kinds: Set<ColumnType> = []
         private(set) var hasObjects = false
@@ -120,7 +120,8 @@ struct CSVTable: Sendable {
         }
     }
 
-    /// Quotes the text where RFC 4180 requires it, and where an empty or blank string would be lost.
+    /// Quotes the text where RFC 4180 requires it, and also where a reader would drop spaces or an empty string, or
+    /// would split at `;` or a tab.
     private static func cell(_ text: String) -> String {
         let isPlain =
             !text.isEmpty && !text.hasPrefix(" ") && !text.hasSuffix(" ")

@@ -59,7 +59,7 @@ enum StringsFile {
     }
 }
 
-/// Parses the old-style property lists that .strings files are.
+/// Parses .strings files, which are old-style property lists.
 private struct StringsReader {
     struct Pair {
         var key: String

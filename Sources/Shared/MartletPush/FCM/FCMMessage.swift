@@ -29,7 +29,7 @@ public struct FCMMessage: Sendable, Equatable {
     public var timeToLive: Duration?
     public var collapseKey: String?
     public var androidNotification = FCMAndroidNotification()
-    /// APNs headers, for the tokens of iOS apps that use FCM; the APNs payload follows.
+    /// APNs headers for the tokens of iOS apps that use FCM; `apnsPayload` is their payload.
     public var apnsHeaders: [String: String] = [:]
     public var apnsPayload: APNsPayload?
     /// For browsers that use FCM:
@@ -102,7 +102,7 @@ public struct FCMMessage: Sendable, Equatable {
     }
 }
 
-/// Settings for Android that differ from those of other devices.
+/// The part of a notification that only Android devices use.
 public struct FCMAndroidNotification: Sendable, Equatable {
     public var channelID: String?
     public var sound: String?

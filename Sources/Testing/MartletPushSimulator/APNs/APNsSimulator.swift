@@ -5,18 +5,18 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server that behaves as APNs does: HTTP/2 over TLS, provider tokens, every reason, limits of streams, GOAWAY.
+/// A server that behaves like APNs: HTTP/2 over TLS, provider tokens, every error reason, stream limits and GOAWAY.
 ///
-/// It counts what it would have delivered, by device and `apns-id`, so that a test sees what came twice and what never.
+/// Counts deliveries by device and `apns-id`, so that tests can find duplicate and missing ones.
 public final class APNsSimulator: Sendable {
     public struct Behaviour: Sendable {
         public var maximumStreams = 1_000
-        /// Streams before the first token has been believed, as Apple has it; nil: no such limit.
+        /// The stream limit until the first provider token is accepted, as in APNs; nil for none.
         public var firstStreams: Int? = 1
         public var answerDelay: Duration = .zero
-        /// Whether new connections are closed before they are secured.
+        /// Whether new connections are closed before the TLS handshake.
         public var refusesConnections = false
-        /// Whether settings, which open a connection, never come.
+        /// Whether the server never sends the SETTINGS frame that opens an HTTP/2 connection.
         public var withholdsSettings = false
 
         public init() {}
@@ -36,11 +36,11 @@ public final class APNsSimulator: Sendable {
         var peakStreams = 0
     }
 
-    /// Requests that are kept whole; all are counted.
+    /// The number of requests kept in `requests`. Later ones are only counted.
     private static let maximumKept = 10_000
 
     public let host = "127.0.0.1"
-    /// What its clients have to trust (PEM).
+    /// The PEM certificate that clients must trust.
     public let trustedCertificates = TestCertificate.certificate
     let state: Mutex<State>
     private let clock: @Sendable () -> Date
@@ -77,10 +77,10 @@ public final class APNsSimulator: Sendable {
 
     public var port: Int { listener.withLock { $0?.localAddress?.port ?? 0 } }
 
-    /// Takes no more connections; those that are open stay until their clients close them.
+    /// Accepts no more connections. Open ones remain until their clients close them.
     public func stop() async { try? await listener.withLock { $0 }?.close().get() }
 
-    // MARK: What it does
+    // MARK: Configuration
 
     public func trust(_ key: SimulatedKey) { state.withLock { $0.tokens.trust(key) } }
 
@@ -90,12 +90,12 @@ public final class APNsSimulator: Sendable {
 
     public func change(_ body: (inout Behaviour) -> Void) { state.withLock { body(&$0.behaviour) } }
 
-    // MARK: What it has seen
+    // MARK: Observations
 
     /// How often a device got each message, by `apns-id`.
     public func deliveries(to device: String) -> [String: Int] { state.withLock { $0.counts[device] ?? [:] } }
 
-    /// Messages delivered, by how often the same one came to the same device.
+    /// How many messages reached a device once, twice and so on, keyed by that count.
     public var deliveriesByCount: [Int: Int] {
         state.withLock { state in
             state.counts.values.reduce(into: [:]) { sums, ids in
@@ -104,24 +104,25 @@ public final class APNsSimulator: Sendable {
         }
     }
 
-    /// Devices, by how many messages their users see: those with the same collapse id are one.
+    /// How many devices show one message, two and so on, keyed by that count. Messages with the same collapse id count
+    /// as one.
     public var devicesByShown: [Int: Int] {
         state.withLock { state in state.shown.values.reduce(into: [:]) { sums, ids in sums[ids.count, default: 0] += 1 }
         }
     }
 
-    /// Devices that got anything.
+    /// The number of devices that got at least one message.
     public var deviceCount: Int { state.withLock { $0.counts.count } }
 
-    /// The first requests, whatever was answered.
+    /// The first `maximumKept` requests, whatever the answer.
     public var requests: [SimulatedRequest] { state.withLock { $0.requests } }
     public var requestCount: Int { state.withLock { $0.requestCount } }
     /// Connections since the start.
     public var connectionCount: Int { state.withLock { $0.connectionCount } }
     public var openConnections: Int { state.withLock { $0.openConnections } }
-    /// Requests that were under way on one connection at the most.
+    /// The maximum number of requests in flight on one connection.
     public var peakStreams: Int { state.withLock { $0.peakStreams } }
-    /// Provider tokens that were believed.
+    /// The provider tokens that were accepted.
     public var tokens: Set<String> { state.withLock { $0.tokens.texts } }
 
     // MARK: For connections
@@ -153,7 +154,7 @@ public final class APNsSimulator: Sendable {
 
     func note(streams: Int) { state.withLock { $0.peakStreams = max($0.peakStreams, streams) } }
 
-    /// Writes it down; nothing is counted as delivered.
+    /// Records the request without counting a delivery.
     func receive(_ request: SimulatedRequest) {
         state.withLock { state in
             state.requestCount += 1
@@ -161,7 +162,7 @@ public final class APNsSimulator: Sendable {
         }
     }
 
-    /// What APNs would answer; nil: nothing. What is answered with 200 is counted as delivered.
+    /// The answer that APNs would give; nil for none. An answer of 200 counts as a delivery.
     func answer(_ request: SimulatedRequest, method: String, path: String) -> SimulatorAnswer? {
         state.withLock { state in
             let judgement = SimulatorJudgement(request: request, method: method, path: path, now: clock())

@@ -1,11 +1,11 @@
 public import Crypto
 import Foundation
 
-/// A key of a developer's account, which the simulator knows and its clients sign with.
+/// A signing key of an Apple developer account. Pass it to `APNsSimulator.trust(_:)`, and sign provider tokens with it.
 public struct SimulatedKey: Sendable {
     public let keyID: String
     public let teamID: String
-    /// Bundle ids that it may send for; empty: all.
+    /// The bundle ids that the key may send for; empty for all.
     public var topics: Set<String> = []
     public let privateKey = P256.Signing.PrivateKey()
 

@@ -21,7 +21,7 @@ struct SimulatorAnswer {
     }
 }
 
-/// What APNs says to a request, in the order in which it looks.
+/// Decides the simulator's answer to a request. Its checks are in the same order as those of APNs.
 struct SimulatorJudgement {
     private static let pushTypes: Set<String> = [
         "alert", "background", "complication", "controls", "fileprovider", "liveactivity", "location", "mdm",
@@ -33,7 +33,7 @@ struct SimulatorJudgement {
     let path: String
     let now: Date
 
-    /// Nil: none.
+    /// - Returns: Nil if the simulator does not answer.
     func answer(_ state: inout APNsSimulator.State) -> SimulatorAnswer? {
         guard method == "POST" else { return .refused(405, "MethodNotAllowed") }
         guard path.hasPrefix("/3/device/") else { return .refused(404, "BadPath") }

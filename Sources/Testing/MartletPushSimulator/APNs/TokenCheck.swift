@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// What APNs finds in a provider token.
+/// Checks provider tokens as APNs does.
 struct TokenCheck {
     static let lifetime: TimeInterval = 3_600
     static let updateInterval: TimeInterval = 20 * 60
@@ -16,15 +16,15 @@ struct TokenCheck {
 
     private var keys: [String: SimulatedKey] = [:]
     private var known: [String: Known] = [:]
-    /// When tokens of new times came, by key.
+    /// The issue times of accepted tokens and when each was first seen, by key id.
     private var updates: [String: [(issued: Date, seen: Date)]] = [:]
-    /// Every text that was believed.
+    /// The text of every accepted token.
     var texts: Set<String> { Set(known.keys) }
 
     mutating func trust(_ key: SimulatedKey) { keys[key.keyID] = key }
 
-    /// - Parameter authorization: the header's value.
-    /// - Returns: the key, or the reason that is answered with.
+    /// - Parameter authorization: The value of the `authorization` header.
+    /// - Returns: The key, or APNs's reason for refusing the token.
     mutating func key(_ authorization: String?, at now: Date) -> (key: SimulatedKey?, reason: String) {
         guard let authorization, authorization.lowercased().hasPrefix("bearer ") else {
             return (nil, "MissingProviderToken")
@@ -40,8 +40,10 @@ struct TokenCheck {
         return (token.key, "")
     }
 
-    /// Copies of a sender sign the same times with different random numbers; a new time within 20 minutes of the one
-    /// before is too many.
+    /// Whether a token that was not seen before may be used.
+    ///
+    /// Instances of a sender sign the same issue time with different random numbers, so a known issue time is accepted.
+    /// A new one within 20 minutes of the last is refused.
     private mutating func takesUpdate(_ token: Known, at now: Date) -> Bool {
         let seen = updates[token.key.keyID] ?? []
         if seen.contains(where: { $0.issued == token.issued }) { return true }

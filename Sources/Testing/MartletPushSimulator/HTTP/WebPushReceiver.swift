@@ -2,7 +2,7 @@ public import Crypto
 public import Foundation
 import MartletCore
 
-/// The browser's side of RFC 8291 and RFC 8188: opens what was encrypted for it.
+/// The browser's side of RFC 8291 and RFC 8188: decrypts the messages that were encrypted for it.
 public struct WebPushReceiver: Sendable {
     public struct Unreadable: Error {}
 
@@ -20,7 +20,7 @@ public struct WebPushReceiver: Sendable {
     /// base64url of the uncompressed point.
     public var publicKey: String { Base64URL.encode(privateKey.publicKey.x963Representation) }
 
-    /// - Throws: when it is not for this browser.
+    /// - Throws: `Unreadable`, or an error of Crypto, if the message is not for this browser.
     public func open(_ message: Data) throws -> Data {
         let message = Data(message)
         guard message.count > 86, message[20] == 65 else { throw Unreadable() }
@@ -34,7 +34,7 @@ public struct WebPushReceiver: Sendable {
         return try Self.open(message, key: key)
     }
 
-    /// Content of any number of records (RFC 8188 §2).
+    /// Decrypts content of one or more records (RFC 8188 §2).
     public static func open(_ message: Data, key: SymmetricKey) throws -> Data {
         let message = Data(message)
         guard message.count >= 21 else { throw Unreadable() }

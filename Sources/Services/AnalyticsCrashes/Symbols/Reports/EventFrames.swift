@@ -2,7 +2,7 @@ import MartletCore
 
 /// The stack frames of a report, wherever Sentry's format has them. They are extracted once and written back once.
 struct EventFrames {
-    /// Stacks that would exceed this number of frames are left as they are.
+    /// The maximum number of frames in a report. A stack that would exceed it is left as it is.
     private static let maximumCount = 10_000
 
     /// A frame and the meaning of its address.
@@ -13,7 +13,8 @@ struct EventFrames {
     }
 
     private let event: JSONValue
-    /// In the report's order, without frames that were inserted earlier for inlined calls.
+    /// In the report's order, without the frames that an earlier symbolication inserted for inlined
+    /// calls.
     let frames: [Frame]
 
     init(_ event: JSONValue) {
@@ -56,7 +57,7 @@ struct EventFrames {
         return event
     }
 
-    /// A list, a list in `values`, or a single object.
+    /// The objects that may have a stack: the elements of a list or of the list in `values`, or the single object.
     private static func holders(_ value: JSONValue?) -> [JSONValue] {
         switch value {
         case .array(let values): values

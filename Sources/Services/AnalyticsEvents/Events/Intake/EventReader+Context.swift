@@ -4,10 +4,10 @@ import MartletCore
 extension EventReader {
     static let farthestAhead: TimeInterval = 86_400
 
-    /// The time of the event, and the earliest time at which the message can have been sent.
+    /// The time of the event, and the earliest time at which the message could have been sent.
     func time(of fields: MessageFields) throws -> (at: Date, earliest: Date) {
         let field = fields.text("timestamp") != nil ? "timestamp" : "originalTimestamp"
-        // A message without a time may have been sent before, but not long ago.
+        // A message without a time may have waited on the client, but not for more than a day.
         guard let text = try fields.string(field, upTo: 64) else { return (origin.received, origin.received - 86_400) }
         guard let claimed = EventTime.date(text) else { throw EventFault(field, "This must be an ISO 8601 time.") }
         let at = claimed + lag
@@ -23,7 +23,7 @@ extension EventReader {
     /// The part of a message's context that matters for the event.
     struct Context {
         var dimensions: Dimensions
-        /// Whether the person does not want to be counted.
+        /// Whether the person has opted out of analytics.
         var isRefused = false
         /// Whether the person is counted, but must not be recognized again.
         var isUntracked: Bool

@@ -1,11 +1,12 @@
 import Foundation
 import MartletCore
 
-/// Parses the times that clients send: ISO 8601 with or without fractions of a second and offset, UTC without one. Also
-/// accepts the description of Foundation's `Date` (`2017-03-05 20:21:39 +0000`) and a trailing `GMT` or `UTC`.
+/// Parses the times that clients send: ISO 8601, with or without fractions of a second and an offset. A time without an
+/// offset is UTC. Also accepts the description of Foundation's `Date` (`2017-03-05 20:21:39 +0000`) and a trailing
+/// `GMT` or `UTC`.
 ///
-/// Written by hand because every event has a time, and Foundation takes longer to parse it than everything else done
-/// with the event.
+/// Written by hand because every event has a time, and parsing it with Foundation would take longer than everything
+/// else that is done with the event.
 enum EventTime {
     /// The date, or nil if the text is not a valid time.
     static func date(_ text: String) -> Date? {

@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Looks up the persons in events who are a given user.
+/// Finds the person ids under which the events of a user are stored.
 struct UserSubjects: Sendable {
     private static let maximumPersons = 10_000
 
@@ -18,7 +18,8 @@ struct UserSubjects: Sendable {
         var account: Int64
         /// The account and every person linked to it, directly or through another one.
         var known: [Int]
-        /// Those, and the visitors they are under strict privacy on the days whose salts still exist.
+        /// `known`, and the daily visitor ids of these persons under strict privacy, for the days whose salts still
+        /// exist.
         var persons: [Int]
     }
 

@@ -1,8 +1,8 @@
 /// How events of a space are collected and kept.
 struct SpaceSettings: Sendable, Equatable {
     enum Privacy: String, Sendable, CaseIterable {
-        /// Persons are recognized from day to day by the ids that the app sends; others by a digest that changes daily.
-        /// Addresses are not stored.
+        /// Persons with an id that the app sends are recognized from day to day. Others are recognized within a day, by
+        /// a digest that changes daily. Addresses are not stored.
         case standard
         /// Nobody is recognized on another day. Nothing is stored about persons except opt-outs.
         case strict
@@ -15,7 +15,7 @@ struct SpaceSettings: Sendable, Equatable {
     var privacy = Privacy.standard
     /// If false, events are accepted but not stored.
     var isCollecting = true
-    /// The time zone of the days in which events are counted, by its name in the IANA database.
+    /// The IANA name of the time zone whose days events are counted by.
     var timeZone = "UTC"
 }
 

@@ -2,7 +2,7 @@ import MartletCore
 
 /// The end of a page of events, which are ordered by `received` and key.
 struct EventCursor: Sendable, Equatable {
-    /// Microseconds until the year 9999; PostgreSQL's range ends not much later.
+    /// From 1970 to the end of the year 9999, in microseconds; PostgreSQL's range is larger.
     private static let times = 0..<Int64(253_402_300_800_000_000)
 
     /// Microseconds since 1970.

@@ -14,9 +14,9 @@ struct EventSubmission: Sendable {
     var sizeInBytes: Int
 }
 
-/// Holds requests until their events are committed, many requests in one transaction.
+/// Holds requests until their events are committed, and commits the events of many requests in one transaction.
 ///
-/// A few writers take batches of some hundred rows; the next batch gathers while a statement runs. A request is
+/// A few writers take batches of a few hundred rows; while a statement runs, the next batch accumulates. A request is
 /// answered only after its commit, so a crash loses nothing that was acknowledged; clients send the rest again.
 final class EventQueue: Service {
     struct Limits: Sendable {

@@ -10,7 +10,7 @@ struct EventRow: Sendable {
     var key: Int64
     var subject: IncomingEvent.Subject
     var properties: String
-    /// The numbers of the event's terms; 0 for none.
+    /// The numbers that `Terms` assigned to the event's texts; 0 if the event has no such text.
     var name = 0
     var release = 0
     var os = 0
@@ -42,6 +42,6 @@ extension EventRow {
 }
 
 extension IncomingEvent {
-    /// The texts shared with other events, with their kind of term.
+    /// The texts that are stored once as a term, with their kinds.
     var texts: [(TermKind, String)] { dimensions.texts + (name.map { [(.name, $0)] } ?? []) }
 }

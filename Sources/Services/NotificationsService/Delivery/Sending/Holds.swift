@@ -12,7 +12,7 @@ struct Holds {
         var space: Int32?
         var service: PushService
         var isSandbox = false
-        /// One of many hosts, as chosen by browsers; nil stands for the whole service.
+        /// The host of a browser's web push service; nil stands for the whole service.
         var host: String?
     }
 
@@ -28,7 +28,7 @@ struct Holds {
     static let trialCount = 20
     /// The delay for deliveries beyond the trials.
     private static let trialDelay: TimeInterval = 5
-    /// A hold is dropped when its trials have had no outcome for this long.
+    /// A hold is dropped this long after its end if its trials have had no outcome.
     private static let trialLifetime: TimeInterval = 120
     private static let maximumPlaces = 2_000
 
@@ -36,7 +36,7 @@ struct Holds {
 
     var isEmpty: Bool { holds.isEmpty }
 
-    /// - Parameter delay: The minimum delay that the service asked for; an upper bound for the doubled hold.
+    /// - Parameter delay: The delay that the service asked for; doubled holds do not exceed it.
     /// - Returns: The length of the hold.
     mutating func backOff(_ place: Place, atLeast delay: TimeInterval, at now: Date) -> TimeInterval {
         // Answers to deliveries sent before the hold carry no new information.
@@ -66,9 +66,10 @@ struct Holds {
         return places.compactMap { holds[$0]?.until }.filter { $0 > now }.max()
     }
 
-    /// The time until which the next delivery to the place must wait; nil if it may be sent. For places that claiming
-    /// does not consider, such as hosts: after a hold a few deliveries are admitted, and the others wait for their
-    /// outcome.
+    /// The time until which the next delivery to the place must wait; nil if it may be sent.
+    ///
+    /// For places that `limit` does not count, such as hosts. After a hold a few deliveries are admitted, and the
+    /// others wait for the outcome of those.
     mutating func admit(_ place: Place, at now: Date) -> Date? {
         guard !holds.isEmpty, let hold = holds[place] else { return nil }
         if hold.until > now { return hold.until }
@@ -83,7 +84,8 @@ struct Holds {
 
     /// How many deliveries of the space may be claimed now; nil for no limit.
     ///
-    /// Holds of the APNs sandbox and of single hosts do not count, because they are known only when a delivery is sent.
+    /// Ignores holds of the APNs sandbox and of single hosts, because a delivery's environment and host are known only
+    /// when it is sent.
     ///
     /// - Parameter services: The services that may deliver them.
     func limit(_ space: Int32, _ services: [PushService], at now: Date) -> Int? {

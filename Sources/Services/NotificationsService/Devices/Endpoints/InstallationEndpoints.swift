@@ -7,9 +7,9 @@ import MartletPostgres
 
 /// Binds a new installation to the secret sent with it; from then on only that secret can change it.
 ///
-/// Runs in one transaction. The installation belongs to the signed-in user, or to no user without an access token. It
-/// is signed out when the session of that token ends (`SignOut`). Fields that are not in the body are removed, except
-/// channels, attributes and badge. Another installation with the same push token is deleted.
+/// Runs in one transaction. The installation belongs to the signed-in user; without an access token it belongs to no
+/// user. It is signed out when the session of that token ends (`SignOut`). Fields that are not in the body are removed,
+/// except channels, attributes and badge. Another installation with the same push token is deleted.
 struct PutInstallation: Endpoint {
     static let route = Route(
         .put, "/installations/{id}", "putInstallation",

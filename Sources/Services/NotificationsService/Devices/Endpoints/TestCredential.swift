@@ -159,7 +159,7 @@ struct TestCredential: Endpoint {
 }
 
 extension PushOutcome {
-    /// `{"outcome":"accepted","id"}` or `{"outcome":"failed","meaning","reason","status"}`.
+    /// `{"outcome":"accepted","id","uniqueId"}` or `{"outcome":"failed","meaning","reason","status"}`.
     var json: JSONValue {
         switch self {
         case .accepted(let receipt):

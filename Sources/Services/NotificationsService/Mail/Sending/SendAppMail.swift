@@ -5,10 +5,10 @@ import MartletJobs
 import MartletMail
 import MartletPostgres
 
-/// Sends a space's due mail, one after the other, for some seconds, and then yields to other spaces.
+/// Sends a space's due mail for a few seconds, one message at a time, and then yields to other spaces.
 ///
 /// A space has one job at a time regardless of the amount of mail, so an app with a lot of mail delays no other.
-/// Recipients are looked up as late as possible. If the process dies between the server's answer and the database
+/// Recipients are looked up as late as possible. If the process dies between the mail server's answer and the database
 /// write, the mail is sent again with the same Message-ID.
 struct SendAppMail: JobHandler {
     struct Parameters: Codable, Sendable {

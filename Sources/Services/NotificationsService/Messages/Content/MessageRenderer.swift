@@ -5,10 +5,10 @@ import MartletLocalization
 import MartletPush
 import Synchronization
 
-/// Renders the pushes of one message. Each payload is encoded once for all devices that get the same.
+/// Renders the pushes of one message. Each payload is encoded once for all devices that get the same one.
 ///
-/// Keep the renderer while the message is being sent. Its memory is bounded: incrementing badges fill it only up to
-/// `maximumPayloads`.
+/// Keep the renderer while the message is being sent. Its caches are bounded, even if every device gets its own
+/// badge number.
 final class MessageRenderer: Sendable {
     static let maximumPayloads = 128
     static let maximumLocales = 1_024
@@ -166,8 +166,8 @@ extension MessageRenderer {
             message.imageURL = content.image
             message.androidNotification.sound = content.sound
             message.androidNotification.channelID = content.category
-            // The tag makes repetitions replace each other. A collapse key does not fit, because FCM keeps only four of
-            // them for an offline device.
+            // The tag makes a repetition replace the earlier push. A collapse key would not do, because FCM keeps only
+            // four of them for an offline device.
             message.androidNotification.tag = content.collapseID ?? messageText
             message.androidNotification.count = badge
         }

@@ -3,7 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The recipients of a rule. As JSON, a list of sources and of paths to users who are excluded:
+/// The recipients of a rule. In JSON, `to` is a list of sources, and `except` is a list of paths to users who are
+/// excluded:
 ///
 ///     "to": [{"field": "object.participants"},
 ///            {"field": "owner", "of": {"collection": "Bikes", "id": "object.bikeId"}},
@@ -16,7 +17,7 @@ struct Recipients: Sendable {
     enum Source: Sendable, Equatable {
         /// A user id, a list of ids, pointers to users, or the members of a relation, at a path in the facts.
         case field(path: String)
-        /// The same at a path in other objects, whose ids are at a path in the facts.
+        /// Like `field`, but `path` is in objects of `collection` whose ids are at the path `id` in the facts.
         case related(path: String, collection: String, id: String)
         case user(String)
         /// A channel name, which may contain placeholders.
