@@ -48,6 +48,6 @@ struct PlaceStore: Sendable {
     }
 
     private func place(_ address: String, in space: AppSpace) -> Data {
-        Data(HMAC<SHA256>.authenticationCode(for: Data("\(space.text) \(address)".utf8), using: key))
+        Data(HMAC<SHA256>.authenticationCode(for: Data("\(space.jobScope) \(address)".utf8), using: key))
     }
 }

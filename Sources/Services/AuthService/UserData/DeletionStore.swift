@@ -61,7 +61,7 @@ struct DeletionStore: Sendable {
                 """)
             try await jobs.enqueue(
                 EraseUser.self, EraseUser.Parameters(subject: UserDataSubject(user, in: space), receipt: receipt.id),
-                JobOptions(scope: space.text, lane: Self.lane(space.text), uniqueKey: receipt.id.uuidString),
+                JobOptions(scope: space.jobScope, lane: Self.lane(space.jobScope), uniqueKey: receipt.id.uuidString),
                 in: transaction)
             return receipt
         }
@@ -152,6 +152,6 @@ struct DeletionStore: Sendable {
 }
 
 extension AppSpace {
-    /// The form used as the scope of jobs.
-    var text: String { appID + ":" + environment.rawValue }
+    /// The scope of the app's jobs. Also part of stored digests, so it must not change.
+    var jobScope: String { appID + ":" + environment.rawValue }
 }

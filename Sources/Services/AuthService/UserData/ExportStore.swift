@@ -49,7 +49,7 @@ struct ExportStore: Sendable {
             }
             let job = try await jobs.enqueue(
                 ExportUser.self, UserDataSubject(user, in: space),
-                JobOptions(scope: space.text, lane: "export " + space.text, uniqueKey: user.uuidString), in: transaction
+                JobOptions(scope: space.jobScope, lane: "export " + space.jobScope, uniqueKey: user.uuidString), in: transaction
             )
             guard let job else { throw ServiceError(.conflict, "An export is in progress.") }
             try await transaction.execute("INSERT INTO auth.exports (user_id, job) VALUES (\(user), \(job))")
@@ -76,13 +76,13 @@ struct ExportStore: Sendable {
     /// The archive, if it is complete.
     func file(of user: UUID, in space: AppSpace) async throws -> Spool.File? {
         guard let job = try await job(of: user, in: space) else { return nil }
-        return try await jobs.job(job, scope: space.text)?.state == .done ? try await spool.file(of: job) : nil
+        return try await jobs.job(job, scope: space.jobScope)?.state == .done ? try await spool.file(of: job) : nil
     }
 
     /// Cancels the user's export and deletes its file. Returns false if there is none.
     func cancel(of user: UUID, in space: AppSpace) async throws -> Bool {
         guard let job = try await job(of: user, in: space) else { return false }
-        _ = try await jobs.cancel(job, scope: space.text)
+        _ = try await jobs.cancel(job, scope: space.jobScope)
         // A job that is still running fails at its next write.
         try await spool.deleteFiles(of: job)
         return true
