@@ -1,6 +1,6 @@
 public import MartletAPI
 
-/// An error for whoever called the service. Thrown by every layer; only endpoints turn it into an answer.
+/// An error that is reported to the caller. Any layer may throw it; it becomes a response only at the HTTP layer.
 ///
 /// `detail`, `field`, `rows` and `findings` are sent to the client; `cause` is only logged.
 public struct ServiceError: Error {
@@ -26,13 +26,13 @@ public struct ServiceError: Error {
         self.retryAfter = retryAfter
     }
 
-    /// The same problem of a value that is inside the given field.
+    /// The same error, with `field` prefixed by the name of the enclosing field.
     public func within(_ field: String) -> ServiceError {
         var problem = self
         problem.field = field + (self.field.map { ".\($0)" } ?? "")
         return problem
     }
 
-    /// Whether the caller has to change something, or the server failed.
+    /// Whether the caller must change the request. False if the server failed.
     public var isCallersFault: Bool { code.status < 500 }
 }

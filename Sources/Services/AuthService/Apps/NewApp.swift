@@ -2,7 +2,7 @@ import MartletAPI
 import MartletCore
 public import MartletPostgres
 
-/// An app with one credential of each kind. The texts are shown only to its creator, and only once.
+/// An app with one credential of each kind. The credentials are shown only to the app's creator, and only once.
 public struct NewApp: Codable, Sendable {
     public var appId: String
     public var appNumber: Int

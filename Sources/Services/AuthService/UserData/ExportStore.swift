@@ -49,7 +49,8 @@ struct ExportStore: Sendable {
             }
             let job = try await jobs.enqueue(
                 ExportUser.self, UserDataSubject(user, in: space),
-                JobOptions(scope: space.jobScope, lane: "export " + space.jobScope, uniqueKey: user.uuidString), in: transaction
+                JobOptions(scope: space.jobScope, lane: "export " + space.jobScope, uniqueKey: user.uuidString),
+                in: transaction
             )
             guard let job else { throw ServiceError(.conflict, "An export is in progress.") }
             try await transaction.execute("INSERT INTO auth.exports (user_id, job) VALUES (\(user), \(job))")

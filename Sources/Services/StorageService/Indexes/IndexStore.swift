@@ -18,8 +18,8 @@ struct IndexStore: Sendable {
     let turn = IndexStore.makeTurn()
     let spaces: Spaces
     let builds: IndexBuilds
-    /// Collections up to this size get their index immediately, while writes are briefly blocked. For larger ones a job
-    /// builds it.
+    /// The largest collection whose indexes are built immediately, which briefly blocks writes. Indexes of larger
+    /// collections are built by a job.
     var atOnceSizeInBytes = 16 << 20
 
     static let maximumWaitingBuilds = 20
@@ -35,7 +35,7 @@ struct IndexStore: Sendable {
 
     typealias Definition = IndexDefinition
 
-    /// Builds the index of a small collection, or enqueues a job for that of a large one.
+    /// Builds the index immediately if the collection is small; otherwise enqueues a job that builds it.
     ///
     /// - Throws: `collection-not-found`, `conflict` if the name is taken or, for a small collection, values are not
     ///   unique; `limit-exceeded`, `unavailable`. After an error there is no index.

@@ -102,7 +102,7 @@ struct ImportCollection: JobHandler {
                 code: "bad-records", detail: detail, report: (try? encoder.encode(report)).map { Array($0) })
         }
 
-        /// Reads the header, and infers the types of columns without one from all of their cells.
+        /// Reads the header. If it gives no type for a column, infers the type from all cells of the column.
         private mutating func readColumns() async throws {
             var splitter = CSVSplitter(delimiter: options.delimiter?.utf8.first)
             var position = 0
@@ -151,7 +151,7 @@ struct ImportCollection: JobHandler {
             for record in try splitter.finish() { try await take(record, &isHeader) }
         }
 
-        /// Detects a partly lost file, which must not be taken for a shorter one.
+        /// Checks that the file is complete, because a truncated file could pass for a shorter valid one.
         private func checkEnd(_ position: Int) throws {
             guard position == options.sizeInBytes else {
                 throw JobFailure(
@@ -262,7 +262,7 @@ struct TransferStores: Sendable {
     let signal: ChangeSignal
     let jobs: JobQueue
     let spool: Spool
-    /// The number of exports streamed by this process. Each holds a transaction for as long as its reader takes.
+    /// Limits the exports that this process streams at once. Each holds a transaction for as long as its reader takes.
     let exports = RequestSlots(maximumExports)
     let files: any FileBackend
 

@@ -27,7 +27,7 @@ struct Dimensions: Sendable, Hashable {
         variants = headers[HTTPField.Name(HeaderName.experiments)!].flatMap(Self.variants)
     }
 
-    /// The dimensions in a message's `context`, in Segment's words and in Martlet's. Missing ones are taken from
+    /// The dimensions in a message's `context`, under Segment's names or Martlet's. Missing ones are taken from
     /// `defaults`.
     init(_ context: JSONValue, defaults: Dimensions) {
         self = defaults
@@ -48,7 +48,7 @@ struct Dimensions: Sendable, Hashable {
                 Self.region) ?? country
     }
 
-    /// The dimensions that are present, with their kind of term.
+    /// The dimensions that are present, each with its `TermKind`.
     var texts: [(TermKind, String)] {
         let all: [(TermKind, String?)] = [
             (.release, release), (.os, os), (.device, device), (.configuration, configuration), (.variants, variants),

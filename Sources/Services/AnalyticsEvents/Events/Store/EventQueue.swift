@@ -33,7 +33,7 @@ final class EventQueue: Service {
     private let limits: Limits
     private let logger: Logger
     private let state = Mutex(State())
-    /// Number of events of unanswered requests.
+    /// The number of events in requests that have not been answered yet.
     var waitingEvents: Int { state.withLock { $0.events } }
 
     private let refused = Counter(label: "martlet_analytics_events_refused_total")

@@ -6,11 +6,11 @@ import MartletHTTP
 import MartletPostgres
 
 /// `POST /internal/users/sign-out` with `{"app","environment","user","sessions":[…]}`: the sessions have ended, so the
-/// user is signed out on the installations where they signed in. Answers `{"signedOut":n}`. Idempotent; for our own
-/// services only.
+/// user is signed out on every installation that is tied to one of them. Answers `{"signedOut":n}`. Idempotent; for our
+/// own services only.
 ///
-/// Installations of the user without a known session are signed out as well. The app signs in again with its next
-/// `PUT`.
+/// Installations of the user without a known session are signed out as well. If the user is still signed in there, the
+/// app's next `PUT` signs the installation in again.
 struct SignOut: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/users/sign-out")
 
@@ -38,7 +38,8 @@ struct SignOut: Endpoint {
 }
 
 extension InstallationStore {
-    /// Signs the user out where these sessions signed in. Messages queued for the user alone are no longer sent there.
+    /// Signs the user out on the installations of these sessions. Messages queued there that were addressed only to the
+    /// user are no longer sent.
     ///
     /// - Returns: The number of installations.
     func signOut(_ user: String, of sessions: [UUID], in space: Space) async throws -> Int {

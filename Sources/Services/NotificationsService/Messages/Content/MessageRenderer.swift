@@ -55,7 +55,7 @@ final class MessageRenderer: Sendable {
     /// - Parameters:
     ///   - badge: The badge number if the content increments badges; ignored otherwise.
     ///   - time: The time of sending.
-    ///   - bundleID: Used for a device that names none.
+    ///   - bundleID: The bundle id for devices that were registered without one.
     /// - Throws: `PushFault` when the push service would reject the message.
     func push(
         to device: Device, variant: Int = 0, badge: Int? = nil, identity: PushIdentity, at time: Date,

@@ -15,7 +15,8 @@ struct Recipients: Sendable {
     static let maximumUsers = 10_000
 
     enum Source: Sendable, Equatable {
-        /// A user id, a list of ids, pointers to users, or the members of a relation, at a path in the facts.
+        /// A path in the rule's facts. The value there is a user id, a list of ids, pointers to users, or a relation to
+        /// users.
         case field(path: String)
         /// Like `field`, but `path` is in objects of `collection` whose ids are at the path `id` in the facts.
         case related(path: String, collection: String, id: String)
