@@ -34,8 +34,8 @@ struct IndexBranches {
             let keys = fields.map(IndexKey.init)
             let leading = keys.map { key in equalities.firstIndex { $0.equality.path.text == key.name } }
                 .prefix { $0 != nil }.compactMap(\.self)
-            return (1...max(1, leading.count)).reversed().first { count in
-                count <= leading.count && Self.continues(keys.dropFirst(count), with: order)
+            return stride(from: leading.count, through: 1, by: -1).first { count in
+                Self.continues(keys.dropFirst(count), with: order)
             }.map { Array(leading.prefix($0)) }
         }
         guard let match = matches.max(by: { $0.count < $1.count }) else { return nil }

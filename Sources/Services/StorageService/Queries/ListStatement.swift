@@ -58,7 +58,8 @@ struct ListStatement: ReadStatement {
         let shown = try Shown(query, in: scope, known: known)
         others = shown.collections.union(filter?.collections ?? []).subtracting([scope.collection])
         isCostly = filter?.isCostly ?? false
-        var source = Source(query, filter, access, table: table, indexes: known[scope.collection.text]?.ordered ?? [])
+        let source = try Source(
+            query, filter, access, table: table, indexes: known[scope.collection.text]?.ordered ?? [])
         let both = [access.readable(for: .find), access.readable(for: .count)].compactMap(\.self)
         let counted = Self.condition(query, filter?.condition, both.isEmpty ? nil : both.joined(separator: " AND "))
         let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
@@ -122,21 +123,24 @@ private struct Source {
     private static let maximumBranches = 32
 
     private let whole: PostgresQuery
-    private let isWholeServed: Bool
     /// Empty if no index supports them (`IndexBranches`).
     private let branches: [PostgresQuery]
     /// Whether the plan may be kept: it does not depend on the values.
-    private(set) var isPrepared: Bool
+    let isPrepared: Bool
 
-    init(_ query: ListQuery, _ filter: Filter?, _ access: Access, table: PostgresIdentifier, indexes: [[String]]) {
+    init(_ query: ListQuery, _ filter: Filter?, _ access: Access, table: PostgresIdentifier, indexes: [[String]])
+        throws
+    {
         let readable = access.readable(for: .find)
         func from(_ condition: PostgresQuery?, isServed: Bool) -> PostgresQuery {
             "FROM \(table) WHERE \(ListStatement.condition(query, condition, readable))\(isServed ? ListStatement.rare : "")"
         }
-        isWholeServed = filter?.isServed ?? false
+        let isWholeServed = filter?.isServed ?? false
+        let cursorBranches = try query.cursor?.map { try $0.branches(query.completeOrder).count } ?? 1
         whole = from(filter?.condition, isServed: isWholeServed)
         guard let filter, filter.order == nil || query.order != nil,
-            let used = IndexBranches(filter, order: query.completeOrder, indexes: indexes)
+            let used = IndexBranches(filter, order: query.completeOrder, indexes: indexes),
+            used.conditions.count * cursorBranches <= Self.maximumBranches
         else {
             branches = []
             isPrepared = !isWholeServed
@@ -165,12 +169,10 @@ private struct Source {
     }
 
     /// The page after the cursor: up to a page of rows from each branch of the index and of the cursor, in order.
-    mutating func rows(from cursor: Cursor?, _ keys: [OrderKey], limit: Int) throws -> PostgresQuery {
+    func rows(from cursor: Cursor?, _ keys: [OrderKey], limit: Int) throws -> PostgresQuery {
         let tail: PostgresQuery = " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit)"
         let after = try cursor.map { try $0.branches(keys).map { " AND \($0)" as PostgresQuery } } ?? [""]
-        let isBranched = !branches.isEmpty && branches.count * after.count <= Self.maximumBranches
-        if !isBranched { isPrepared = !isWholeServed }
-        let read = (isBranched ? branches : [whole]).flatMap { source in
+        let read = (branches.isEmpty ? [whole] : branches).flatMap { source in
             after.map { "(SELECT * \(source)\($0)\(tail))" as PostgresQuery }
         }
         if read.count == 1 { return read[0] }
