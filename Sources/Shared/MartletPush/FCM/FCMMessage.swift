@@ -43,6 +43,7 @@ public struct FCMMessage: Sendable, Equatable {
     /// Why FCM would refuse the message; nil if nothing is known to be wrong.
     public var fault: FCMMessageFault? {
         guard !targetText.isEmpty, targetText.utf8.count <= 4_096 else { return .invalidTarget }
+        if data.keys.contains("") { return .emptyName }
         if let name = data.keys.sorted().first(where: Self.isReserved) { return .reservedName(name) }
         let size = payloadSizeInBytes
         return size > Self.maximumPayloadSizeInBytes ? .payloadTooLarge(sizeInBytes: size) : nil
@@ -97,8 +98,7 @@ public struct FCMMessage: Sendable, Equatable {
 
     /// Names that are reserved by FCM.
     private static func isReserved(_ name: String) -> Bool {
-        name.isEmpty || name == "from" || name == "message_type" || name == "gcm" || name.hasPrefix("google.")
-            || name.hasPrefix("gcm.")
+        ["from", "message_type", "gcm"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.")
     }
 }
 
@@ -134,12 +134,15 @@ public struct FCMAndroidNotification: Sendable, Equatable {
 /// Why a message cannot be sent.
 public enum FCMMessageFault: Error, Sendable, Equatable {
     case invalidTarget
+    /// FCM requires a name for every data member.
+    case emptyName
     case reservedName(String)
     case payloadTooLarge(sizeInBytes: Int)
 
     public var sentence: String {
         switch self {
         case .invalidTarget: "A target must be a token, a topic or a condition of 1 to 4,096 bytes."
+        case .emptyName: "A data member has an empty name; FCM requires 1 character or more."
         case .reservedName(let name): "The name '\(name)' of a data member is reserved by FCM."
         case .payloadTooLarge(let size):
             "Notification and data have \(size) bytes; the maximum is \(FCMMessage.maximumPayloadSizeInBytes)."
