@@ -89,7 +89,8 @@ struct DeleteStaff: Endpoint {
 struct ResetStaffSecondFactor: Endpoint {
     static let route = Route(
         .delete, "/admin/staff/{id}/totp", "resetStaffSecondFactor",
-        "Removes the second factor of a staff member who has lost it.", callers: .staff(.update, .staff),
+        "Removes the second factor of a staff member who has lost the authenticator app.",
+        callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
         ],
