@@ -17,7 +17,7 @@ struct SendAppMail: JobHandler {
 
     static let kind = "notifications.mail.space"
     static let timeLimit: Duration = .seconds(300)
-    private static let turn: Duration = .seconds(10)
+    private static let timeSlice: Duration = .seconds(10)
     private static let patienceWithAuth: Duration = .seconds(15)
     private static let attemptsToNote = 8
 
@@ -48,7 +48,7 @@ struct SendAppMail: JobHandler {
             defer { if let way { places.leave(way.server.name, didAnswer: didAnswer, since: begun) } }
             guard let mail = try await mails.take(in: space) else { return JobNoResult() }
             didAnswer = try await send(mail, way, in: space)
-        } while ContinuousClock.now - start < Self.turn
+        } while ContinuousClock.now - start < Self.timeSlice
         throw JobPostponement(by: .zero)
     }
 
@@ -127,8 +127,6 @@ struct SendAppMail: JobHandler {
             in: space)
         do {
             try await client.send(message, by: way.server)
-            // The mail has been sent. If the mark cannot be written now, the next mail writes it.
-            try? await senders.note(nil, way, in: space)
             return true
         } catch let error as SMTPError {
             try await senders.note(error, way, in: space)
