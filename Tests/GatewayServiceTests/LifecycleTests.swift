@@ -48,10 +48,10 @@ import Testing
             )
             try more.write(toFile: test.routesFile, atomically: true, encoding: .utf8)
             test.gateway.reloadRoutes()
-            let isThere = await eventually {
+            let isReachable = await eventually {
                 (try? await test.exchange("GET /fresh HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n").status) == 200
             }
-            #expect(isThere)
+            #expect(isReachable)
             #expect(!client.isClosed)
             try await client.send(TestGateway.request("y"))
             await eventually { client.text.components(of: "HTTP/1.1 200").count == 3 }

@@ -168,8 +168,8 @@ import Testing
             await socket.stop()
             #expect([502, 503].contains(try await test.ask("x").status))
             let next = try await TestUpstream.start("at the same socket", socket: path)
-            let isThere = await eventually { (try? await test.ask("x").status) == 200 }
-            #expect(isThere)
+            let isReachable = await eventually { (try? await test.ask("x").status) == 200 }
+            #expect(isReachable)
             await next.stop()
         }
         try? FileManager.default.removeItem(atPath: path)

@@ -6,7 +6,7 @@ import Testing
 
 extension IntegrationTests {
     /// Mail of an app in operation: ordered through the gateway, received by PyPI's aiosmtpd.
-    @Suite(.enabled(if: MailServer.isThere)) struct MailTests {
+    @Suite(.enabled(if: MailServer.isAvailable)) struct MailTests {
         private static func withMail(_ body: (LocalServer) async throws -> Void) async throws {
             let mail = try await MailServer.shared.server(.startTLS)
             try await LocalServer.with(environment: [

@@ -331,11 +331,11 @@ import Testing
     }
 
     @Test func `builds take turns, a cancelled one leaves the queue, and too many are refused`() async throws {
-        let turn = IndexStore.makeTurn()
+        let buildSemaphore = IndexStore.makeBuildSemaphore()
         let counts = Counts()
         let (entered, entering) = AsyncStream.makeStream(of: Void.self)
         let first = Task {
-            try await turn.withPermit {
+            try await buildSemaphore.withPermit {
                 entering.finish()
                 try await Task.sleep(for: .seconds(600))
             }
@@ -343,21 +343,21 @@ import Testing
         for await _ in entered {}
         let others = (0..<IndexStore.maximumWaitingBuilds).map { _ in
             Task {
-                try await turn.withPermit {
+                try await buildSemaphore.withPermit {
                     counts.start()
                     await Task.yield()
                     counts.end()
                 }
             }
         }
-        try await eventually("all others wait") { turn.waiting >= IndexStore.maximumWaitingBuilds }
-        let refusal = await #expect(throws: ServiceError.self) { try await turn.withPermit {} }
+        try await eventually("all others wait") { buildSemaphore.waiting >= IndexStore.maximumWaitingBuilds }
+        let refusal = await #expect(throws: ServiceError.self) { try await buildSemaphore.withPermit {} }
         #expect(refusal?.code == .unavailable)
         others[3].cancel()
         await #expect(throws: CancellationError.self) { try await others[3].value }
         first.cancel()
         for (number, other) in others.enumerated() where number != 3 { try await other.value }
         #expect(counts.all == [1, IndexStore.maximumWaitingBuilds - 1])
-        try await turn.withPermit {}
+        try await buildSemaphore.withPermit {}
     }
 }

@@ -126,7 +126,7 @@ struct JSONCursor {
     }
 
     /// The error where a value of another kind was expected.
-    private func misfit(_ expected: JSONKind) -> JSONError {
+    private func mismatch(_ expected: JSONKind) -> JSONError {
         failure(isAtValue ? .shape(expected: expected, found: JSONKind(firstByte: next)) : .syntax)
     }
 
@@ -177,7 +177,7 @@ struct JSONCursor {
         depth: Int, _ member: (inout JSONCursor, Range<Int>) throws(JSONError) -> Void
     ) throws(JSONError) {
         guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
-        guard next == UInt8(ascii: "{") else { throw misfit(.object) }
+        guard next == UInt8(ascii: "{") else { throw mismatch(.object) }
         position += 1
         skipBlanks()
         if next == UInt8(ascii: "}") { return position += 1 }
@@ -206,7 +206,7 @@ struct JSONCursor {
 
     mutating func walkArray(depth: Int, _ element: (inout JSONCursor) throws(JSONError) -> Void) throws(JSONError) {
         guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
-        guard next == UInt8(ascii: "[") else { throw misfit(.array) }
+        guard next == UInt8(ascii: "[") else { throw mismatch(.array) }
         position += 1
         skipBlanks()
         if next == UInt8(ascii: "]") { return position += 1 }

@@ -9,7 +9,7 @@ public actor MailServer {
     public static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
         $0.isEmpty ? nil : $0
     }
-    public static var isThere: Bool { python != nil }
+    public static var isAvailable: Bool { python != nil }
     public static let shared = MailServer()
 
     private struct Running: Sendable {

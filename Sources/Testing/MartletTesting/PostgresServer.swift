@@ -103,7 +103,7 @@ public final class PostgresServer: Sendable {
     private func execute(_ statements: [PostgresQuery]) async throws {
         var configuration = configuration()
         configuration.maximumConnections = 1
-        configuration.becomePatient()
+        configuration.useTestTimeouts()
         let client = PostgresClient(configuration: configuration, logger: Logger(label: "PostgresServer"))
         do {
             for statement in statements { try await client.execute(statement) }
@@ -156,7 +156,7 @@ extension PostgresServer {
     public func spendTransactions(_ count: Int) async throws -> Int64 {
         var configuration = configuration()
         configuration.maximumConnections = 1
-        configuration.becomePatient()
+        configuration.useTestTimeouts()
         let client = PostgresClient(configuration: configuration, logger: Logger(label: "PostgresServer"))
         do {
             let writers: [Int32] = try await client.query(
@@ -243,7 +243,7 @@ public struct PostgresServerError: Error, CustomStringConvertible {
 extension PostgresConfiguration {
     /// Increases timeouts for many concurrent tests on a busy machine, where waiting for a connection must not fail a
     /// test.
-    package mutating func becomePatient() {
+    package mutating func useTestTimeouts() {
         connectTimeout = .seconds(30)
         waitForConnectionTimeout = .seconds(30)
         // Apps are created one at a time, so concurrent creations wait for a lock.

@@ -56,7 +56,7 @@ public struct MigratedDatabase: Sendable {
         var configuration = PostgresConfiguration(
             connectionString: "host=\(server.directory) port=\(server.port) dbname=\(name) \(login)")
         configuration.maximumConnections = maximumConnections
-        configuration.becomePatient()
+        configuration.useTestTimeouts()
         return PostgresClient(configuration: configuration, logger: .silent)
     }
 
@@ -64,7 +64,7 @@ public struct MigratedDatabase: Sendable {
     public func superuserClient() -> PostgresClient {
         var configuration = server.configuration(database: name)
         configuration.maximumConnections = 1
-        configuration.becomePatient()
+        configuration.useTestTimeouts()
         return PostgresClient(configuration: configuration, logger: .silent)
     }
 

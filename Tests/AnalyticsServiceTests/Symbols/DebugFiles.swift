@@ -11,7 +11,7 @@ enum DebugFiles {
     static let path =
         (ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors")
         + "/sentry/macos-crash.dSYM.macho"
-    static let isThere = FileManager.default.fileExists(atPath: path)
+    static let isAvailable = FileManager.default.fileExists(atPath: path)
     static let debugID = "67e9247c-814e-392b-a027-dbde6748fcbf"
 
     static func real() throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: path))) }

@@ -9,7 +9,7 @@ import Testing
         try await ObjectFile.parts(of: ObjectSource(bytes))
     }
 
-    @Test(.enabled(if: DebugFiles.isThere)) func `a real dSYM is recognized`() async throws {
+    @Test(.enabled(if: DebugFiles.isAvailable)) func `a real dSYM is recognized`() async throws {
         let bytes = try DebugFiles.real()
         let part = try #require(try await parts(bytes).first)
         #expect(part.debugID.description == DebugFiles.debugID)
@@ -17,7 +17,8 @@ import Testing
         #expect(part.address == 0x1_0000_0000 && part.range == 0..<bytes.count)
     }
 
-    @Test(.enabled(if: DebugFiles.isThere)) func `the parts of a fat file are found at their offsets`() async throws {
+    @Test(.enabled(if: DebugFiles.isAvailable)) func `the parts of a fat file are found at their offsets`() async throws
+    {
         let (first, second) = (try DebugFiles.real(), try DebugFiles.other())
         let found = try await parts(DebugFiles.fat([first, second]))
         #expect(found.map(\.architecture) == ["x86_64", "arm64"])
@@ -116,7 +117,7 @@ import Testing
     @Test func `a modified file is read or refused, and never read beyond its end`() async throws {
         var generator = SeededGenerator(state: 7)
         var samples = [DebugFiles.elf(buildID: [UInt8](repeating: 9, count: 20))]
-        if DebugFiles.isThere { samples.append(Array(try DebugFiles.real().prefix(8_192))) }
+        if DebugFiles.isAvailable { samples.append(Array(try DebugFiles.real().prefix(8_192))) }
         for sample in samples {
             for _ in 0..<10_000 {
                 var bytes = sample

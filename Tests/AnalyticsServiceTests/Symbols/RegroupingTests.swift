@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 
 /// Regrouping of issues when symbols arrive after the reports, with real debug files.
-@Suite(.enabled(if: DebugFiles.isThere && SymbolSettings().symbolizer != nil)) struct RegroupingTests {
+@Suite(.enabled(if: DebugFiles.isAvailable && SymbolSettings().symbolizer != nil)) struct RegroupingTests {
     /// A crash without names at an offset in the image of a build.
     private static func report(at offset: Int, of debugID: String, release: String, user: String) -> String {
         #"""

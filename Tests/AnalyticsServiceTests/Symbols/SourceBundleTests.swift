@@ -96,14 +96,14 @@ import Testing
     @Test(arguments: [
         (1, 0, "line 1", 5), (3, 2, "line 3", 5), (60, 5, "line 60", 1), (61, 5, "", 0),
     ]) func `up to five lines before and after a line are shown`(
-        _ line: Int, _ before: Int, _ text: String, _ behind: Int
+        _ line: Int, _ before: Int, _ text: String, _ after: Int
     ) throws {
         let context = try #require(SourceTexts.context(of: line, in: Self.text))
-        #expect(context.before.count == before && context.line == text && context.behind.count == behind)
+        #expect(context.before.count == before && context.line == text && context.after.count == after)
         for line in [0, -1, 62, Int.max] { #expect(SourceTexts.context(of: line, in: Self.text) == nil) }
     }
 
-    @Test(.enabled(if: DebugFiles.isThere && SymbolSettings().symbolizer != nil))
+    @Test(.enabled(if: DebugFiles.isAvailable && SymbolSettings().symbolizer != nil))
     func `the app's own calls show their source if it is available`() async throws {
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: DebugFiles.isThere && SymbolSettings().symbolizer != nil))
+    @Test(.enabled(if: DebugFiles.isAvailable && SymbolSettings().symbolizer != nil))
     func `sources may arrive before the debug file or after the reports, which keep their issue`() async throws {
         try await AnalyticsApp.run { app in
             func upload(_ path: String) async throws {

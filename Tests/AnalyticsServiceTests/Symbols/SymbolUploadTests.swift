@@ -10,7 +10,7 @@ import Testing
 @testable import AnalyticsCrashes
 @testable import AnalyticsService
 
-@Suite(.enabled(if: DebugFiles.isThere)) struct SymbolUploadTests {
+@Suite(.enabled(if: DebugFiles.isAvailable)) struct SymbolUploadTests {
     private static let rights = StaffRights(["app1": [.crashes: Set(StaffAction.allCases)]])
 
     @Test func `chunks of a file arrive in any order, compressed or not, and are assembled`() async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import AnalyticsCrashes
 @testable import AnalyticsService
 
-@Suite(.enabled(if: DebugFiles.isThere)) struct SymbolicationTests {
+@Suite(.enabled(if: DebugFiles.isAvailable)) struct SymbolicationTests {
     private static let imageAddress: UInt64 = 0x10_b3e0_0000
 
     /// A report with frames at offsets in the image of the real dSYM, outermost first.

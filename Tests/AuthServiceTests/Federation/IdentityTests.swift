@@ -122,14 +122,14 @@ import Testing
     /// An address is a way to sign in only if it is verified and mail can be sent.
     @Test(arguments: [(true, true, 204), (true, false, 409), (false, true, 409), (false, false, 409)])
     func `The last identity can be removed if the user can sign in by mail`(
-        isVerified: Bool, isMailThere: Bool, status: Int
+        isVerified: Bool, canSendMail: Bool, status: Int
     ) async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try Tokens(try await client.signIn(idToken: try provider.token()))
             let change = #"{"email":"ada@example.org","emailVerified":\#(isVerified)}"#
             #expect(try await client.master("PATCH", "users/\(user.userID)", change).status == 200)
-            if isMailThere {
+            if canSendMail {
                 #expect(
                     try await client.master("PUT", "mail", #"{"address":"shop@example.org","host":"mail.example.org"}"#)
                         .status == 200)

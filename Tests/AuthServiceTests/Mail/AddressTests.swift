@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 /// Verification and change of addresses, password resets, and notices to users.
-@Suite(.enabled(if: MailServer.isThere)) struct AddressTests {
+@Suite(.enabled(if: MailServer.isAvailable)) struct AddressTests {
     @Test func `An address is verified by the code mailed after signing up`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()

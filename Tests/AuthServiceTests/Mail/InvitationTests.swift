@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: MailServer.isThere))
+    @Test(.enabled(if: MailServer.isAvailable))
     func `An invitation by mail is valid for its address only, and verifies it`()
         async throws
     {

@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 /// Which server sends mail with which texts, and what happens to refused mail.
-@Suite(.enabled(if: MailServer.isThere)) struct MailDeliveryTests {
+@Suite(.enabled(if: MailServer.isAvailable)) struct MailDeliveryTests {
     private func state(_ client: UserClient, of address: String) async throws -> (
         state: String, attempt: Int, code: String?
     ) {

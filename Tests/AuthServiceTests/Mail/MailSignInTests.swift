@@ -59,7 +59,7 @@ extension UserClient {
     }
 }
 
-@Suite(.enabled(if: MailServer.isThere)) struct MailSignInTests {
+@Suite(.enabled(if: MailServer.isAvailable)) struct MailSignInTests {
     private func confirm(_ client: UserClient, _ body: String) async throws -> Answer {
         try await client.send("POST", "login/mail/confirm", "{\(body)}")
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 /// Tests against PyPI's aiosmtpd.
-@Suite(.enabled(if: MailServer.isThere)) struct SMTPClientTests {
+@Suite(.enabled(if: MailServer.isAvailable)) struct SMTPClientTests {
     private func send(_ address: String, _ server: SMTPServer, edit: (inout MailMessage) -> Void = { _ in })
         async throws
     {

@@ -62,9 +62,9 @@ struct DeliveryDecisionTests {
         var time = Self.start
         var lengths: [TimeInterval] = []
         for _ in 0..<5 {
-            let length = holds.backOff(place, atLeast: 6, at: time)
+            let length = holds.backOff(place, upTo: 6, at: time)
             // Answers to earlier requests change nothing.
-            let rest = holds.backOff(place, atLeast: 6, at: time + length / 2)
+            let rest = holds.backOff(place, upTo: 6, at: time + length / 2)
             #expect(rest == length / 2)
             lengths.append(length)
             time += length
@@ -78,7 +78,7 @@ struct DeliveryDecisionTests {
         #expect(holds.limit(1, [.apns], at: time) == Holds.trialCount)
         holds.clear([place])
         #expect(holds.limit(1, [.apns], at: time) == nil)
-        _ = holds.backOff(Holds.Place(space: nil, service: .fcm, isSandbox: false), atLeast: 60, at: time)
+        _ = holds.backOff(Holds.Place(space: nil, service: .fcm, isSandbox: false), upTo: 60, at: time)
         #expect(holds.limit(7, [.fcm], at: time) == 0)
     }
 
@@ -180,7 +180,7 @@ struct DeliveryDecisionTests {
             Holds.Place(space: 1, service: .webpush, host: "other")
         )
         #expect(holds.admit(slow, at: Self.start) == nil)
-        _ = holds.backOff(slow, atLeast: 60, at: Self.start)
+        _ = holds.backOff(slow, upTo: 60, at: Self.start)
         #expect(holds.admit(slow, at: Self.start) == Self.start + 1)
         #expect(holds.admit(other, at: Self.start) == nil)
         // Claims are independent of hosts.
@@ -191,7 +191,7 @@ struct DeliveryDecisionTests {
         holds.clear([slow])
         #expect(holds.admit(slow, at: Self.start + 2) == nil)
         // Probes without a result do not close it for good.
-        _ = holds.backOff(other, atLeast: 60, at: Self.start)
+        _ = holds.backOff(other, upTo: 60, at: Self.start)
         for _ in 0..<50 { _ = holds.admit(other, at: Self.start + 2) }
         #expect(holds.admit(other, at: Self.start + 3) != nil)
         #expect(holds.admit(other, at: Self.start + 200) == nil)

@@ -109,7 +109,7 @@ struct BounceTests {
         }
     }
 
-    @Test(.enabled(if: MailServer.isThere), arguments: ["hard", "complaint"])
+    @Test(.enabled(if: MailServer.isAvailable), arguments: ["hard", "complaint"])
     func `After a hard bounce or a complaint no more mail is sent to the address, with or without a topic`(kind: String)
         async throws
     {
@@ -144,7 +144,7 @@ struct BounceTests {
         }
     }
 
-    @Test(.enabled(if: MailServer.isThere))
+    @Test(.enabled(if: MailServer.isAvailable))
     func `An unknown mailbox counts as a bounce, a refusal of the sender does not`() async throws {
         try await MailApp.run { app in
             let (gone, blocked) = (MailApp.address("refuse"), MailApp.address("blocked"))

@@ -12,7 +12,7 @@ enum MailApp {
 
     static func options(ada address: String = "ada@example.org") async throws -> NotificationsOptions {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
-        if MailServer.isThere { options.mail.server = try await MailServer.shared.settings() }
+        if MailServer.isAvailable { options.mail.server = try await MailServer.shared.settings() }
         options.mail.publicURL = URL(string: "https://backend.example.org/martlet")!
         options.mail.contacts = MailContactBook { request in
             let users = [

@@ -8,7 +8,7 @@ import Testing
 @testable import NotificationsService
 
 /// Tests against PyPI's aiosmtpd.
-@Suite(.enabled(if: MailServer.isThere)) struct MailDeliveryTests {
+@Suite(.enabled(if: MailServer.isAvailable)) struct MailDeliveryTests {
     @Test func `Mail to an address arrives with its values, and its record shows it`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()

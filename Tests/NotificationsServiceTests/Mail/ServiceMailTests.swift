@@ -22,7 +22,7 @@ import Testing
         return try await app.gateway.asking(as: principal).post("/internal/notifications/mail", body)
     }
 
-    @Test(.enabled(if: MailServer.isThere))
+    @Test(.enabled(if: MailServer.isAvailable))
     func `Ordered mail is sent once per origin, and its outcome is reported`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
@@ -57,7 +57,7 @@ import Testing
         (Array(repeating: good, count: 21), "mails"),
     ]
 
-    @Test(.enabled(if: MailServer.isThere))
+    @Test(.enabled(if: MailServer.isAvailable))
     func `Invalid mail and unknown services are refused, and nothing is ordered`() async throws {
         try await MailApp.run { app in
             for (mails, field) in Self.refused {

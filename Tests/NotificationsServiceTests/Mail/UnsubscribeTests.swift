@@ -84,7 +84,7 @@ struct UnsubscribeTests {
         }
     }
 
-    @Test(.enabled(if: MailServer.isThere))
+    @Test(.enabled(if: MailServer.isAvailable))
     func `Mail about a topic has the header, and an unsubscription ends mail about the topic`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()

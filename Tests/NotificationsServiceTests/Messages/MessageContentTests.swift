@@ -73,7 +73,8 @@ struct MessageContentTests {
                 id: id, space: 1, platform: .ios, service: service, token: token, bundleID: "org.example.app",
                 locale: "de")
         }
-        guard case .apns(let apns) = try renderer.push(to: device(.apns, "00ff"), identity: identity, at: Date()) else {
+        guard case .apns(let apns) = try renderer.renderPush(for: device(.apns, "00ff"), identity: identity, at: Date())
+        else {
             return #expect(Bool(false))
         }
         let payload = try JSONValue(parsing: apns.payload.bytes)
@@ -83,7 +84,8 @@ struct MessageContentTests {
         #expect(
             apns.collapseID == "x" && apns.id == identity.pushID && apns.priority == .considerate
                 && apns.topic == "org.example.app")
-        guard case .fcm(let fcm) = try renderer.push(to: device(.fcm, "t"), identity: identity, at: Date()) else {
+        guard case .fcm(let fcm) = try renderer.renderPush(for: device(.fcm, "t"), identity: identity, at: Date())
+        else {
             return #expect(Bool(false))
         }
         #expect(
@@ -91,7 +93,7 @@ struct MessageContentTests {
                 && fcm.priority == .normal)
         #expect(fcm.data["martlet"]?.contains(id.uuidString.lowercased()) == true && fcm.androidNotification.tag == "x")
         #expect(throws: PushFault.subscription(.invalidPublicKey)) {
-            try renderer.push(to: device(.webpush, "https://push.example/1"), identity: identity, at: Date())
+            try renderer.renderPush(for: device(.webpush, "https://push.example/1"), identity: identity, at: Date())
         }
     }
 
@@ -100,8 +102,9 @@ struct MessageContentTests {
         let renderer = MessageRenderer(MessageContent(MessageTexts(body: "b")), message: id)
         let device = Device(id: id, space: 1, platform: .ios, service: .apns, token: "00", bundleID: nil)
         let identity = PushIdentity(message: id, pushID: UUID(), expires: Date())
-        #expect(throws: PushFault.noBundleID) { try renderer.push(to: device, identity: identity, at: Date()) }
-        guard case .apns(let push) = try renderer.push(to: device, identity: identity, at: Date(), bundleID: "app")
+        #expect(throws: PushFault.noBundleID) { try renderer.renderPush(for: device, identity: identity, at: Date()) }
+        guard
+            case .apns(let push) = try renderer.renderPush(for: device, identity: identity, at: Date(), bundleID: "app")
         else {
             return #expect(Bool(false))
         }
@@ -115,8 +118,8 @@ struct MessageContentTests {
         let device = Device(id: id, space: 1, platform: .ios, service: .apns, token: "00", bundleID: "app")
         for badge in [7, 8] {
             guard
-                case .apns(let push) = try renderer.push(
-                    to: device, badge: badge, identity: .init(message: id, pushID: id, expires: Date()), at: Date())
+                case .apns(let push) = try renderer.renderPush(
+                    for: device, badge: badge, identity: .init(message: id, pushID: id, expires: Date()), at: Date())
             else { return }
             #expect(try JSONValue(parsing: push.payload.bytes)["aps"]?["badge"]?.text == "\(badge)")
         }
@@ -133,12 +136,14 @@ struct MessageContentTests {
         let renderer = MessageRenderer(content, message: id)
         let identity = PushIdentity(message: id, pushID: id, expires: Date())
         let device = Device(id: id, space: 1, platform: .ios, service: .apns, token: "00", bundleID: "app")
-        guard case .apns(let push) = try renderer.push(to: device, identity: identity, at: Date()) else {
+        guard case .apns(let push) = try renderer.renderPush(for: device, identity: identity, at: Date()) else {
             return #expect(Bool(false))
         }
         #expect(push.topic == "app.push-type.liveactivity" && push.pushType == .liveActivity)
         #expect(try JSONValue(parsing: push.payload.bytes)["aps"]?["content-state"]?["left"]?.text == "3")
         let android = Device(id: id, space: 1, platform: .android, service: .fcm, token: "t")
-        #expect(throws: PushFault.serviceCannot) { try renderer.push(to: android, identity: identity, at: Date()) }
+        #expect(throws: PushFault.unsupportedService) {
+            try renderer.renderPush(for: android, identity: identity, at: Date())
+        }
     }
 }

@@ -13,7 +13,7 @@ import Testing
         get async throws {
             var options = try await MailApp.options()
             // Nothing listens there, so orders wait.
-            if !MailServer.isThere { options.mail.server = OrderMailTests.options.mail.server }
+            if !MailServer.isAvailable { options.mail.server = OrderMailTests.options.mail.server }
             return options
         }
     }
@@ -61,7 +61,7 @@ import Testing
             #expect(run["data.1.mails"] == "1" && run["data.1.mail"] != nil && run["data.1.users"] == "1", "\(run)")
             let both = try await app.app.master("GET", "/notifications/rules/both/runs")
             #expect(both["data.0.message"] != nil && both["data.0.mails"] == "1", "\(both)")
-            if MailServer.isThere, let id = run["data.1.mail"] {
+            if MailServer.isAvailable, let id = run["data.1.mail"] {
                 let record = try await app.app.ended(id)
                 #expect(record["state"] == "\"sent\"", "\(record)")
             }

@@ -25,7 +25,7 @@ extension TicketWork {
     /// - Throws: `invalid-body` if a neighbour does not exist. A neighbour that has left the column is ignored.
     func key(for place: TicketPlace, in status: TicketStatus, of id: Int64?) async throws -> FractionalKey {
         if let key = try await find(place, in: status, of: id) { return key }
-        try await spread(status, but: id)
+        try await rekey(status, but: id)
         guard let key = try await find(place, in: status, of: id) else {
             throw ServiceError(.internalError, cause: "no key fits into a column that just got new keys")
         }
@@ -92,7 +92,7 @@ extension TicketWork {
     }
 
     /// Gives all tickets of a column new keys. Keeps their order, with equal keys ordered by number.
-    private func spread(_ status: TicketStatus, but id: Int64?) async throws {
+    private func rekey(_ status: TicketStatus, but id: Int64?) async throws {
         let ids: [Int] = try await transaction.query(
             """
             SELECT id FROM analytics.tickets WHERE space = \(space.id) AND status = \(status.rawValue) AND deleted IS NULL AND id <> \(id ?? 0)

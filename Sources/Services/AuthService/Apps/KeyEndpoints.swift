@@ -282,7 +282,8 @@ extension BodyFields {
     }
 
     fileprivate func networks(_ name: String) throws -> [String]? {
-        let blocks = try texts(name, upTo: 50, "A network must be a CIDR block such as 10.0.0.0/8.", NetworkBlock.isOne)
+        let blocks = try texts(
+            name, upTo: 50, "A network must be a CIDR block such as 10.0.0.0/8.", NetworkBlock.isValid)
         guard blocks?.isEmpty != true else {
             throw ServiceError(.invalidBody, "At least one network is required; send null to allow all.", field: name)
         }

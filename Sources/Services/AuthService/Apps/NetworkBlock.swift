@@ -2,7 +2,7 @@ import Foundation
 
 /// A block of addresses in CIDR notation (RFC 4632 §3.1): `10.0.0.0/8`, `fc00::/7`.
 public enum NetworkBlock {
-    public static func isOne(_ text: String) -> Bool {
+    public static func isValid(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, (1...3).contains(parts[1].utf8.count),
             parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),

@@ -39,21 +39,21 @@ struct VersionStore: Sendable {
     }
 
     func read(_ number: VersionNumber, of appID: String) async throws -> String? {
-        try await postgres.query("SELECT \(Self.json) FROM auth.app_versions AS v WHERE \(Self.isOne(number, appID))")
+        try await postgres.query("SELECT \(Self.json) FROM auth.app_versions AS v WHERE \(Self.matches(number, appID))")
             .first?.decode(0)
     }
 
     static func read(_ number: VersionNumber, of appID: String, _ transaction: PostgresTransaction) async throws
         -> String?
     {
-        try await transaction.query("SELECT \(json) FROM auth.app_versions AS v WHERE \(isOne(number, appID))").first?
+        try await transaction.query("SELECT \(json) FROM auth.app_versions AS v WHERE \(matches(number, appID))").first?
             .decode(0)
     }
 
     static func find(_ number: VersionNumber, of appID: String, _ transaction: PostgresTransaction) async throws
         -> UUID?
     {
-        try await transaction.query("SELECT v.id FROM auth.app_versions AS v WHERE \(isOne(number, appID))").first?
+        try await transaction.query("SELECT v.id FROM auth.app_versions AS v WHERE \(matches(number, appID))").first?
             .decode(0)
     }
 
@@ -123,7 +123,7 @@ struct VersionStore: Sendable {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             guard let before = try await Self.read(number, of: appID, transaction) else { return false }
-            try await transaction.execute("DELETE FROM auth.app_versions AS v WHERE \(Self.isOne(number, appID))")
+            try await transaction.execute("DELETE FROM auth.app_versions AS v WHERE \(Self.matches(number, appID))")
             try await author.record("delete-version", of: appID, target: number.text, before: before, transaction)
             return true
         }
@@ -147,16 +147,16 @@ struct VersionStore: Sendable {
         default: break
         }
         return
-            "UPDATE auth.app_versions AS v SET \(assignments.joined(separator: ", ")) WHERE \(isOne(number, appID)) RETURNING \(json)"
+            "UPDATE auth.app_versions AS v SET \(assignments.joined(separator: ", ")) WHERE \(matches(number, appID)) RETURNING \(json)"
     }
 
-    private static func isOne(_ number: VersionNumber, _ appID: String) -> PostgresQuery {
+    private static func matches(_ number: VersionNumber, _ appID: String) -> PostgresQuery {
         "v.app_id = \(appID) AND v.sort_key = \(number.sortKey)"
     }
 
     /// An expression for the version's id.
     static func id(of number: VersionNumber, of appID: String) -> PostgresQuery {
-        "(SELECT v.id FROM auth.app_versions AS v WHERE \(isOne(number, appID)))"
+        "(SELECT v.id FROM auth.app_versions AS v WHERE \(matches(number, appID)))"
     }
 
     /// The JSON of the row `v`.

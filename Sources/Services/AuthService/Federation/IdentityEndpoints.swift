@@ -122,9 +122,9 @@ struct UnlinkIdentity: Endpoint {
         let provider = context.component("name")
         let fields = try await BodyFields(request, ["password"], isOptional: true)
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
-        let isMailThere = try await outbox.isThere(in: space)
+        let canSendMail = try await outbox.canSendMail(in: space)
         let isGone = try await federation.identities.unlink(
-            provider: provider, of: id, isMailThere: isMailThere, in: space
+            provider: provider, of: id, canSendMail: canSendMail, in: space
         ) {
             try await federation.revocation.begin(of: id, provider: provider, in: space, $0)
         }

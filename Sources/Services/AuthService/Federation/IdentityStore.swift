@@ -98,7 +98,7 @@ struct IdentityStore: Sendable {
     /// - Parameter accompanying: Runs before the removal, in the same transaction.
     /// - Throws: `conflict` if it is the user's last way to sign in.
     func unlink(
-        provider: String, of user: UUID, isMailThere: Bool, in space: AppSpace,
+        provider: String, of user: UUID, canSendMail: Bool, in space: AppSpace,
         with accompanying: (PostgresTransaction) async throws -> Void
     ) async throws -> Bool {
         try await postgres.withTransaction { transaction in
@@ -113,7 +113,7 @@ struct IdentityStore: Sendable {
                     WHERE user_id = \(user) AND provider = \(provider) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)
                     """) > 0
             guard isGone else { return false }
-            try await UserStore.checkSignInIsLeft(to: user, isMailThere: isMailThere, transaction)
+            try await UserStore.checkSignInIsLeft(to: user, canSendMail: canSendMail, transaction)
             return true
         }
     }

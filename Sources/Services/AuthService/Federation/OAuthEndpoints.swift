@@ -7,7 +7,7 @@ import MartletCore
 import MartletHTTP
 
 /// Whose sign-in at a provider a route serves: an app's users, or the server's staff under `/admin/auth/oidc/`.
-enum ProviderGuests: Sendable {
+enum ProviderAudience: Sendable {
     case users, staff
 
     func space(_ context: ServiceContext) throws -> AppSpace { self == .users ? try context.userSpace : .staff }
@@ -88,10 +88,10 @@ struct StartOAuth: Endpoint {
 
     let federation: Federation
     let attempts: AttemptStore
-    var guests = ProviderGuests.users
+    var audience = ProviderAudience.users
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try guests.space(context)
+        let space = try audience.space(context)
         let fields = try await BodyFields(request, ["redirectURL", "codeChallenge"])
         let (redirectURL, challenge) = (
             try fields.requiredString("redirectURL"), try fields.requiredString("codeChallenge")
@@ -158,11 +158,11 @@ struct OAuthCallback: Endpoint {
     static let maximumSizeInBytes = 64 << 10
 
     let federation: Federation
-    var guests = ProviderGuests.users
+    var audience = ProviderAudience.users
     let logger: Logger
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let appID = try guests.callbackAppID(context)
+        let appID = try audience.callbackAppID(context)
         let answer = try await answer(in: request)
         guard let state = answer["state"], let flow = try await federation.flows.take(state: state, of: appID) else {
             throw ServiceError(.invalidLink, "This sign-in is complete or has expired; start again in the app.")

@@ -37,7 +37,7 @@ struct CreateInvitation: Endpoint {
             try fields.string("language").map { [try LanguageTag($0, field: "language").text] } ?? [],
             try fields.link(settings)
         )
-        if email != nil, try await !mailing.outbox.isThere(in: space) {
+        if email != nil, try await !mailing.outbox.canSendMail(in: space) {
             throw ServiceError(.notImplemented, "No mail server is configured; leave out the address to get a code.")
         }
         guard

@@ -16,7 +16,7 @@ struct MailOutbox: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    func isThere(in space: AppSpace) async throws -> Bool {
+    func canSendMail(in space: AppSpace) async throws -> Bool {
         if hasMailServer { return true }
         return try await settings.current(in: space).hasMailServer
     }
@@ -65,7 +65,7 @@ struct MailOutbox: Sendable {
     func tell(_ order: MailOrder) async {
         do {
             let areNoticesWanted = try await settings.current(in: order.space).settings.notices
-            guard try await isThere(in: order.space), order.kind.hasProof || areNoticesWanted else { return }
+            guard try await canSendMail(in: order.space), order.kind.hasProof || areNoticesWanted else { return }
             try await place(order)
         } catch {
             let cause = (error as? ServiceError)?.code.rawValue ?? "\(error)"

@@ -16,7 +16,7 @@ struct ReadMailSender: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
         return try .mailSender(
-            try await mailing.senders.find(in: space), isAvailable: try await mailing.outbox.isThere(in: space))
+            try await mailing.senders.find(in: space), isAvailable: try await mailing.outbox.canSendMail(in: space))
     }
 }
 
@@ -47,7 +47,7 @@ struct ReplaceMailSender: Endpoint {
         let sender = try MailSender(try await BodyFields(request, MailSender.fields))
         try await mailing.senders.replace(sender, in: space)
         mailing.settings.forget(space)
-        return try .mailSender(sender, isAvailable: try await mailing.outbox.isThere(in: space))
+        return try .mailSender(sender, isAvailable: try await mailing.outbox.canSendMail(in: space))
     }
 }
 

@@ -165,8 +165,8 @@ struct RemovePasskey: Endpoint {
         let (space, user, id) = (try context.userSpace, try context.signedInUser, try context.passkeyID)
         let password = try await BodyFields(request, ["password"], isOptional: true).secret("password")
         _ = try await check.confirm(password, of: user, in: space, session: try context.session)
-        let isMailThere = try await outbox.isThere(in: space)
-        guard try await passkeys.remove(id, of: user, isMailThere: isMailThere, in: space) else {
+        let canSendMail = try await outbox.canSendMail(in: space)
+        guard try await passkeys.remove(id, of: user, canSendMail: canSendMail, in: space) else {
             throw ServiceError(.passkeyNotFound)
         }
         return Response(status: .noContent)

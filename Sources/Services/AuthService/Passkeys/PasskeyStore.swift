@@ -157,10 +157,10 @@ struct PasskeyStore: Sendable {
         try await Self.tellingConflicts {
             try await postgres.withTransaction { transaction in
                 // Serializes concurrent calls: the second one waits here and counts what the first has added.
-                let isThere = try await !transaction.query(
+                let exists = try await !transaction.query(
                     "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) AND NOT disabled FOR UPDATE"
                 ).isEmpty
-                guard isThere else { throw ServiceError(.userNotFound) }
+                guard exists else { throw ServiceError(.userNotFound) }
                 if let session {
                     let isOpen = try await !transaction.query(
                         "SELECT FROM auth.sessions WHERE id = \(session) AND user_id = \(user) AND revoked IS NULL AND expires > now()"
@@ -244,7 +244,7 @@ struct PasskeyStore: Sendable {
     /// Deletes a passkey. Returns false if the user has no such passkey.
     ///
     /// - Throws: `conflict` if it is the user's last way to sign in.
-    func remove(_ id: UUID, of user: UUID, isMailThere: Bool, in space: AppSpace) async throws -> Bool {
+    func remove(_ id: UUID, of user: UUID, canSendMail: Bool, in space: AppSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             // Serializes concurrent calls: the second one waits here and sees what the first has left.
             try await transaction.execute(
@@ -253,7 +253,7 @@ struct PasskeyStore: Sendable {
                 try await transaction.execute(
                     "DELETE FROM auth.passkeys AS k WHERE id = \(id) AND \(Self.isOf(user, space))") > 0
             guard isGone else { return false }
-            try await UserStore.checkSignInIsLeft(to: user, isMailThere: isMailThere, transaction)
+            try await UserStore.checkSignInIsLeft(to: user, canSendMail: canSendMail, transaction)
             return true
         }
     }

@@ -73,7 +73,7 @@ extension AuthorizationRequest {
 /// RP-Initiated Logout 1.0 §2 require.
 ///
 /// A form posted from another site carries no cookies; the redirect does.
-struct GoOnByGet: Endpoint {
+struct RedirectToGet: Endpoint {
     static let route = Route(
         .post, "/oidc/{app}/authorize", "authorizeByForm", "Starts a sign-in of a user at a client, from a form.",
         callers: .anyone,

@@ -18,11 +18,11 @@ extension AuthService {
 
         // For browsers
         routes.on(Authorize.route, Authorize(flow: provider.flow))
-        routes.on(GoOnByGet.route, GoOnByGet(issuers: provider.issuers, endpoint: "authorize"))
+        routes.on(RedirectToGet.route, RedirectToGet(issuers: provider.issuers, endpoint: "authorize"))
         routes.on(SubmitLogIn.route, SubmitLogIn(flow: provider.flow, byPassword: byPassword, sessions: sessions))
         routes.on(SubmitConsent.route, SubmitConsent(flow: provider.flow))
         routes.on(LogOutOfProvider.route, LogOutOfProvider(flow: provider.flow, sessions: sessions))
-        routes.on(GoOnByGet.logOutOfProviderByForm, GoOnByGet(issuers: provider.issuers, endpoint: "logout"))
+        routes.on(RedirectToGet.logOutOfProviderByForm, RedirectToGet(issuers: provider.issuers, endpoint: "logout"))
         routes.on(ConfirmLogOut.route, ConfirmLogOut(flow: provider.flow, sessions: sessions))
 
         // For clients

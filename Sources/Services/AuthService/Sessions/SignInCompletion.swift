@@ -42,7 +42,7 @@ struct NewDeviceNotice: Sendable {
 
     /// Never fails, because the user is already signed in.
     func tell(_ user: UUID, _ session: NewSession, in space: AppSpace) async {
-        guard (try? await outbox.isThere(in: space)) == true,
+        guard (try? await outbox.canSendMail(in: space)) == true,
             let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
         else { return }
         var order = MailOrder(.newDevice, to: email, user: user, in: space)

@@ -13,13 +13,13 @@ extension AuthService {
         let finish = FinishStaffOAuth(federation: federation, staff: staff, hasher: hasher, completion: completion)
         routes.on(FinishStaffOAuth.route, finish)
         routes.on(
-            StartOAuth.startStaffOAuth, StartOAuth(federation: federation, attempts: attempts, guests: .staff)
+            StartOAuth.startStaffOAuth, StartOAuth(federation: federation, attempts: attempts, audience: .staff)
         )
         routes.on(
-            OAuthCallback.returnStaffFromOAuth, OAuthCallback(federation: federation, guests: .staff, logger: logger))
+            OAuthCallback.returnStaffFromOAuth, OAuthCallback(federation: federation, audience: .staff, logger: logger))
         routes.on(
             OAuthCallback.returnStaffFromOAuthByForm,
-            OAuthCallback(federation: federation, guests: .staff, logger: logger))
+            OAuthCallback(federation: federation, audience: .staff, logger: logger))
         routes.on(
             RefreshStaffSession.route,
             RefreshStaffSession(staff: staff, sessions: sessions, signIns: signIns, logger: logger))

@@ -41,7 +41,7 @@ struct ChangeEmail: Endpoint {
         var order = MailOrder(.changeEmail, to: email.text, user: id, in: space)
         (order.languages, order.link) = (try fields.languages(request), try fields.link(settings))
         _ = try await check.confirmPassword(try fields.secret("password"), of: id, in: space)
-        if try await mailing.outbox.isThere(in: space) {
+        if try await mailing.outbox.canSendMail(in: space) {
             try await check.attempts.begin(context.mailLimits(to: email, of: request))
             try await mailing.outbox.place(order)
             return Response(status: .accepted)

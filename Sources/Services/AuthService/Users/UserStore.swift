@@ -284,17 +284,17 @@ struct UserStore: Sendable {
 
     /// Whether the user in row `u` has no remaining way to sign in.
     ///
-    /// - Parameter isMailThere: Whether mail can be sent, so that a verified address is a way to sign in.
-    static func hasNoSignIn(isMailThere: Bool) -> PostgresQuery {
-        isMailThere ? "((u.email IS NULL OR NOT u.email_verified) AND \(hasNoCredential))" : "(\(hasNoCredential))"
+    /// - Parameter canSendMail: Whether mail can be sent, so that a verified address is a way to sign in.
+    static func hasNoSignIn(canSendMail: Bool) -> PostgresQuery {
+        canSendMail ? "((u.email IS NULL OR NOT u.email_verified) AND \(hasNoCredential))" : "(\(hasNoCredential))"
     }
 
     /// Checks that the user can still sign in, after the transaction has locked the row and removed a way to do so.
     ///
     /// - Throws: `conflict` if no way remains.
-    static func checkSignInIsLeft(to user: UUID, isMailThere: Bool, _ transaction: PostgresTransaction) async throws {
+    static func checkSignInIsLeft(to user: UUID, canSendMail: Bool, _ transaction: PostgresTransaction) async throws {
         let query: PostgresQuery =
-            "SELECT \(hasNoSignIn(isMailThere: isMailThere)) FROM auth.users AS u WHERE id = \(user)"
+            "SELECT \(hasNoSignIn(canSendMail: canSendMail)) FROM auth.users AS u WHERE id = \(user)"
         guard try await !transaction.query(query)[0].decode(0, as: Bool.self) else {
             throw ServiceError(
                 .conflict,

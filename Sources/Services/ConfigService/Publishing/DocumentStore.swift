@@ -207,12 +207,12 @@ struct DraftCondition: Sendable {
     var isForNew: Bool { if case .new = wanted { true } else { false } }
 
     func check(_ document: DocumentStore.Document?) throws {
-        let isThere = document?.draft != nil
+        let exists = document?.draft != nil
         switch wanted {
         case .anything: return
-        case .new: guard !isThere else { throw ServiceError(.preconditionFailed, "The document already exists.") }
+        case .new: guard !exists else { throw ServiceError(.preconditionFailed, "The document already exists.") }
         case .revisions(let tags):
-            guard let document, isThere else {
+            guard let document, exists else {
                 throw ServiceError(.preconditionFailed, "The document does not exist; create it with If-None-Match: *.")
             }
             guard tags?.contains(String(document.revision)) ?? true else {

@@ -325,13 +325,13 @@ final class Gatekeeper {
             memo.address == address
         else { return nil }
         if let session = grant.principal.sessionID, revoked.contains(session) { return nil }
-        return presented.withMaterial { material in
-            memo.material.withUnsafeBytes { $0.equalsInConstantTime(material) }
+        return presented.withCredentialBytes { credentialBytes in
+            memo.credentialBytes.withUnsafeBytes { $0.equalsInConstantTime(credentialBytes) }
         } ? grant : nil
     }
 
     private func remember(_ grant: Grant, _ presented: Presented, from address: IPAddress?, _ memo: GrantMemo) {
-        memo.material = presented.withMaterial { Array($0) }
+        memo.credentialBytes = presented.withCredentialBytes { Array($0) }
         memo.grant = grant
         memo.generation = generation
         memo.address = address
@@ -341,7 +341,7 @@ final class Gatekeeper {
 extension Gatekeeper.Presented {
     /// Concatenates all parts unambiguously: headers and paths cannot contain the byte, 0 or 1, that follows each part.
     @inline(__always)
-    fileprivate func withMaterial<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    fileprivate func withCredentialBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let parts = (appKey, secret, masterKey, project, environment, user, token, appID)
         func length(_ part: UnsafeRawBufferPointer?) -> Int { (part?.count ?? 0) + 1 }
         let total =

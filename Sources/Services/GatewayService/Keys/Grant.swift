@@ -32,7 +32,7 @@ final class Grant {
 
 /// The last grant of a client connection, so that repeated credentials need not be hashed again.
 final class GrantMemo {
-    var material: [UInt8] = []
+    var credentialBytes: [UInt8] = []
     var grant: Grant?
     /// The gatekeeper's generation when the grant was stored.
     var generation = -1

@@ -56,7 +56,7 @@ struct KeyCommand: AsyncParsableCommand {
             guard expiresInDays.map({ (1...36_500).contains($0) }) ?? true else {
                 throw ValidationError("days must be 1 to 36500")
             }
-            guard network.allSatisfy(NetworkBlock.isOne) else {
+            guard network.allSatisfy(NetworkBlock.isValid) else {
                 throw ValidationError("a network must be a CIDR block such as 10.0.0.0/8")
             }
             guard scope.allSatisfy({ KeyScope($0) != nil }) else {

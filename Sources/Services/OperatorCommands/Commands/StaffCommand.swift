@@ -72,11 +72,11 @@ struct StaffCommand: AsyncParsableCommand {
 
         func run() async throws {
             let password = try NewPassword.read()
-            let isThere = try await Database.withClient {
+            let exists = try await Database.withClient {
                 try await StaffStore(postgres: $0).resetPassword(
                     of: userName, to: password.text, removesSecondFactor: removeSecondFactor)
             }
-            guard isThere else { throw ValidationError("no staff member has this user name") }
+            guard exists else { throw ValidationError("no staff member has this user name") }
             print(password.isGiven ? "reset" : password.text.withValue { $0 })
         }
     }
@@ -92,8 +92,8 @@ struct StaffCommand: AsyncParsableCommand {
 
         func run() async throws {
             do {
-                let isThere = try await Database.withClient { try await StaffStore(postgres: $0).disable(userName) }
-                guard isThere else { throw ValidationError("no staff member has this user name") }
+                let exists = try await Database.withClient { try await StaffStore(postgres: $0).disable(userName) }
+                guard exists else { throw ValidationError("no staff member has this user name") }
             } catch is LastAdministratorError {
                 throw ValidationError("the last administrator cannot be disabled")
             }

@@ -6,13 +6,13 @@ import ServiceLifecycle
 
 /// Waits for conditions, with a time limit.
 enum Readiness {
-    /// Waits until `isThere` returns true.
+    /// Waits until `isReady` returns true.
     ///
     /// - Parameter log: A log whose last line is added to the error.
     /// - Throws: `UpError` that names `what` after `limit`.
-    static func wait(for what: String, log: URL?, limit: Duration, _ isThere: () async -> Bool) async throws {
+    static func wait(for what: String, log: URL?, limit: Duration, _ isReady: () async -> Bool) async throws {
         let end = ContinuousClock.now + limit
-        while !(await isThere()) {
+        while !(await isReady()) {
             guard ContinuousClock.now < end else {
                 let line = log.flatMap(LastLine.of).map { "; the last line of its log: \($0)" } ?? ""
                 throw UpError("\(what) was not ready within \(limit)\(line)")

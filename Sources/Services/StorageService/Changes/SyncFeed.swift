@@ -130,7 +130,7 @@ struct SyncFeed: Sendable {
         let visible = Self.visible(query, access)
         let readable = access.readable(for: .find) ?? "TRUE"
         // A walk may have shown any of the intermediate states.
-        let wasSeen: PostgresQuery =
+        let wasVisible: PostgresQuery =
             !isWalked
             ? "FALSE"
             : """
@@ -149,7 +149,7 @@ struct SyncFeed: Sendable {
                 SELECT id, last.seq, last.txid, first.seq AS first_seq, first.txid AS first_txid FROM last JOIN first USING (id)
                 WHERE last.seq > \(seq) ORDER BY last.seq LIMIT \(query.limit + 1)),
             states AS (
-                SELECT page.seq, page.id, fate.is_in, coalesce(before.matches, FALSE) OR NOT fate.is_in AND \(wasSeen) AS was_in,
+                SELECT page.seq, page.id, fate.is_in, coalesce(before.matches, FALSE) OR NOT fate.is_in AND \(wasVisible) AS was_in,
                     CASE WHEN fate.is_in THEN shown.object END AS object
                 FROM page
                 JOIN \(log) AS new ON new.collection = \(scope.collection.text) AND new.txid = page.txid AND new.seq = page.seq

@@ -147,16 +147,16 @@ struct BeforeHooks: Sendable {
             let doc: PostgresQuery =
                 document.operations == nil
                 ? "doc || \(document.stored)" : "storage.apply(doc, \(document.stored), FALSE)"
-            let veil = try scope.access.veil(document.touched.operated)
-            guard isUpsert else { return try await writable(id, document, doc, .update, veil, in: scope) }
-            guard let found = try await stored(id, document, doc, .update, veil, in: scope) else {
+            let fieldGuard = try scope.access.hiddenFieldGuard(document.touched.operated)
+            guard isUpsert else { return try await writable(id, document, doc, .update, fieldGuard, in: scope) }
+            guard let found = try await stored(id, document, doc, .update, fieldGuard, in: scope) else {
                 try scope.access.require(.create)
                 return (nil, try await initial(document, scope))
             }
             guard found.seen else {
                 throw ServiceError(.preconditionFailed, "An object with this id exists.", field: "_id")
             }
-            try Self.check(found, .update, veil)
+            try Self.check(found, .update, fieldGuard)
             return (found.before, found.after)
         case .remove(let id): return (try await writable(id, nil, "doc", .delete, in: scope).before, nil)
         case .delete(let id):
@@ -168,18 +168,21 @@ struct BeforeHooks: Sendable {
     ///   read but not write.
     private func writable(
         _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation,
-        _ veil: Access.Veil? = nil,
+        _ fieldGuard: Access.HiddenFieldGuard? = nil,
         includingRemoved: Bool = false, in scope: QueryScope
     ) async throws -> (before: String?, after: String?) {
-        let found = try await stored(id, document, doc, operation, veil, includingRemoved: includingRemoved, in: scope)
+        let found = try await stored(
+            id, document, doc, operation, fieldGuard, includingRemoved: includingRemoved, in: scope)
         guard let found, found.seen else { throw ServiceError(.objectNotFound) }
-        try Self.check(found, operation, veil)
+        try Self.check(found, operation, fieldGuard)
         return (found.before, found.after)
     }
 
-    private static func check(_ found: Stored, _ operation: Access.Operation, _ veil: Access.Veil?) throws {
+    private static func check(_ found: Stored, _ operation: Access.Operation, _ fieldGuard: Access.HiddenFieldGuard?)
+        throws
+    {
         guard found.may else { throw Access.refusal(operation) }
-        if let veil, !found.shows { throw veil.refusal }
+        if let fieldGuard, !found.shows { throw fieldGuard.refusal }
     }
 
     private struct Stored {
@@ -196,7 +199,7 @@ struct BeforeHooks: Sendable {
     /// the caller may write the object and can see every field on which the write depends.
     private func stored(
         _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation,
-        _ veil: Access.Veil? = nil,
+        _ fieldGuard: Access.HiddenFieldGuard? = nil,
         includingRemoved: Bool = false, in scope: QueryScope
     ) async throws -> Stored? {
         let (readers, writers) = (Self.list(document?.readers, "readers"), Self.list(document?.writers, "writers"))
@@ -208,7 +211,7 @@ struct BeforeHooks: Sendable {
                 FROM (SELECT s.id, s.created, s.updated, s.deleted, s.version, \(readers) AS readers, \(writers) AS writers, s.doc) AS state),
                 seen, may, shows
             FROM (
-                SELECT *, \(scope.access.columns(for: operation)), (\(veil?.condition ?? "TRUE")) AS shows FROM \(try scope.table)
+                SELECT *, \(scope.access.columns(for: operation)), (\(fieldGuard?.condition ?? "TRUE")) AS shows FROM \(try scope.table)
                 WHERE id = \(id.text)\(includingRemoved ? "" : " AND deleted IS NULL" as PostgresQuery) OFFSET 0) AS s
             """, in: scope.space)
         guard let row = rows?.first else { return nil }

@@ -15,7 +15,7 @@ struct IndexStore: Sendable {
     let postgres: PostgresClient
     /// A client whose connections are only used for builds, so that nothing else waits for them.
     let builder: PostgresClient
-    let turn = IndexStore.makeTurn()
+    let buildSemaphore = IndexStore.makeBuildSemaphore()
     let spaces: Spaces
     let builds: IndexBuilds
     /// The largest collection whose indexes are built immediately, which briefly blocks writes. Indexes of larger
@@ -26,7 +26,7 @@ struct IndexStore: Sendable {
 
     /// Allows one build at a time in this copy of the service, in the order of the requests. Each build saturates a
     /// processor and a disk.
-    static func makeTurn() -> AsyncSemaphore {
+    static func makeBuildSemaphore() -> AsyncSemaphore {
         AsyncSemaphore(
             limit: 1, maximumWaiting: maximumWaitingBuilds,
             refusal: ServiceError(
@@ -50,7 +50,9 @@ struct IndexStore: Sendable {
             return IndexEntry(index, .building, job: job)
         }
         do {
-            try await turn.withPermit { try await createNow(index, "\(keys)\(condition)", on: collection, of: space) }
+            try await buildSemaphore.withPermit {
+                try await createNow(index, "\(keys)\(condition)", on: collection, of: space)
+            }
         } catch let error as PostgresError where error.isUndefinedTable {
             throw ServiceError(.collectionNotFound)
         } catch let error as PostgresError {

@@ -24,10 +24,10 @@ struct ListAdvice: Endpoint {
         let existing = try await indexes.list(on: collection, of: space).filter { $0.state != .failed }.map(
             \.definition)
         for (number, advice) in list.enumerated() {
-            let isThere = existing.contains {
+            let exists = existing.contains {
                 $0.kind.rawValue == advice.index?.kind && $0.fields == advice.index?.fields
             }
-            if isThere { list[number].index = nil }
+            if exists { list[number].index = nil }
         }
         return try .list(list)
     }

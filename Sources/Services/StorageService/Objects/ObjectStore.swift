@@ -163,7 +163,7 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.create)
         try await checkFields(documents.touched.added, scope)
-        let veil = try await veil(ofNew: documents.touched, scope)
+        let fieldGuard = try await fieldGuard(ofNew: documents.touched, scope)
         let table = try scope.table
         let ids = documents.ids.map { ($0 ?? ObjectID.make()).text }
         guard Set(ids).count == ids.count else {
@@ -188,7 +188,7 @@ struct ObjectStore: Sendable {
                     SELECT item.id, \(kept)(value - \(SystemField.names)) AS doc,
                         \(Self.listing("_readers", kept: "before_readers", default: readers)) AS readers,
                         \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers
-                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.unveiled(veil)) ORDER BY id
+                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.guarded(fieldGuard)) ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
@@ -294,14 +294,14 @@ struct ObjectStore: Sendable {
         let table = try scope.table
         let readers = document.readers == .absent ? access.defaultReaders : document.readers.names
         let writers = document.writers == .absent ? access.defaultWriters : document.writers.names
-        let veil = try await veil(ofNew: document.touched, scope)
+        let fieldGuard = try await fieldGuard(ofNew: document.touched, scope)
         let rows = try await writing(to: scope) {
             """
             WITH inserted AS (
                 INSERT INTO \(table) (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
                     SELECT \(ObjectID.make().text)::text AS id, (\(Self.initial(document)))::jsonb AS doc, \(readers)::text[] AS readers,
-                        \(writers)::text[] AS writers) AS new\(Self.unveiled(veil))
+                        \(writers)::text[] AS writers) AS new\(Self.guarded(fieldGuard))
                 RETURNING *),
             written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted WHERE TRUE\(Self.creatable(access))),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
@@ -321,7 +321,7 @@ struct ObjectStore: Sendable {
         let kept = access.kept(of: "coalesce((SELECT before_doc FROM old WHERE deleted IS NULL), '{}')").map {
             "\($0) || " as PostgresQuery
         }
-        let veil = try await veil(ofNew: document.touched, scope)
+        let fieldGuard = try await fieldGuard(ofNew: document.touched, scope)
         let rows = try await writing(to: scope) {
             """
             WITH old AS MATERIALIZED (
@@ -332,7 +332,7 @@ struct ObjectStore: Sendable {
                     SELECT \(id.text)::text AS id, (\(kept ?? "")\(Self.initial(document)))::jsonb AS doc, (\(readers))::text[] AS readers,
                         (\(writers))::text[] AS writers
                     WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
-                    OFFSET 0) AS new\(Self.unveiled(veil))
+                    OFFSET 0) AS new\(Self.guarded(fieldGuard))
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
@@ -361,10 +361,10 @@ struct ObjectStore: Sendable {
         var lists: PostgresQuery = ""
         if document.readers != .absent { lists.append(", readers = \(document.readers.names)") }
         if document.writers != .absent { lists.append(", writers = \(document.writers.names)") }
-        let veil = try await veil(of: document.touched, scope)
+        let fieldGuard = try await fieldGuard(of: document.touched, scope)
         let rows = try await reading(of: scope) {
             """
-            WITH \(try Self.old(id, scope, .update, veil)),
+            WITH \(try Self.old(id, scope, .update, fieldGuard)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
                 -- The row is selected before the document is computed, so no operation reads a field hidden from the caller.
@@ -376,18 +376,20 @@ struct ObjectStore: Sendable {
             FROM (SELECT id AS old_id, may, shows FROM old) AS target LEFT JOIN written ON TRUE
             """
         }
-        return try changed(rows, by: .update, veil)
+        return try changed(rows, by: .update, fieldGuard)
     }
 
     /// Nil if there is no object that the caller may read; otherwise the statement's result if it was carried out.
     ///
     /// - Throws: `forbidden` for an object that the caller may read but not change, `precondition-failed`.
-    private func changed(_ rows: PostgresRows?, by operation: Access.Operation, _ veil: Access.Veil? = nil) throws
+    private func changed(
+        _ rows: PostgresRows?, by operation: Access.Operation, _ fieldGuard: Access.HiddenFieldGuard? = nil
+    ) throws
         -> Written?
     {
         guard let rows, let row = rows.first else { return nil }
         guard try row.decode(3, as: Bool.self) else { throw Access.refusal(operation) }
-        if let veil, try !row.decode(4, as: Bool.self) { throw veil.refusal }
+        if let fieldGuard, try !row.decode(4, as: Bool.self) { throw fieldGuard.refusal }
         guard try row.decode(2, as: Bool.self) else { throw ServiceError(.preconditionFailed) }
         return Written(rows: rows)
     }
@@ -395,14 +397,15 @@ struct ObjectStore: Sendable {
     /// Selects and locks the object before the write, if the caller may read it. `may`: whether the caller may change
     /// it. `shows`: whether the caller can see every field on which the write depends.
     private static func old(
-        _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
+        _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation,
+        _ fieldGuard: Access.HiddenFieldGuard? = nil,
         includingRemoved: Bool = false
     ) throws -> PostgresQuery {
         let access = scope.access
         let conditions = [includingRemoved ? nil : "deleted IS NULL", access.seen].compactMap(\.self)
         return """
             old AS MATERIALIZED (
-                SELECT id, doc, \(before), (\(access.changeable(by: operation) ?? "TRUE")) AS may, (\(veil?.condition ?? "TRUE")) AS shows
+                SELECT id, doc, \(before), (\(access.changeable(by: operation) ?? "TRUE")) AS may, (\(fieldGuard?.condition ?? "TRUE")) AS shows
                 FROM \(try scope.table)
                 WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND ")) FOR UPDATE)
             """
@@ -437,8 +440,8 @@ struct ObjectStore: Sendable {
     }
 
     /// Makes the statement fail before a unique index could reveal hidden values.
-    private static func unveiled(_ veil: Access.Veil?) -> PostgresQuery {
-        veil.map { " WHERE (\($0.condition) OR storage.fail('MT403', 'hidden'))" } ?? ""
+    private static func guarded(_ fieldGuard: Access.HiddenFieldGuard?) -> PostgresQuery {
+        fieldGuard.map { " WHERE (\($0.condition) OR storage.fail('MT403', 'hidden'))" } ?? ""
     }
 
     /// A new object's document, to which operations apply as if all fields were absent.
@@ -510,21 +513,25 @@ struct ObjectStore: Sendable {
         }
     }
 
-    /// The veil for a write to an existing object: operations depend on stored values, and unique indexes on those of
+    /// The guard for a write to an existing object: operations depend on stored values, and unique indexes on those of
     /// other objects.
     ///
     /// - Throws: `forbidden` naming a field that every object hides from the caller.
-    private func veil(of touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
+    private func fieldGuard(
+        of touched: Document.Touched, _ scope: QueryScope
+    ) async throws -> Access.HiddenFieldGuard? {
         let access = scope.access
         guard !access.hidesNothing else { return nil }
         let unique = try await rights.collections(of: scope.space)[scope.collection.text]?.unique ?? []
-        return try access.veil(
+        return try access.hiddenFieldGuard(
             unique.filter { !$0.isDisjoint(with: touched.written) }.reduce(touched.operated) { $0.union($1) })
     }
 
-    /// The veil for a new object, whose operations do not depend on stored values.
-    private func veil(ofNew touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
-        try await veil(of: Document.Touched(written: touched.written), scope)
+    /// The guard for a new object, whose operations do not depend on stored values.
+    private func fieldGuard(
+        ofNew touched: Document.Touched, _ scope: QueryScope
+    ) async throws -> Access.HiddenFieldGuard? {
+        try await fieldGuard(of: Document.Touched(written: touched.written), scope)
     }
 
     /// Records fields and types that are new in the collection.

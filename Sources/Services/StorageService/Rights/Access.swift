@@ -102,7 +102,7 @@ struct Access: Sendable {
     }
 
     /// The condition under which a write to an object reveals no hidden values.
-    struct Veil: Sendable {
+    struct HiddenFieldGuard: Sendable {
         let condition: PostgresQuery
         /// One of the fields involved.
         let field: FieldName
@@ -116,13 +116,13 @@ struct Access: Sendable {
             field: field.text)
     }
 
-    /// The veil for a write whose outcome depends on the values of these fields; nil if none of them is ever hidden
+    /// The guard for a write whose outcome depends on the values of these fields; nil if none of them is ever hidden
     /// from this identity.
     ///
     /// - Throws: `forbidden` naming a field that every object hides from this identity.
-    func veil(_ fields: Set<FieldName>) throws -> Veil? {
+    func hiddenFieldGuard(_ fields: Set<FieldName>) throws -> HiddenFieldGuard? {
         guard identity != .master, let hidden = rules.hidden else { return nil }
-        var veil: Veil?
+        var fieldGuard: HiddenFieldGuard?
         for field in fields.sorted() {
             guard let grantees = hidden[field] else { continue }
             switch permission(of: grantees) {
@@ -130,12 +130,13 @@ struct Access: Sendable {
             case .denied: throw Self.hidden(field)
             case .fields(let paths):
                 let condition = named(in: paths)
-                veil = Veil(
-                    condition: veil.map { "\($0.condition) AND \(condition)" } ?? condition, field: veil?.field ?? field
+                fieldGuard = HiddenFieldGuard(
+                    condition: fieldGuard.map { "\($0.condition) AND \(condition)" } ?? condition,
+                    field: fieldGuard?.field ?? field
                 )
             }
         }
-        return veil
+        return fieldGuard
     }
 
     /// Whether all fields of all objects are visible.

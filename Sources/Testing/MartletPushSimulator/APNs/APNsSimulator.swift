@@ -123,7 +123,7 @@ public final class APNsSimulator: Sendable {
     /// The maximum number of requests in flight on one connection.
     public var peakStreams: Int { state.withLock { $0.peakStreams } }
     /// The provider tokens that were accepted.
-    public var tokens: Set<String> { state.withLock { $0.tokens.texts } }
+    public var tokens: Set<String> { state.withLock { $0.tokens.acceptedTokens } }
 
     // MARK: For connections
 

@@ -19,7 +19,7 @@ struct TokenCheck {
     /// The issue times of accepted tokens and when each was first seen, by key id.
     private var updates: [String: [(issued: Date, seen: Date)]] = [:]
     /// The text of every accepted token.
-    var texts: Set<String> { Set(known.keys) }
+    var acceptedTokens: Set<String> { Set(known.keys) }
 
     mutating func trust(_ key: SimulatedKey) { keys[key.keyID] = key }
 
@@ -34,7 +34,7 @@ struct TokenCheck {
         guard token.issued.timeIntervalSince(now) <= Self.leeway else { return (nil, "InvalidProviderToken") }
         guard now.timeIntervalSince(token.issued) <= Self.lifetime else { return (nil, "ExpiredProviderToken") }
         if known[text] == nil {
-            guard takesUpdate(token, at: now) else { return (nil, "TooManyProviderTokenUpdates") }
+            guard acceptsUpdate(token, at: now) else { return (nil, "TooManyProviderTokenUpdates") }
             known[text] = token
         }
         return (token.key, "")
@@ -44,7 +44,7 @@ struct TokenCheck {
     ///
     /// Instances of a sender sign the same issue time with different random numbers, so a known issue time is accepted.
     /// A new one within 20 minutes of the last is refused.
-    private mutating func takesUpdate(_ token: Known, at now: Date) -> Bool {
+    private mutating func acceptsUpdate(_ token: Known, at now: Date) -> Bool {
         let seen = updates[token.key.keyID] ?? []
         if seen.contains(where: { $0.issued == token.issued }) { return true }
         if let last = seen.last, now.timeIntervalSince(last.seen) < Self.updateInterval { return false }

@@ -67,7 +67,7 @@ import Testing
             var store = app.blockStore()
             store.maximumPropertiesInBytes = 20
             while try await store.plan() {}
-            while try await store.make() {}
+            while try await store.buildNext() {}
             let span = try await app.span(day(1), day(1))
             #expect(
                 try await app.both(CountQuestion(event: "a", withPeople: true), in: span).blocks?.map(\.events) == [3])

@@ -33,7 +33,7 @@ extension AnalyticsApp {
     func makeFurtherBlocks(eventsPerBlock: Int = BlockStore.eventsPerBlock) async throws -> Int {
         let store = blockStore(eventsPerBlock: eventsPerBlock)
         while try await store.plan() {}
-        while try await store.make() {}
+        while try await store.buildNext() {}
         return try await count("analytics.blocks WHERE is_built")
     }
 

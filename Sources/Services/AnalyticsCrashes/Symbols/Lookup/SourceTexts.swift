@@ -15,7 +15,7 @@ actor SourceTexts {
     struct Context: Sendable, Equatable {
         var before: [String]
         var line: String
-        var behind: [String]
+        var after: [String]
     }
 
     private static let linesAround = 5
@@ -72,7 +72,7 @@ actor SourceTexts {
         guard let own = kept[line] else { return nil }
         func lines(_ range: ClosedRange<Int>) -> [String] { range.compactMap { kept[$0] } }
         return Context(
-            before: lines(line - linesAround...line - 1), line: own, behind: lines(line + 1...line + linesAround))
+            before: lines(line - linesAround...line - 1), line: own, after: lines(line + 1...line + linesAround))
     }
 
     private func text(of path: String, in part: StoredPart) async throws -> String? {

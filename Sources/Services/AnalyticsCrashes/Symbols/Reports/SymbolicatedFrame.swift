@@ -43,7 +43,7 @@ struct SymbolicatedFrame {
         guard let context = context(call) else { return filled }
         return filled.withMembers([
             "pre_context": .array(context.before.map { .string($0) }), "context_line": .string(context.line),
-            "post_context": .array(context.behind.map { .string($0) }),
+            "post_context": .array(context.after.map { .string($0) }),
         ])
     }
 }

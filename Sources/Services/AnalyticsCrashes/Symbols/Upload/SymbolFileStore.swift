@@ -108,13 +108,13 @@ struct SymbolFileStore: Sendable {
     /// false if it was deleted meanwhile.
     func finish(_ file: Pending, as blob: BlobName, _ parts: [ObjectFile.Part]) async throws -> Bool {
         try await postgres.withTransaction { transaction in
-            let isThere =
+            let exists =
                 try await transaction.execute(
                     """
                     UPDATE analytics.symbol_files SET state = 'ok', blob = \(blob.id), chunks = '{}', detail = NULL, changed = now()
                     WHERE id = \(file.id) AND state = 'assembling'
                     """) == 1
-            guard isThere else { return false }
+            guard exists else { return false }
             for part in parts {
                 try await transaction.execute(
                     """

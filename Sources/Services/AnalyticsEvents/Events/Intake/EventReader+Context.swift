@@ -24,7 +24,7 @@ extension EventReader {
     struct Context {
         var dimensions: Dimensions
         /// Whether the person has opted out of analytics.
-        var isRefused = false
+        var hasOptedOut = false
         /// Whether the person is counted, but must not be recognized again.
         var isUntracked: Bool
     }
@@ -39,14 +39,14 @@ extension EventReader {
         }
         let context = Context(
             dimensions: Dimensions(value, defaults: origin.dimensions),
-            isRefused: Self.isRefused(by: value["consent"]?["categoryPreferences"]),
+            hasOptedOut: Self.hasOptedOut(in: value["consent"]?["categoryPreferences"]),
             isUntracked: origin.isUntracked || value["device"]?["adTrackingEnabled"] == .bool(false))
         known = (Array(text), context)
         return context
     }
 
-    /// Whether the person refused analytics, as recorded by a consent manager.
-    private static func isRefused(by preferences: JSONValue?) -> Bool {
+    /// Whether the person has opted out of analytics, as recorded by a consent manager.
+    private static func hasOptedOut(in preferences: JSONValue?) -> Bool {
         guard case .object(let members)? = preferences else { return false }
         return members.contains { $0.name.lowercased() == "analytics" && $0.value == .bool(false) }
     }

@@ -76,7 +76,7 @@ struct EventReader {
         }
         if ids.user != nil, ids.device != nil { event.aliases.append(event.subject.device) }
         if isStrict { (event.traits, event.aliases) = (nil, []) }
-        return context.isRefused ? nil : event
+        return context.hasOptedOut ? nil : event
     }
 
     private static func fields(_ bytes: UnsafeBufferPointer<UInt8>) throws -> MessageFields {

@@ -46,8 +46,8 @@ final class BlockMaking: Service {
         do {
             repeat {
                 planned.record(try await store.planned())
-            } while try await throttled { try await store.make(except: others) }
-        } catch let block as UnmadeBlock {
+            } while try await throttled { try await store.buildNext(except: others) }
+        } catch let block as FailedBlock {
             unmade[block.id] = .now + Self.pause
             warn(
                 "Could not build an event block; skipping it for ten minutes.", block.cause, ["block.id": "\(block.id)"]

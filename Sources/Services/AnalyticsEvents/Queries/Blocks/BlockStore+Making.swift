@@ -13,8 +13,8 @@ extension BlockStore {
     ///
     /// - Parameter others: The ids of blocks to skip.
     /// - Returns: false if no block is left, or another instance is building one.
-    /// - Throws: `UnmadeBlock`, `PostgresError`.
-    func make(except others: [Int] = []) async throws -> Bool {
+    /// - Throws: `FailedBlock`, `PostgresError`.
+    func buildNext(except others: [Int] = []) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             guard try await !transaction.query("SELECT FROM analytics.block_reach FOR UPDATE SKIP LOCKED").isEmpty,
                 let row = try await transaction.query(
@@ -27,15 +27,15 @@ extension BlockStore {
             let planned = Planned(
                 id: try row.decode(0), space: try row.decode(1), from: try row.decode(2), to: try row.decode(3))
             do {
-                try await make(planned, transaction)
+                try await build(planned, transaction)
             } catch {
-                throw UnmadeBlock(id: planned.id, cause: error)
+                throw FailedBlock(id: planned.id, cause: error)
             }
             return true
         }
     }
 
-    private func make(_ planned: Planned, _ transaction: PostgresTransaction) async throws {
+    private func build(_ planned: Planned, _ transaction: PostgresTransaction) async throws {
         let rows = try await events(of: planned, transaction)
         guard !rows.isEmpty else {
             try await transaction.execute("DELETE FROM analytics.blocks WHERE id = \(planned.id)")
@@ -122,7 +122,7 @@ extension BlockStore {
 }
 
 /// A block that could not be built.
-struct UnmadeBlock: Error {
+struct FailedBlock: Error {
     let id: Int
     let cause: any Error
 }

@@ -69,7 +69,7 @@ extension RollUpStore {
         try await countAgain(
             """
             e.space = \(change.space) AND e.received >= \(isAll ? change.first : rest) AND e.received <= done.reached
-                AND (e.received < done.reached - make_interval(secs => \(Double(longestInsert))) OR NOT done.is_same OR \(wasSeen))
+                AND (e.received < done.reached - make_interval(secs => \(Double(longestInsert))) OR NOT done.is_same OR \(wasVisible))
             """, transaction)
     }
 

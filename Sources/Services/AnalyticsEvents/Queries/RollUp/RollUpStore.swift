@@ -77,7 +77,7 @@ struct RollUpStore: Sendable {
         """
 
     /// Whether the last step's snapshot showed the event. `xmin` has only the lower 32 bits of the transaction id.
-    static let wasSeen: PostgresQuery =
+    static let wasVisible: PostgresQuery =
         "pg_visible_in_snapshot((done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen)"
 
     /// The columns of an event for the batch. The person is replaced by the account it is linked to by now.
@@ -96,7 +96,7 @@ struct RollUpStore: Sendable {
                 INSERT INTO analytics.batch (at, person, space, name, release, os, device, configuration, country, kind)
                 SELECT \(batched) FROM analytics.events AS e CROSS JOIN done
                 WHERE e.received > \(first)::timestamptz - make_interval(secs => \(Double(longestInsert))) AND e.received <= \(last)
-                    AND (e.received > done.reached OR done.is_same AND NOT \(wasSeen))
+                    AND (e.received > done.reached OR done.is_same AND NOT \(wasVisible))
                 RETURNING 1)
             UPDATE analytics.rollups SET reached = \(last), seen = pg_current_snapshot(), epoch = \(epoch) RETURNING (SELECT count(*) FROM taken)
             """, timeout: timeout)

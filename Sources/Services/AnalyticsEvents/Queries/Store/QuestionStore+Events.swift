@@ -4,7 +4,7 @@ import MartletPostgres
 /// Questions that only the events themselves, or blocks of them, can answer.
 extension QuestionStore {
     /// `at` is never later than `received`. A day of tolerance, because clocks may have been set.
-    static let earlier: TimeInterval = 86_400
+    static let clockTolerance: TimeInterval = 86_400
 
     func rawCounts(_ question: CountQuestion, in span: Span) async throws -> [CountRow] {
         if let rows = try await blockCounts(question, in: span) { return rows }
@@ -50,7 +50,7 @@ extension QuestionStore {
 
     static func within(_ span: Span) -> PostgresQuery {
         """
-        e.space = \(span.space.id) AND e.at >= \(span.start) AND e.at < \(span.end) AND e.received >= \(span.start.addingTimeInterval(-earlier))
+        e.space = \(span.space.id) AND e.at >= \(span.start) AND e.at < \(span.end) AND e.received >= \(span.start.addingTimeInterval(-clockTolerance))
         """
     }
 

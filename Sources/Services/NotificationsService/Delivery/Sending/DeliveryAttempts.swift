@@ -41,8 +41,8 @@ struct DeliveryAttempts: Sendable {
         do throws(PushFault) {
             let bundleID = device.service == .apns ? sendCredentials.current.apns?.bundleID(of: device) : nil
             if device.service == .apns, bundleID == nil { throw .noBundleID }
-            push = try message.renderer.push(
-                to: device, variant: claim.variant, badge: claim.badge,
+            push = try message.renderer.renderPush(
+                for: device, variant: claim.variant, badge: claim.badge,
                 identity: PushIdentity(message: message.id, pushID: claim.pushID, expires: message.expires), at: time,
                 bundleID: bundleID)
         } catch {

@@ -38,7 +38,7 @@ struct Holds {
 
     /// - Parameter delay: The delay that the service asked for; doubled holds do not exceed it.
     /// - Returns: The length of the hold.
-    mutating func backOff(_ place: Place, atLeast delay: TimeInterval, at now: Date) -> TimeInterval {
+    mutating func backOff(_ place: Place, upTo delay: TimeInterval, at now: Date) -> TimeInterval {
         // Answers to deliveries sent before the hold carry no new information.
         if let hold = holds[place], hold.until > now { return hold.until.timeIntervalSince(now) }
         let times = holds[place]?.times ?? 0

@@ -68,12 +68,12 @@ final class PushHealth: Sendable {
         switch failure.meaning {
         case .deviceGone(let since): await forget(device, since, failure, sendCredentials)
         case .credentialBroken:
-            let (length, isNew) = hold(own, atLeast: 5)
+            let (length, isNew) = hold(own, upTo: 5)
             if isNew { await doubt(device, sendCredentials, failure.reason) }
             return length
-        case .backOff(.credential, let delay): return hold(own, atLeast: delay / .seconds(1)).length
-        case .backOff(.service, let delay): return hold(everybody, atLeast: delay / .seconds(1)).length
-        case .notSent where Self.isUnreachable(failure.reason): return hold(own, atLeast: 60).length
+        case .backOff(.credential, let delay): return hold(own, upTo: delay / .seconds(1)).length
+        case .backOff(.service, let delay): return hold(everybody, upTo: delay / .seconds(1)).length
+        case .notSent where Self.isUnreachable(failure.reason): return hold(own, upTo: 60).length
         case .notSent, .unknown, .messageRejected, .backOff(.device, _): break
         }
         return nil
@@ -87,10 +87,10 @@ final class PushHealth: Sendable {
         let now = now()
         state.withLock { state in
             switch outcome {
-            case _ where time >= Self.slowAnswer: _ = state.holds.backOff(host, atLeast: Self.slowHold, at: now)
+            case _ where time >= Self.slowAnswer: _ = state.holds.backOff(host, upTo: Self.slowHold, at: now)
             case .failed(let failure)
             where ["answer-timeout", "connection-lost", "unreachable"].contains(failure.reason):
-                _ = state.holds.backOff(host, atLeast: Self.slowHold, at: now)
+                _ = state.holds.backOff(host, upTo: Self.slowHold, at: now)
             case .failed(let failure) where failure.status == nil: break
             case .accepted, .failed: state.holds.clear([host])
             }
@@ -130,11 +130,11 @@ final class PushHealth: Sendable {
         !["cancelled", "shut-down", "queue-full"].contains(reason)
     }
 
-    private func hold(_ place: Holds.Place, atLeast delay: TimeInterval) -> (length: Duration, isNew: Bool) {
+    private func hold(_ place: Holds.Place, upTo delay: TimeInterval) -> (length: Duration, isNew: Bool) {
         let time = now()
         return state.withLock { state in
             let isNew = state.holds.end(place.space ?? 0, place.service, isSandbox: place.isSandbox, at: time) == nil
-            return (.seconds(state.holds.backOff(place, atLeast: delay, at: time)), isNew)
+            return (.seconds(state.holds.backOff(place, upTo: delay, at: time)), isNew)
         }
     }
 

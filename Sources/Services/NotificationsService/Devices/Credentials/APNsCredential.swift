@@ -48,7 +48,7 @@ struct APNsKeyFile: CredentialContent {
             }
         }
         bundleIDs = try fields.strings("bundleIds", upTo: Self.maximumBundleIDs) ?? []
-        guard !bundleIDs.isEmpty, Set(bundleIDs).count == bundleIDs.count, bundleIDs.allSatisfy(BundleID.isOne) else {
+        guard !bundleIDs.isEmpty, Set(bundleIDs).count == bundleIDs.count, bundleIDs.allSatisfy(BundleID.isValid) else {
             throw ServiceError(
                 .invalidBody, "This must be a list of 1 to \(Self.maximumBundleIDs) distinct bundle ids.",
                 field: "bundleIds")
@@ -97,7 +97,7 @@ struct APNsKeyFile: CredentialContent {
 
 /// The identifier of an app at Apple.
 enum BundleID {
-    static func isOne(_ text: String) -> Bool {
+    static func isValid(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {

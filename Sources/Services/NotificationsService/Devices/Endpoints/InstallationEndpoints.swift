@@ -161,7 +161,7 @@ struct ChangeChannel: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let claim = try await access.claim(request, context)
-        guard let channel = context.parameters.get("channel"), ChannelName.isOne(channel) else {
+        guard let channel = context.parameters.get("channel"), ChannelName.isValid(channel) else {
             throw ServiceError(.invalidName, ChannelName.sentence)
         }
         _ = try await store.change(claim, bringsToken: false) { installation in

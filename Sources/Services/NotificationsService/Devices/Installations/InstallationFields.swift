@@ -112,7 +112,7 @@ struct InstallationFields: Sendable {
 
     /// The valid names, without duplicates and sorted.
     private static func checked(_ names: [String]) throws -> [String] {
-        for name in names where !ChannelName.isOne(name) {
+        for name in names where !ChannelName.isValid(name) {
             throw ServiceError(.invalidBody, ChannelName.sentence, field: "channels")
         }
         return Set(names).sorted()
@@ -160,7 +160,7 @@ extension BodyFields {
 enum ChannelName {
     static let sentence = "A channel name has 1 to 64 letters, digits, dots, colons, hyphens and underscores."
 
-    static func isOne(_ text: String) -> Bool {
+    static func isValid(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {

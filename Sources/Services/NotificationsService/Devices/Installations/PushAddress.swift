@@ -67,7 +67,7 @@ struct PushAddress: Sendable, Equatable {
                 field: "sandbox")
         }
         let bundleID = try fields.string("bundleId")
-        if let bundleID, !BundleID.isOne(bundleID) {
+        if let bundleID, !BundleID.isValid(bundleID) {
             throw ServiceError(
                 .invalidBody, "This must be a bundle id: letters, digits, dots and hyphens.", field: "bundleId")
         }

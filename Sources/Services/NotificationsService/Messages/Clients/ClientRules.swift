@@ -79,8 +79,8 @@ extension ClientRules.Rule {
         let fields = try BodyFields(json, ["maximumRecipients", "channels", "when", "limit", "recipientLimit"])
         maximumRecipients = try fields.integer("maximumRecipients", in: 1...Audience.maximumDirect) ?? 1
         channels = try fields.strings("channels", upTo: ClientRules.maximumChannels) ?? []
-        for channel in channels where !ChannelName.isOne(channel.hasSuffix("*") ? String(channel.dropLast()) : channel)
-        {
+        for channel in channels
+        where !ChannelName.isValid(channel.hasSuffix("*") ? String(channel.dropLast()) : channel) {
             throw ServiceError(
                 .invalidBody, "This must contain channel names, or prefixes followed by *. \(ChannelName.sentence)",
                 field: "channels")

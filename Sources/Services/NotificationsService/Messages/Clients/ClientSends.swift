@@ -74,7 +74,7 @@ struct ClientSends: Sendable {
         guard send.users.isEmpty != send.channels.isEmpty, send.users.allSatisfy(Self.isName) else {
             throw ServiceError(.invalidBody, "Name either users or channels, not both.", field: "users")
         }
-        if let channel = send.channels.first(where: { !ChannelName.isOne($0) || !rule.allows(channel: $0) }) {
+        if let channel = send.channels.first(where: { !ChannelName.isValid($0) || !rule.allows(channel: $0) }) {
             throw ServiceError(.forbidden, "Users may not send this template to the channel \(channel.prefix(64)).")
         }
         guard Set(send.users + send.channels).count <= rule.maximumRecipients else {

@@ -78,8 +78,8 @@ extension MessageContent {
             id: message, space: 0, platform: .ios, service: service,
             token: service == .webpush ? "https://push.example/1" : "00",
             publicKey: Self.probeKey, authSecret: Self.probeSecret, bundleID: "app", locale: language?.text)
-        return try MessageRenderer(self, message: message).push(
-            to: device, variant: variant, badge: 99_999,
+        return try MessageRenderer(self, message: message).renderPush(
+            for: device, variant: variant, badge: 99_999,
             identity: PushIdentity(message: message, pushID: message, expires: Self.probeTime), at: Self.probeTime)
     }
 

@@ -57,13 +57,13 @@ final class MessageRenderer: Sendable {
     ///   - time: The time of sending.
     ///   - bundleID: The bundle id for devices that were registered without one.
     /// - Throws: `PushFault` when the push service would reject the message.
-    func push(
-        to device: Device, variant: Int = 0, badge: Int? = nil, identity: PushIdentity, at time: Date,
+    func renderPush(
+        for device: Device, variant: Int = 0, badge: Int? = nil, identity: PushIdentity, at time: Date,
         bundleID: String? = nil
     ) throws(PushFault) -> PushMessage {
         let language = language(of: device.locale)
         let badge = self.badge(badge)
-        guard content.services.contains(device.service) else { throw .serviceCannot }
+        guard content.services.contains(device.service) else { throw .unsupportedService }
         switch device.service {
         case .apns:
             guard let bundleID = device.bundleID ?? bundleID else { throw .noBundleID }

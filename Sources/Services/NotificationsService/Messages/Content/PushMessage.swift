@@ -22,7 +22,7 @@ enum PushFault: Error, Sendable, Equatable {
     /// APNs requires a bundle id.
     case noBundleID
     /// The push service does not support the message type, such as a Live Activity.
-    case serviceCannot
+    case unsupportedService
     case apns(APNsMessageFault)
     case fcm(FCMMessageFault)
     case webPush(WebPushMessageFault)
@@ -32,7 +32,7 @@ enum PushFault: Error, Sendable, Equatable {
     var reason: String {
         switch self {
         case .noBundleID: "MissingTopic"
-        case .serviceCannot: "service-cannot"
+        case .unsupportedService: "service-cannot"
         case .apns(let fault): fault.reason.rawValue
         case .fcm: "INVALID_ARGUMENT"
         case .webPush(let fault): fault.reason
@@ -54,7 +54,7 @@ enum PushFault: Error, Sendable, Equatable {
     var sentence: String {
         switch self {
         case .noBundleID: "The installation has no bundle id."
-        case .serviceCannot: "This push service does not support messages of this type."
+        case .unsupportedService: "This push service does not support messages of this type."
         case .apns(let fault): fault.sentence
         case .fcm(let fault): fault.sentence
         case .webPush(let fault): fault.sentence

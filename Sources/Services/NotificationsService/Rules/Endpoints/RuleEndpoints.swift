@@ -77,8 +77,8 @@ struct SetRule: Endpoint {
         let condition = try Precondition(request)
         let mustBeNew = try Precondition.mustBeNew(request)
         let (space, _) = try await context.notifications(may: .read, rules.spaces)
-        let isThere = try await rules.store.read(name, in: space) != nil
-        let author = try context.author(may: isThere ? .update : .create, .notifications)
+        let exists = try await rules.store.read(name, in: space) != nil
+        let author = try context.author(may: exists ? .update : .create, .notifications)
         let rule = try Rule(name: name, try await request.json(upTo: Rule.maximumSizeInBytes))
         try await rules.check(rule, in: space)
         let end = try await rules.end(for: rule, in: space)

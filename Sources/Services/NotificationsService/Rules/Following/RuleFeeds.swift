@@ -61,13 +61,13 @@ struct RuleFeeds: Sendable {
 
     /// Releases the space.
     ///
-    /// - Parameter tellingOthers: Whether to notify the other instances; false if the release is for lack of work.
-    func release(_ space: Space, tellingOthers: Bool) async throws {
+    /// - Parameter notifyingOthers: Whether to notify the other instances; false if the release is for lack of work.
+    func release(_ space: Space, notifyingOthers: Bool) async throws {
         try await postgres.execute(
             """
             WITH released AS (
                 UPDATE notifications.rule_feeds SET leased_by = NULL WHERE space = \(space.id) AND leased_by = \(copy) RETURNING space)
-            SELECT pg_notify(\(RuleStore.channel), space::text) FROM released WHERE \(tellingOthers)
+            SELECT pg_notify(\(RuleStore.channel), space::text) FROM released WHERE \(notifyingOthers)
             """)
     }
 

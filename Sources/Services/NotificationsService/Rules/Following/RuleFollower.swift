@@ -57,7 +57,7 @@ struct RuleFollower: Sendable {
         stuck.set(space, false)
         let isEnd = Task.isCancelled
         // An unstructured task, because this one may be cancelled.
-        try? await Task { try await feeds.release(space, tellingOthers: isEnd) }.value
+        try? await Task { try await feeds.release(space, notifyingOthers: isEnd) }.value
     }
 
     /// The state between two steps.

@@ -5,7 +5,7 @@ import MartletPostgres
 extension BlockReader {
     private var isAsked: PostgresQuery {
         """
-        b.space = \(span.space.id) AND b.received_to > \(span.start.addingTimeInterval(-QuestionStore.earlier))
+        b.space = \(span.space.id) AND b.received_to > \(span.start.addingTimeInterval(-QuestionStore.clockTolerance))
             AND (NOT b.is_built OR b.first_at < \(request.last) AND b.last_at >= \(request.first))
         """
     }
