@@ -124,7 +124,7 @@ import Testing
                 as: Principal(kind: kind, appID: "shop", appNumber: 1, environment: .live, credentialID: "x"))
             let answers = (
                 try await asking.get("/internal/keyring"),
-                try await auth.gateway.asking(as: nil).get("/internal/keyring")
+                try await auth.gateway.acting(as: nil).get("/internal/keyring")
             )
             #expect(answers.0.isProblem(.forbidden) && answers.1.isProblem(.unauthorized), "\(answers)")
         }

@@ -74,7 +74,7 @@ import Testing
             let principal = Principal(
                 kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
             for (asking, code) in [(principal, ErrorCode.forbidden), (nil, .unauthorized)] {
-                let answer = try await client.auth.gateway.asking(as: asking).get("/internal/revocations?after=-1")
+                let answer = try await client.auth.gateway.acting(as: asking).get("/internal/revocations?after=-1")
                 #expect(answer.isProblem(code))
             }
         }

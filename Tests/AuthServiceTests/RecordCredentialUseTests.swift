@@ -62,7 +62,7 @@ import Testing
             let body = #"{"used":{"\#(id)":"2026-03-01T00:00:00Z"}}"#
             #expect(try await asking.post("/internal/credentials/used", body).isProblem(.forbidden))
             #expect(
-                try await auth.gateway.asking(as: nil).post("/internal/credentials/used", body).isProblem(.unauthorized)
+                try await auth.gateway.acting(as: nil).post("/internal/credentials/used", body).isProblem(.unauthorized)
             )
             #expect(try await auth.credentials.list(of: app.id).allSatisfy { $0.lastUsed == nil })
         }

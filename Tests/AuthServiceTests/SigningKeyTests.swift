@@ -203,7 +203,7 @@ import Testing
             let principal = Principal(
                 kind: .link, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
             let answer = try await eventually("a key is published") {
-                let answer = try await client.auth.gateway.asking(as: principal).get("/auth/jwks")
+                let answer = try await client.auth.gateway.acting(as: principal).get("/auth/jwks")
                 return answer["keys.0.kid"] != nil ? answer : nil
             }
             #expect(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayService
 
-/// 304 responses that the gateway repeats by itself (`UnchangedAnswers`).
+/// 304 responses that the gateway repeats by itself (`NotModifiedCache`).
 @Suite struct UnchangedTests {
     private static let routes = testRoutes.replacing(
         #""maximumBodyBytes": 200000000, "timeoutSeconds": 2"#,
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    private func passesOn(_ test: TestGateway, _ path: String = "unchanged", _ headers: [String] = ask) async throws
+    private func forwards(_ test: TestGateway, _ path: String = "unchanged", _ headers: [String] = ask) async throws
         -> Bool
     {
         let before = test.upstream.arrivals.count
@@ -46,19 +46,19 @@ import Testing
                     && text.contains("x-request-id: "), "\(text)")
             #expect(
                 !text.contains("x-martlet-") && !text.contains("x-drop") && !text.contains("content-length"), "\(text)")
-            #expect(try await !passesOn(test, "unchanged", Self.ask + ["X-Whatever: 1"]))
+            #expect(try await !forwards(test, "unchanged", Self.ask + ["X-Whatever: 1"]))
         }
     }
 
     @Test func `different requests are passed on`() async throws {
         try await withGenerations { (test: TestGateway) async throws in
-            #expect(try await passesOn(test, "unchanged", []))
-            #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"v6\""]))
-            #expect(try await passesOn(test, "unchanged?language=de"))
-            #expect(try await passesOn(test, "unchanged", Self.ask + ["X-Martlet-Environment: test"]))
-            #expect(try await passesOn(test, "other"))
+            #expect(try await forwards(test, "unchanged", []))
+            #expect(try await forwards(test, "unchanged", ["If-None-Match: \"v6\""]))
+            #expect(try await forwards(test, "unchanged?language=de"))
+            #expect(try await forwards(test, "unchanged", Self.ask + ["X-Martlet-Environment: test"]))
+            #expect(try await forwards(test, "other"))
             // Responses that the upstream did not mark are never repeated.
-            for _ in 0..<3 { #expect(try await passesOn(test, "status/304")) }
+            for _ in 0..<3 { #expect(try await forwards(test, "status/304")) }
         }
     }
 
@@ -68,9 +68,9 @@ import Testing
     {
         try await withGenerations { (test: TestGateway) async throws in
             for _ in 0..<3 {
-                #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\"", "If-None-Match: \"v7\""]))
+                #expect(try await forwards(test, "unchanged", ["If-None-Match: \"old\"", "If-None-Match: \"v7\""]))
             }
-            #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\""]))
+            #expect(try await forwards(test, "unchanged", ["If-None-Match: \"old\""]))
         }
     }
 
@@ -84,9 +84,9 @@ import Testing
     @Test func `a publication invalidates all responses`() async throws {
         try await withGenerations { test in
             test.upstream.generation = 8
-            #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == true })
+            #expect(await eventually(within: .seconds(30)) { (try? await forwards(test)) == true })
             // The response belongs to the new generation, and is valid again.
-            #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == false })
+            #expect(await eventually(within: .seconds(30)) { (try? await forwards(test)) == false })
         }
     }
 
@@ -94,10 +94,10 @@ import Testing
         try await withGenerations { (test: TestGateway) async throws in
             test.upstream.generation = nil
             test.upstream.closeConnections()
-            #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == true })
-            #expect(try await passesOn(test))
+            #expect(await eventually(within: .seconds(30)) { (try? await forwards(test)) == true })
+            #expect(try await forwards(test))
             test.upstream.generation = 7
-            #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == false })
+            #expect(await eventually(within: .seconds(30)) { (try? await forwards(test)) == false })
         }
     }
 

@@ -20,7 +20,7 @@ extension IntegrationTests {
             let made = try await console.send("POST", "apps", #"{"name":"\#(name)"}"#, as: token)
             try #require(made.status == 201, "\(made)")
             for kind in ["appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey"] {
-                server.note(secret: try #require(made.string("keys.\(kind)")))
+                server.record(secret: try #require(made.string("keys.\(kind)")))
             }
             let client = Client(
                 url: server.connection.url, appKey: try #require(made.string("keys.appKey")),
@@ -32,7 +32,7 @@ extension IntegrationTests {
         private func text(of reply: Reply, status: Int = 201) throws -> String {
             try #require(reply.status == status, "\(reply)")
             let text = try #require(reply.string("key"))
-            server.note(secret: text)
+            server.record(secret: text)
             return text
         }
 
@@ -103,7 +103,7 @@ extension IntegrationTests {
                 "key", "create", "--app", app.appId, "--kind", "secret", "--label", "logged")
             let text = key.output.trimmingCharacters(in: .whitespacesAndNewlines)
             try #require(key.status == 0 && text.hasPrefix("ms_"), "\(key)")
-            server.note(secret: text)
+            server.record(secret: text)
             let added = try await console.send("GET", "audit?app=\(app.appId)&limit=1", as: token)
             #expect(
                 added.string("data.0.action") == "create-key" && added.string("data.0.after.label") == "logged"

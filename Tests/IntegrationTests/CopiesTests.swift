@@ -28,7 +28,7 @@ extension IntegrationTests {
             let book = Book()
             let reader = client
             try await Load.run(Self.readers) { _, _ in
-                _ = await book.note { try await reader.get("storage/Copies/a") }
+                _ = await book.record { try await reader.get("storage/Copies/a") }
             } during: {
                 try await Task.sleep(for: .seconds(1))
                 let firstInternal = try #require(server.connection.internalServices["storage"])
@@ -80,7 +80,7 @@ extension IntegrationTests {
             let book = Book()
             let reader = client
             try await Load.run(Self.readers) { _, _ in
-                _ = await book.note { try await reader.get("storage/Copies/a") }
+                _ = await book.record { try await reader.get("storage/Copies/a") }
             } during: {
                 try await Task.sleep(for: .seconds(1))
                 second.program.signal(SIGTERM)

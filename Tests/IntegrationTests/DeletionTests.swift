@@ -27,7 +27,7 @@ extension IntegrationTests {
                 "auth/signup", #"{"userName":"\#(name)","email":"\#(name)@example.org","password":"correct horse"}"#)
             try #require(tokens.status == 201, "\(tokens)")
             let (token, id) = (try #require(tokens.string("accessToken")), try #require(tokens.string("user.id")))
-            for secret in [token, "correct horse"] { server.note(secret: secret) }
+            for secret in [token, "correct horse"] { server.record(secret: secret) }
             let asUser = client.adding("authorization", "Bearer \(token)")
             #expect(
                 try await master.send("PUT", "collections/Diary/rules", #"{"defaults":{"writers":["owner"]}}"#).status
@@ -80,7 +80,7 @@ extension IntegrationTests {
             }
             #expect(deletion.status == 202, "\(deletion)")
             let token = try #require(deletion.string("token"))
-            server.note(secret: token)
+            server.record(secret: token)
             let reader = client.adding(HeaderName.receiptToken, token)
             let path = "auth/receipts/\(try #require(deletion.string("id")))"
             var isKilledAgain = false

@@ -154,7 +154,7 @@ extension IntegrationTests {
             }
             let body = #"{"batch":[\#(messages.joined(separator: ","))]}"#
             for _ in 0..<400 {
-                let isStored = await book.note(id) {
+                let isStored = await book.record(id) {
                     try await Client.send(
                         "POST", server.connection.url + "/segment/v1/batch",
                         headers: Self.headers(server.connection.ingestKey), body)

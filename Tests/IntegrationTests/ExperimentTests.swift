@@ -106,7 +106,7 @@ extension IntegrationTests {
             let tokens = try await client.post(
                 "auth/signup", #"{"userName":"ada","password":"correct horse","profile":{"plan":"gold"}}"#)
             let token = try #require(tokens.string("accessToken"), "\(tokens)")
-            for secret in [token, "correct horse"] { server.note(secret: secret) }
+            for secret in [token, "correct horse"] { server.record(secret: secret) }
             #expect(
                 try await master.adding("if-none-match", "*").send("PUT", "config/flags/default", Self.flags).status
                     == 201)

@@ -60,7 +60,7 @@ extension IntegrationTests {
             let (token, id) = (
                 try #require(tokens.string("accessToken"), "\(tokens)"), try #require(tokens.string("user.id"))
             )
-            for secret in [token, "correct horse"] { server.note(secret: secret) }
+            for secret in [token, "correct horse"] { server.record(secret: secret) }
             let asAda = client.adding("authorization", "Bearer \(token)")
 
             let flags =

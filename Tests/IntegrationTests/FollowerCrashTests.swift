@@ -36,7 +36,7 @@ extension IntegrationTests {
             let hook = try await master.send(
                 "PUT", "hooks/tell", #"{"event":"afterSave","collection":"Drill","url":"\#(receiver.url)"}"#)
             try #require(hook.status == 201, "\(hook)")
-            server.note(secret: hook.string("secret") ?? "")
+            server.record(secret: hook.string("secret") ?? "")
             let rule = try await master.send(
                 "PUT", "notifications/rules/note",
                 #"{"when":{"collection":"Drill","events":["created"]},"to":[{"field":"object.nobody"}],"content":{"title":"New","body":"one"}}"#
@@ -50,7 +50,7 @@ extension IntegrationTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for stream in streams { group.addTask { await stream.run() } }
                 for reader in readers { group.addTask { await reader.run() } }
-                group.addTask { await Self.rollBack(server) { spent.note($0) } }
+                group.addTask { await Self.rollBack(server) { spent.record($0) } }
                 try await eventually("every follower has a cursor") {
                     streams.allSatisfy(\.isOpen) && readers.allSatisfy(\.isOpen)
                 }
@@ -122,14 +122,14 @@ extension IntegrationTests {
         }
 
         /// Rolls back transactions, whose ids are used up without waiting for the disk.
-        private static func rollBack(_ server: LocalServer, _ note: @escaping @Sendable (Int64) -> Void) async {
+        private static func rollBack(_ server: LocalServer, _ record: @escaping @Sendable (Int64) -> Void) async {
             struct RolledBack: Error {}
             while !Task.isCancelled {
                 try? await server.withDatabase { database in
                     while !Task.isCancelled {
                         do {
                             try await database.withTransaction { transaction in
-                                note(
+                                record(
                                     try await transaction.query("SELECT pg_current_xact_id()::text::bigint")[0].decode(
                                         0))
                                 throw RolledBack()
@@ -191,7 +191,7 @@ private final class Numbers: Sendable {
 
     var last: Int64 { state.withLock { $0 } }
 
-    func note(_ number: Int64) { state.withLock { $0 = max($0, number) } }
+    func record(_ number: Int64) { state.withLock { $0 = max($0, number) } }
 }
 
 /// Maintains a copy of a collection from the feed of changes.

@@ -43,7 +43,7 @@ extension IntegrationTests {
                 let made = try await master.send("PUT", "hooks/\(name)", #"{"url":"\#(url)",\#(rest)}"#)
                 try #require(made.status == 201, "\(made)")
                 secrets[name] = made.string("secret")
-                server.note(secret: made.string("secret") ?? "")
+                server.record(secret: made.string("secret") ?? "")
             }
             try JSONEncoder().encode(secrets).write(to: files[1])
             #expect(try await [401, 403].contains(client.get("hooks").status))

@@ -17,7 +17,7 @@ extension IntegrationTests {
                 "MARTLET_MAIL_PRIVATE_ALLOWED": "true",
                 "MARTLET_PUBLIC_URL": "https://backend.example.org",
             ]) { server in
-                server.note(secret: "a secret of mail")
+                server.record(secret: "a secret of mail")
                 try await body(server)
             }
         }

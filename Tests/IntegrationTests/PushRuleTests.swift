@@ -50,7 +50,7 @@ extension IntegrationTests {
             let signedIn = client.adding("authorization", "Bearer \(try #require(tokens.string("accessToken")))")
             let token = (0..<32).map { _ in ["a0", "1b", "c2", "3d"].randomElement() ?? "00" }.joined()
             let secret = Base64URL.encode((0..<32).map { _ in UInt8.random(in: 0...255) })
-            server.note(secret: secret)
+            server.record(secret: secret)
             let registered = try await signedIn.adding("Installation-Secret", secret).send(
                 "PUT", "installations/\(UUID().uuidString.lowercased())",
                 #"{"platform":"ios","push":{"service":"apns","token":"\#(token)","bundleId":"app.example","sandbox":true}}"#

@@ -17,7 +17,7 @@ extension IntegrationTests {
                 "authorization", "Bearer \(try #require(tokens.string("accessToken")))")
             let path = "installations/\(UUID().uuidString.lowercased())"
             let secret = Base64URL.encode((0..<32).map { _ in UInt8.random(in: 0...255) })
-            server.note(secret: secret)
+            server.record(secret: secret)
             let answer = try await client.adding("Installation-Secret", secret).send(
                 "PUT", path, #"{"platform":"android"}"#)
             try #require(answer.status == 201 && answer.string("user") == tokens.string("user.id"), "\(answer)")

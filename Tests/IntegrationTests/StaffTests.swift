@@ -107,7 +107,7 @@ extension IntegrationTests {
             var rights: [String] = []
             for number in 0..<18 {
                 let app = try await server.makeApp("Many \(number)").appId
-                let areas = StaffArea.allCases.filter { !$0.isOfServer }.map { #""\#($0.rawValue)":\#(all)"# }
+                let areas = StaffArea.allCases.filter { !$0.isServerWide }.map { #""\#($0.rawValue)":\#(all)"# }
                 rights.append(#""\#(app)":{\#(areas.joined(separator: ","))}"#)
             }
             let (_, tokens) = try await make("gerda", rights: "{\(rights.joined(separator: ","))}", by: token)
@@ -120,7 +120,7 @@ extension IntegrationTests {
             let made = try await console.send(
                 "POST", "staff", #"{"userName":"dora","isAdministrator":true}"#, as: token)
             let password = try #require(made.string("password"), "\(made)")
-            server.note(secret: password)
+            server.record(secret: password)
             let dora = try #require(try await console.signIn("dora", password).string("accessToken"))
             try await eventually("the gateway knows dora", within: .seconds(30)) {
                 try await console.send("GET", "staff", as: dora).isProblem(.passwordResetRequired)
@@ -137,7 +137,7 @@ extension IntegrationTests {
             let client = Client(server.connection)
             let user = try await client.post("auth/signup", #"{"userName":"stafflike","password":"correct horse"}"#)
             let userToken = try #require(user.string("accessToken"), "\(user)")
-            server.note(secret: userToken)
+            server.record(secret: userToken)
             for path in ["me", "staff", "audit", "sessions"] {
                 #expect(try await console.send("GET", path, as: userToken).isProblem(.invalidToken))
             }
@@ -161,7 +161,7 @@ extension IntegrationTests {
             let reset = try await server.martlet("staff", "reset-password", "emma")
             let password = reset.output.trimmingCharacters(in: .whitespacesAndNewlines)
             #expect(reset.status == 0 && password.count >= 32, "\(reset)")
-            server.note(secret: password)
+            server.record(secret: password)
             let emma = try #require(tokens.string("accessToken"))
             try await eventually("the session has ended", within: .seconds(2)) {
                 try await console.send("GET", "me", as: emma).isProblem(.invalidToken)

@@ -22,8 +22,8 @@ extension IntegrationTests {
         private func signUp(_ name: String) async throws -> (tokens: Reply, client: Client) {
             let tokens = try await client.post("auth/signup", #"{"userName":"\#(name)","password":"correct horse"}"#)
             try #require(tokens.status == 201, "\(tokens)")
-            for kind in ["accessToken", "refreshToken"] { server.note(secret: try #require(tokens.string(kind))) }
-            server.note(secret: "correct horse")
+            for kind in ["accessToken", "refreshToken"] { server.record(secret: try #require(tokens.string(kind))) }
+            server.record(secret: "correct horse")
             return (tokens, client.adding("authorization", "Bearer \(try #require(tokens.string("accessToken")))"))
         }
 

@@ -94,7 +94,7 @@ struct ThumbnailerTests {
         var thumbnail = "exit 0"
         var time: Duration = .seconds(60)
         /// Nil if the picture is not at fault, otherwise whether the fault is permanent.
-        var isLasting: Bool?
+        var isPermanent: Bool?
     }
 
     private static let says = "echo 'vipsthumbnail: unable to thumbnail x'; echo"
@@ -109,15 +109,17 @@ struct ThumbnailerTests {
         Fault(testDescription: "killed for want of memory", thumbnail: "kill -9 $$"),
         Fault(testDescription: "a machine too busy", header: "sleep 30", time: .milliseconds(300)),
         Fault(
-            testDescription: "broken", thumbnail: "\(says) 'VipsJpeg: Bogus marker length'; exit 255", isLasting: false),
-        Fault(testDescription: "nothing came out", isLasting: false),
+            testDescription: "broken", thumbnail: "\(says) 'VipsJpeg: Bogus marker length'; exit 255",
+            isPermanent: false),
+        Fault(testDescription: "nothing came out", isPermanent: false),
         Fault(
-            testDescription: "another format", header: "echo \"$1: 8x8 uchar, 3 bands, srgb, pdfload\"", isLasting: true
+            testDescription: "another format", header: "echo \"$1: 8x8 uchar, 3 bands, srgb, pdfload\"",
+            isPermanent: true
         ),
         Fault(
             testDescription: "too many pixels", header: "echo \"$1: 99999x99999 uchar, 3 bands, srgb, pngload\"",
-            isLasting: true),
-        Fault(testDescription: "too much work", thumbnail: "while :; do :; done", isLasting: true),
+            isPermanent: true),
+        Fault(testDescription: "too much work", thumbnail: "while :; do :; done", isPermanent: true),
     ]
 
     @Test(arguments: faults)
@@ -141,9 +143,9 @@ struct ThumbnailerTests {
                     of: blob, sizeInBytes: 3, in: files, try #require(ThumbnailSize("s=10x10")))
                 Issue.record("a thumbnail of nothing")
             } catch let refusal as Thumbnailer.Refusal {
-                #expect(refusal.isLasting == fault.isLasting, "\(refusal)")
+                #expect(refusal.isPermanent == fault.isPermanent, "\(refusal)")
             } catch let error as FileError {
-                #expect(fault.isLasting == nil && error.condition == .unavailable, "\(error)")
+                #expect(fault.isPermanent == nil && error.condition == .unavailable, "\(error)")
             }
         }
     }

@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func `A service whose responses contain secrets compresses none`() async throws {
-        let client = try await ServiceClient(Pages(compressesAnswers: false)).asking(as: principal)
+        let client = try await ServiceClient(Pages(compressesAnswers: false)).acting(as: principal)
         let answer = try await client.send("GET", "/json?size=20000", headers: ["Accept-Encoding": "br"])
         #expect(answer.status == 200 && answer.header("content-encoding") == nil && answer.header("vary") == nil)
     }
@@ -105,7 +105,7 @@ import Testing
         #expect(try await ask("/json?size=1000000", "br").header("content-encoding") == "br", "Places are given back.")
     }
 
-    private func client() async throws -> ServiceClient { try await ServiceClient(Pages()).asking(as: principal) }
+    private func client() async throws -> ServiceClient { try await ServiceClient(Pages()).acting(as: principal) }
 
     private func ask(_ path: String, _ accepted: String?) async throws -> Answer {
         try await client().send("GET", path, headers: accepted.map { ["Accept-Encoding": $0] } ?? [:])

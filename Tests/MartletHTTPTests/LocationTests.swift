@@ -39,19 +39,19 @@ import Testing
     ]) func `Every 201 has a Location`(
         _ method: String, _ path: String, _ body: String, _ location: String
     ) async throws {
-        let client = try await ServiceClient(Making()).asking(as: .service("gateway"))
+        let client = try await ServiceClient(Making()).acting(as: .service("gateway"))
         let answer = try await client.send(method, path, body)
         #expect(answer.status == 201 && answer.header("location") == location && answer.text == body)
     }
 
     @Test(arguments: [("/named/absolute/x", "../../things/7"), ("/named/relative", "elsewhere/7")])
     func `Location is where the new thing can be found`(_ path: String, _ location: String) async throws {
-        let client = try await ServiceClient(Making()).asking(as: .service("gateway"))
+        let client = try await ServiceClient(Making()).acting(as: .service("gateway"))
         #expect(try await client.send("POST", path, "{}").header("location") == location)
     }
 
     @Test func `No other response gets a Location`() async throws {
-        let client = try await ServiceClient(Making()).asking(as: .service("gateway"))
+        let client = try await ServiceClient(Making()).acting(as: .service("gateway"))
         #expect(try await client.get("/things").header("location") == nil)
     }
 }

@@ -23,33 +23,33 @@ import Testing
     @Test func `A permit is returned when it is released, and in part when it shrinks`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 100)
         do {
-            let room = try await budget.reserve(80)
+            let reservation = try await budget.reserve(80)
             #expect(budget.heldInBytes == 80)
             #expect(budget.reserveNow(30) == nil)
-            room.shrink(to: 70)
+            reservation.shrink(to: 70)
             #expect(budget.reserveNow(30) != nil)
-            room.shrink(to: 90)
-            #expect(room.sizeInBytes == 70 && budget.heldInBytes == 70)
+            reservation.shrink(to: 90)
+            #expect(reservation.sizeInBytes == 70 && budget.heldInBytes == 70)
         }
         #expect(budget.heldInBytes == 0)
     }
 
     @Test func `A request larger than the budget gets all of it`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 100)
-        let room = try await budget.reserve(1_000)
-        #expect(room.sizeInBytes == 100 && budget.reserveNow(1) == nil)
+        let reservation = try await budget.reserve(1_000)
+        #expect(reservation.sizeInBytes == 100 && budget.reserveNow(1) == nil)
     }
 
     @Test func `Waiting requests are served in the order of arrival`() async throws {
-        let budget = MemoryBudget("tests", sizeInBytes: 100, patience: Self.patient)
-        var first: MemoryBudget.Room? = try await budget.reserve(100)
+        let budget = MemoryBudget("tests", sizeInBytes: 100, maximumWait: Self.patient)
+        var first: MemoryBudget.Reservation? = try await budget.reserve(100)
         let served = Served()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, size) in [60, 30, 100].enumerated() {
                 group.addTask {
-                    let room = try await budget.reserve(size)
+                    let reservation = try await budget.reserve(size)
                     served.numbers.withLock { $0.append(number) }
-                    withExtendedLifetime(room) {}
+                    withExtendedLifetime(reservation) {}
                 }
                 try await eventually { budget.waiting == number + 1 }
             }
@@ -65,20 +65,20 @@ import Testing
     }
 
     @Test func `A request that waits too long, or behind too many, is told to retry`() async throws {
-        let budget = MemoryBudget("tests", sizeInBytes: 10, patience: .milliseconds(20))
-        let room = try await budget.reserve(10)
+        let budget = MemoryBudget("tests", sizeInBytes: 10, maximumWait: .milliseconds(20))
+        let reservation = try await budget.reserve(10)
         let problem = await #expect(throws: ServiceError.self) { try await budget.reserve(1) }
         #expect(problem?.code == .unavailable && problem?.retryAfter == 5)
-        let full = MemoryBudget("tests", sizeInBytes: 10, patience: Self.patient, maximumWaiting: 0)
+        let full = MemoryBudget("tests", sizeInBytes: 10, maximumWait: Self.patient, maximumWaiting: 0)
         let other = try await full.reserve(10)
         await #expect(throws: ServiceError.self) { try await full.reserve(1) }
         #expect(budget.waiting == 0 && full.waiting == 0)
-        withExtendedLifetime((room, other)) {}
+        withExtendedLifetime((reservation, other)) {}
     }
 
     @Test func `A cancelled request leaves the queue, and the next one is served`() async throws {
-        let budget = MemoryBudget("tests", sizeInBytes: 10, patience: Self.patient)
-        let room = try await budget.reserve(5)
+        let budget = MemoryBudget("tests", sizeInBytes: 10, maximumWait: Self.patient)
+        let reservation = try await budget.reserve(5)
         let large = Task { _ = try await budget.reserve(10) }
         try await eventually { budget.waiting == 1 }
         let small = Task { _ = try await budget.reserve(5) }
@@ -86,7 +86,7 @@ import Testing
         large.cancel()
         try await small.value
         await #expect(throws: ServiceError.self) { try await large.value }
-        withExtendedLifetime(room) {}
+        withExtendedLifetime(reservation) {}
     }
 
     // MARK: Requests
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `Large responses beyond the budget are 503, small ones and those to writes continue`() async throws {
-        let budgets = MemoryBudgets(answersInBytes: 2 << 20, patience: .milliseconds(20))
+        let budgets = MemoryBudgets(answersInBytes: 2 << 20, maximumWait: .milliseconds(20))
         let client = try await client(budgets)
         let taken = try await client.get("/large")
         #expect(taken.status == 200 && taken.text.utf8.count == 1 << 20)
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test func `A body counts while its request is processed, and is 503 without room`() async throws {
-        let budgets = MemoryBudgets(bodiesInBytes: 2 << 20, patience: .milliseconds(20))
+        let budgets = MemoryBudgets(bodiesInBytes: 2 << 20, maximumWait: .milliseconds(20))
         let client = try await client(budgets)
         let large = String(repeating: "x", count: 1 << 20)
         #expect(try await client.post("/body", large).text == "1048576")
@@ -180,7 +180,7 @@ import Testing
     func `Large bodies do not wait for each other, and one larger than the budget is read alone`(
         _ count: Int, _ budget: Int
     ) async throws {
-        let budgets = MemoryBudgets(bodiesInBytes: budget, patience: .seconds(20))
+        let budgets = MemoryBudgets(bodiesInBytes: budget, maximumWait: .seconds(20))
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<count {
                 group.addTask {

@@ -89,7 +89,7 @@ import Testing
         let principal = kind.map {
             Principal(kind: $0, appID: "a", appNumber: 1, environment: .live, credentialID: "c")
         }
-        return try await ServiceClient(Things()).asking(as: principal)
+        return try await ServiceClient(Things()).acting(as: principal)
     }
 }
 

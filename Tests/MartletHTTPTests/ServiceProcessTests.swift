@@ -109,7 +109,7 @@ import Testing
     }
 
     private func client() async throws -> ServiceClient {
-        try await ServiceClient(Failing()).asking(as: .service("gateway"))
+        try await ServiceClient(Failing()).acting(as: .service("gateway"))
     }
 }
 

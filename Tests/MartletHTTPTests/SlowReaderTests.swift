@@ -37,7 +37,7 @@ import Testing
     @Test func `200 clients that read nothing take no more than the response budget, and others are served`()
         async throws
     {
-        let budgets = MemoryBudgets(answersInBytes: 64 << 20, patience: .milliseconds(50))
+        let budgets = MemoryBudgets(answersInBytes: 64 << 20, maximumWait: .milliseconds(50))
         let router = ServiceProcess.makeRouter(Lists(), signer: ServiceClient.signer, memory: budgets)
         try await Application(router: router, logger: .silent).test(.live) { client in
             let port = try #require(client.port)

@@ -24,50 +24,54 @@ struct MailSettingsTests {
     }
 
     @Test func `By default an app's mail comes from the operator's address, with the app's name`() throws {
-        let way = try #require(try settings().way(of: nil, app: "Shop"))
+        let transport = try #require(try settings().transport(of: nil, app: "Shop"))
         #expect(
-            way.from == (try MailAddress(name: "Shop", address: "no-reply@operator.example")) && way.replyTo == nil
-                && way.bounces.address == "bounces@operator.example")
-        let named = try #require(try settings(from: "Backend <no-reply@operator.example>").way(of: nil, app: "Shop"))
+            transport.from == (try MailAddress(name: "Shop", address: "no-reply@operator.example"))
+                && transport.replyTo == nil
+                && transport.bounces.address == "bounces@operator.example")
+        let named = try #require(
+            try settings(from: "Backend <no-reply@operator.example>").transport(of: nil, app: "Shop"))
         #expect(named.from.name == "Backend")
     }
 
     /// Drill: an app that poses as a bank, and has bounces sent to someone else.
     @Test(arguments: ["ceo@bank.example", "ceo@sub.operator.example", "ceo@operator.example.bank.example"])
     func `The operator's server sends only from domains that the operator has named`(address: String) throws {
-        let way = try #require(
-            try settings(["shop.example"]).way(
+        let transport = try #require(
+            try settings(["shop.example"]).transport(
                 of: try sender(address, name: "The Shop", bounces: "victim@bank.example"), app: "Shop"))
-        #expect(way.from == (try MailAddress(name: "The Shop", address: "no-reply@operator.example")))
+        #expect(transport.from == (try MailAddress(name: "The Shop", address: "no-reply@operator.example")))
         #expect(
-            way.replyTo?.address == address && way.bounces.address == "bounces@operator.example"
-                && way.server.host == "relay.example")
+            transport.replyTo?.address == address && transport.bounces.address == "bounces@operator.example"
+                && transport.server.host == "relay.example")
     }
 
     @Test(arguments: ["hello@operator.example", "hello@SHOP.example"])
     func `An app may send from the operator's domains and from named ones`(address: String) throws {
-        let way = try #require(
-            try settings(["shop.example"]).way(of: try sender(address, bounces: "back@shop.example"), app: "Shop"))
+        let transport = try #require(
+            try settings(["shop.example"]).transport(of: try sender(address, bounces: "back@shop.example"), app: "Shop")
+        )
         #expect(
-            way.from == (try MailAddress(name: "Shop", address: address)) && way.replyTo == nil
-                && way.bounces.address == "back@shop.example")
+            transport.from == (try MailAddress(name: "Shop", address: address)) && transport.replyTo == nil
+                && transport.bounces.address == "back@shop.example")
         let strange = try #require(
-            try settings(["shop.example"]).way(of: try sender(address, bounces: "victim@bank.example"), app: "Shop"))
+            try settings(["shop.example"]).transport(
+                of: try sender(address, bounces: "victim@bank.example"), app: "Shop"))
         #expect(strange.bounces.address == "bounces@operator.example")
         let any = try #require(
-            try settings(["*"]).way(of: try sender("a@b.example", bounces: "c@d.example"), app: "Shop"))
+            try settings(["*"]).transport(of: try sender("a@b.example", bounces: "c@d.example"), app: "Shop"))
         #expect(any.from.address == "a@b.example" && any.bounces.address == "c@d.example")
     }
 
     @Test func `An app with its own server may use any sender`() throws {
         let own = MailSender.Server(host: "smtp.shop.example", port: 465, tls: .tls)
-        let way = try #require(
-            try settings().way(
+        let transport = try #require(
+            try settings().transport(
                 of: try sender("hello@shop.example", bounces: "back@elsewhere.example", server: own), app: "Shop"))
         #expect(
-            way.server.host == "smtp.shop.example" && way.from.address == "hello@shop.example"
-                && way.bounces.address == "back@elsewhere.example")
-        #expect(way.replyTo == nil && !way.server.isPrivateAddressAllowed)
-        #expect(try MailSettings().way(of: sender("hello@shop.example"), app: "Shop") == nil)
+            transport.server.host == "smtp.shop.example" && transport.from.address == "hello@shop.example"
+                && transport.bounces.address == "back@elsewhere.example")
+        #expect(transport.replyTo == nil && !transport.server.isPrivateAddressAllowed)
+        #expect(try MailSettings().transport(of: sender("hello@shop.example"), app: "Shop") == nil)
     }
 }

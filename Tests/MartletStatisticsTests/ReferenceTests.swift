@@ -85,7 +85,7 @@ import Testing
 
     private static func belief(_ item: ReferenceCase, _ effect: Effect, _ control: Estimate) throws -> [String] {
         let relative = item.prior.map { Prior(mean: $0[0], standardDeviation: $0[1]) }
-        let belief = Belief(
+        let belief = Posterior(
             effect, prior: item.scale == "relative" ? relative : relative?.absolute(baseline: control.measuredMean))
         let values = try #require(item.belief), risk = try #require(item.risk)
         // There, the loss in the tail is the product of a probability, which has an absolute error, and a mean.

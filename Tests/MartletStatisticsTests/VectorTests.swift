@@ -49,7 +49,7 @@ import Testing
         if words[0] == "bayes" {
             let prior = Prior(standardDeviation: 0.3)
             let scaled = words[2] == "relative" ? prior : prior.absolute(baseline: control.mean)
-            let belief = Belief(effect, prior: words[3] == "improper" ? nil : scaled)
+            let belief = Posterior(effect, prior: words[3] == "improper" ? nil : scaled)
             #expect(
                 close(belief.mean, printed.expected) && close(belief.standardDeviation, printed.uplift.stddev),
                 "\(words)")

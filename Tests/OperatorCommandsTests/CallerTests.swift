@@ -18,8 +18,8 @@ import Testing
             let client = try await ServiceClient(definition)
             for (route, _) in definition.routes.routes {
                 for stranger in Self.strangers(to: route.callers) {
-                    let answer = try await client.asking(as: stranger).send(
-                        route.method.rawValue, Self.path(of: route), route.takesBody ? "{}" : nil)
+                    let answer = try await client.acting(as: stranger).send(
+                        route.method.rawValue, Self.path(of: route), route.acceptsBody ? "{}" : nil)
                     #expect(
                         answer.status == 401 || answer.status == 403,
                         "\(name) \(route.method) \(route.path) as \(Self.text(of: stranger)): \(answer.status)")
@@ -46,8 +46,8 @@ import Testing
             let client = try await ServiceClient(definition)
             for (route, _) in definition.routes.routes where !route.checksOwnQuery {
                 guard let friend = Self.friend(of: route.callers) else { continue }
-                let answer = try await client.asking(as: friend).send(
-                    route.method.rawValue, Self.path(of: route) + "?nonesuch=1", route.takesBody ? "{}" : nil)
+                let answer = try await client.acting(as: friend).send(
+                    route.method.rawValue, Self.path(of: route) + "?nonesuch=1", route.acceptsBody ? "{}" : nil)
                 #expect(
                     answer.status == 400, "\(name) \(route.method) \(route.path) as \(friend.kind): \(answer.status)")
             }

@@ -88,7 +88,7 @@ import Testing
     func `management needs the master key`(_ call: (String, String, String), _ kind: Principal.Kind) async throws {
         let app = try await StorageApp()
         try await fill(app)
-        let asking = app.client.asking(as: app.principal(kind))
+        let asking = app.client.acting(as: app.principal(kind))
         try await app.expectRefusal(.forbidden) { try await asking.send(call.0, call.1, call.2) }
     }
 
@@ -97,7 +97,7 @@ import Testing
     ) async throws {
         let app = try await StorageApp()
         try await fill(app)
-        try await app.expectRefusal(.unauthorized) { try await app.client.asking(as: nil).send(call.0, call.1, call.2) }
+        try await app.expectRefusal(.unauthorized) { try await app.client.acting(as: nil).send(call.0, call.1, call.2) }
     }
 
     @Test(arguments: calls.dropFirst().map { $0 }, ["Absent", "1a", "a%22b", "query"])
@@ -144,7 +144,7 @@ import Testing
     {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
-        let asking = app.client.asking(as: app.principal(kind))
+        let asking = app.client.acting(as: app.principal(kind))
         try await app.expectRefusal(.forbidden) { try await asking.send(call.0, call.1, call.2) }
     }
 
@@ -153,7 +153,7 @@ import Testing
     ) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
-        try await app.expectRefusal(.unauthorized) { try await app.client.asking(as: nil).send(call.0, call.1, call.2) }
+        try await app.expectRefusal(.unauthorized) { try await app.client.acting(as: nil).send(call.0, call.1, call.2) }
     }
 
     @Test(arguments: calls) func `the master key can read and write data, too`(_ call: (String, String, String))
@@ -169,7 +169,7 @@ import Testing
         let app = try await StorageApp()
         var principal = app.principal(.client)
         principal.appID = appID
-        #expect(try await app.client.asking(as: principal).get("/storage/Note").isProblem(.unauthorized))
+        #expect(try await app.client.acting(as: principal).get("/storage/Note").isProblem(.unauthorized))
     }
 
     @Test(arguments: [
@@ -194,7 +194,7 @@ import Testing
         #expect(try await app.testClient.get("/storage/Note/a")["in"] == #""test""#)
         #expect(try await app.testClient.delete("/storage/Note/a").status == 204)
         #expect(try await app.client.get("/storage/Note/a").status == 200)
-        let testMaster = app.client.asking(as: app.principal(.master, .test))
+        let testMaster = app.client.acting(as: app.principal(.master, .test))
         #expect(try await testMaster.delete("/collections/Note").status == 204)
         #expect(try await app.client.get("/storage/Note")["count"] == "1")
     }

@@ -51,7 +51,7 @@ import Testing
 
     private func log(_ app: StorageApp, after cursor: String?) async throws -> Answer {
         let after = cursor.map { #","after":"\#($0)""# } ?? ""
-        return try await app.asking(as: .service("notifications")).post(
+        return try await app.acting(as: .service("notifications")).post(
             "/internal/changes",
             #"{"app":"\#(app.id)","environment":"live","collections":["Notes","Others"],"limit":100\#(after)}"#)
     }

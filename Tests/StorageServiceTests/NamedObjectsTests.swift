@@ -11,11 +11,11 @@ import Testing
     @Test func `objects that name a user are found by indexes, however they name the user`() async throws {
         let app = try await StorageApp()
         let named = try await Self.filled(app)
-        let ids = try await named.ids(behind: "", limit: 100, on: app.postgres)
+        let ids = try await named.ids(after: "", limit: 100, on: app.postgres)
         #expect(ids == ["array", "id", "pointer", "pointers", "reader", "writer"])
-        #expect(try await named.ids(behind: "id", limit: 2, on: app.postgres) == ["pointer", "pointers"])
+        #expect(try await named.ids(after: "id", limit: 2, on: app.postgres) == ["pointer", "pointers"])
         var explain: PostgresQuery =
-            "EXPLAIN \(named.statement(try #require(named.condition()), behind: "", limit: 100))"
+            "EXPLAIN \(named.statement(try #require(named.condition()), after: "", limit: 100))"
         (explain.role, explain.isPrepared) = (named.space.role, false)
         let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(
             separator: "\n")
@@ -33,15 +33,15 @@ import Testing
             )[0]
             let name = try #require(PostgresIdentifier(schema: schema, name: try index.decode(0)))
             try await app.superuser.execute("DROP INDEX \(name)")
-            #expect(try await named.ids(behind: "", limit: 100, on: app.postgres) == nil)
+            #expect(try await named.ids(after: "", limit: 100, on: app.postgres) == nil)
             try await ListedIndexes(
                 postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"), logger: .silent
             ).work()
             let worker = app.worker()
             try await eventually("the index is there") {
-                try await named.ids(behind: "", limit: 100, on: app.postgres) != nil
+                try await named.ids(after: "", limit: 100, on: app.postgres) != nil
             }
-            #expect(try await named.ids(behind: "", limit: 100, on: app.postgres)?.count == 6)
+            #expect(try await named.ids(after: "", limit: 100, on: app.postgres)?.count == 6)
             worker.cancel()
             try await worker.value
         }

@@ -49,7 +49,7 @@ import Testing
         let app = try await filled.value
         var principal = app.principal(.client)
         principal.userID = user
-        return app.client.asking(as: principal)
+        return app.client.acting(as: principal)
     }
 
     @Test(

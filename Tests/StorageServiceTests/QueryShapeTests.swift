@@ -215,18 +215,18 @@ import Testing
         let scope = QueryScope(space: try app.space(), collection: try CollectionName("Note"), rights: .master)
         var query = try ListQuery(Parameters(), in: scope)
         try query.add(JSONValue(parsing: #"{"age":{"$gt":3},"name":"tim"}"#.utf8), in: scope)
-        advice.note(query, in: scope, took: .milliseconds(20))
+        advice.record(query, in: scope, took: .milliseconds(20))
         #expect(advice.list(of: scope.collection, in: scope.space).isEmpty)
-        for _ in 0..<2 { advice.note(query, in: scope, took: .milliseconds(80)) }
+        for _ in 0..<2 { advice.record(query, in: scope, took: .milliseconds(80)) }
         let list = advice.list(of: scope.collection, in: scope.space)
         #expect(list.count == 1 && list[0].count == 2 && list[0].meanMilliseconds == 80)
         #expect(
             list[0].filter == ["age ordered", "name equality"] && list[0].index?.fields == ["age"]
                 && list[0].index?.kind == "ordered")
         let body = #"{"where":{"size":{"$gt":3}},"group":["name"],"order":"name"}"#
-        advice.note(try AggregateQuery(JSONValue(parsing: body.utf8), in: scope), in: scope, took: .milliseconds(90))
+        advice.record(try AggregateQuery(JSONValue(parsing: body.utf8), in: scope), in: scope, took: .milliseconds(90))
         let values = #"{"field":"name","where":{"title":{"$regex":"^ab"}}}"#
-        advice.note(try DistinctQuery(JSONValue(parsing: values.utf8), in: scope), in: scope, took: .milliseconds(70))
+        advice.record(try DistinctQuery(JSONValue(parsing: values.utf8), in: scope), in: scope, took: .milliseconds(70))
         let all = advice.list(of: scope.collection, in: scope.space)
         #expect(
             all.map(\.index?.fields) == [["age"], ["size"], ["title"]] && all[1].order == []
@@ -282,7 +282,7 @@ import Testing
         try query.add(JSONValue(parsing: filter.utf8), in: scope)
         query.order = try order.map { try ListOrder.keys($0[...], scope.access) }
         let advice = AdviceStore()
-        advice.note(query, in: scope, took: .seconds(1))
+        advice.record(query, in: scope, took: .seconds(1))
         let index = try #require(advice.list(of: scope.collection, in: scope.space).first).index
         #expect(index.map { "\($0.kind) \($0.fields.joined(separator: ","))" } == expected)
     }

@@ -37,7 +37,7 @@ extension StorageApp {
         let path = "/changes/\(collection)?\(since.map { "since=\($0)&" } ?? "")\(parameters)"
         var principal = principal(.client)
         principal.userID = user
-        return try FeedPage(try await client.asking(as: principal).get(path))
+        return try FeedPage(try await client.acting(as: principal).get(path))
     }
 }
 

@@ -14,7 +14,7 @@ import Testing
         app = try await StorageApp()
     }
 
-    private var service: ServiceClient { app.asking(as: .service("notifications")) }
+    private var service: ServiceClient { app.acting(as: .service("notifications")) }
 
     private func log(_ collections: [String] = ["Notes"], after cursor: String? = nil, _ rest: String = "") async throws
         -> Answer

@@ -34,7 +34,7 @@ import Testing
         let app = try await Self.app()
         #expect(try await app.master.post("/storage/Note", #"{"_id":"a","n":1,"_readers":\#(readers)}"#).status == 201)
         for asker in Asker.allCases {
-            let client = app.asking(as: asker)
+            let client = app.acting(as: asker)
             let sees = seers.contains(asker)
             #expect(try await client.get("/storage/Note/a").status == (sees ? 200 : 404), "\(asker)")
             #expect(try await client.get("/storage/Note").ids == (sees ? ["a"] : []), "\(asker)")
@@ -55,7 +55,7 @@ import Testing
     {
         let app = try await Self.app()
         for asker in Asker.allCases {
-            let client = app.asking(as: asker)
+            let client = app.acting(as: asker)
             let may = writing.contains(asker)
             let object = #"{"_id":"\#(asker)","n":1,"_writers":\#(writers)}"#
             #expect(try await app.master.post("/storage/Note", object).status == 201)
@@ -79,7 +79,7 @@ import Testing
     @Test func `a replacement without lists keeps readers and writers`() async throws {
         let app = try await Self.app()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","_readers":["ada"],"_writers":["ada"]}"#)
-        let ada = app.asking(as: .ada)
+        let ada = app.acting(as: .ada)
         for answer in [
             try await ada.put("/storage/Note/a", #"{"n":1}"#),
             try await ada.post("/storage/Note", #"{"_id":"a","n":2}"#),
@@ -114,7 +114,7 @@ import Testing
             try await app.master.put("/collections/Note/rules", #"{"rules":{"\#(operation)":\#(grantees)}}"#).status
                 == 200)
         for asker in Asker.allCases {
-            let client = app.asking(as: asker)
+            let client = app.acting(as: asker)
             let answer =
                 switch operation {
                 case "find": try await client.post("/storage/query/Note", #"{"n":1}"#)
@@ -149,7 +149,7 @@ import Testing
         _ = try await app.master.put(
             "/collections/Note/rules",
             #"{"rules":{"find":\#(grant),"get":\#(grant),"update":\#(grant),"delete":\#(grant),"create":\#(grant)}}"#)
-        let ada = app.asking(as: .ada)
+        let ada = app.acting(as: .ada)
         #expect(try await ada.get("/storage/Note").ids == ["a"])
         #expect(try await ada.get("/storage/Note/b").status == 404)
         #expect(try await ada.patch("/storage/Note/b", #"{"n":1}"#).status == 404)
@@ -174,7 +174,7 @@ import Testing
         )
         _ = try await app.master.put(
             "/collections/Note/rules", #"{"hidden":{"place":["field:owner"],"mail":["role:editors"]}}"#)
-        let (ada, eve) = (app.asking(as: .ada), app.asking(as: .eve))
+        let (ada, eve) = (app.acting(as: .ada), app.acting(as: .eve))
         let seen = try await eve.get("/storage/Note?order=_id")
         #expect(seen["data.0.place"] == nil)
         #expect(seen["data.1.place"] == #"{"x":2}"# || seen["data.1.place"] == #"{"x": 2}"#)
@@ -211,41 +211,41 @@ import Testing
         let app = try await Self.app()
         _ = try await app.master.put(
             "/collections/Note/rules", #"{"defaults":{"readers":["owner","role:admins"],"writers":["owner"]}}"#)
-        let made = try await app.asking(as: .eve).post("/storage/Note", "{}")
+        let made = try await app.acting(as: .eve).post("/storage/Note", "{}")
         #expect(made["_readers"] == #"["eve","role:admins"]"#)
         #expect(made["_writers"] == #"["eve"]"#)
-        #expect(try await app.asking(as: .eve).post("/storage/all/Note", "[{}]")["data.0._writers"] == #"["eve"]"#)
-        #expect(try await app.asking(as: .eve).post("/storage/Note", #"{"_readers":null}"#)["_readers"] == nil)
+        #expect(try await app.acting(as: .eve).post("/storage/all/Note", "[{}]")["data.0._writers"] == #"["eve"]"#)
+        #expect(try await app.acting(as: .eve).post("/storage/Note", #"{"_readers":null}"#)["_readers"] == nil)
     }
 
     @Test func `users read their own roles, and internal services anybody's, including nested ones`() async throws {
         let app = try await Self.app()
         for (asker, roles) in [(Asker.ada, #"["admins","editors"]"#), (.ben, #"["admins","editors"]"#), (.eve, "[]")] {
-            let own = try await app.asking(as: asker).get("/auth/me/roles")
+            let own = try await app.acting(as: asker).get("/auth/me/roles")
             #expect(own.status == 200 && own["data"] == roles, "\(own)")
             let body = #"{"app":"\#(app.id)","environment":"live","user":"\#(asker.rawValue)"}"#
-            let answer = try await app.asking(as: .service("config")).post("/internal/users/roles", body)
+            let answer = try await app.acting(as: .service("config")).post("/internal/users/roles", body)
             #expect(answer.status == 200 && answer["roles"] == roles, "\(answer)")
             #expect(
-                try await app.asking(as: .service("config")).post(
+                try await app.acting(as: .service("config")).post(
                     "/internal/users/roles", body.replacing("live", with: "test"))["roles"] == "[]")
-            #expect(try await app.asking(as: asker).post("/internal/users/roles", body).isProblem(.forbidden))
+            #expect(try await app.acting(as: asker).post("/internal/users/roles", body).isProblem(.forbidden))
         }
-        #expect(try await app.asking(as: .anonymous).get("/auth/me/roles").isProblem(.invalidToken))
+        #expect(try await app.acting(as: .anonymous).get("/auth/me/roles").isProblem(.invalidToken))
         #expect(try await app.master.get("/auth/me/roles").isProblem(.invalidToken))
         #expect(try await app.master.put("/roles/editors", #"{"remove":["role:admins"]}"#).status == 204)
-        #expect(try await app.asking(as: .ada).get("/auth/me/roles")["data"] == #"["admins"]"#)
+        #expect(try await app.acting(as: .ada).get("/auth/me/roles")["data"] == #"["admins"]"#)
     }
 
     @Test func `revoking a role closes what it opened`() async throws {
         let app = try await Self.app()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","_readers":["role:editors"]}"#)
-        #expect(try await app.asking(as: .ada).get("/storage/Note/a").status == 200)
+        #expect(try await app.acting(as: .ada).get("/storage/Note/a").status == 200)
         #expect(try await app.master.put("/roles/editors", #"{"remove":["role:admins"]}"#).status == 204)
-        #expect(try await app.asking(as: .ada).get("/storage/Note/a").status == 404)
-        #expect(try await app.asking(as: .ben).get("/storage/Note/a").status == 200)
+        #expect(try await app.acting(as: .ada).get("/storage/Note/a").status == 404)
+        #expect(try await app.acting(as: .ben).get("/storage/Note/a").status == 200)
         #expect(try await app.master.delete("/roles/editors").status == 204)
-        #expect(try await app.asking(as: .ben).get("/storage/Note/a").status == 404)
+        #expect(try await app.acting(as: .ben).get("/storage/Note/a").status == 404)
         #expect(try await app.master.get("/roles/editors").isProblem(.roleNotFound))
         #expect(try await app.master.get("/roles/admins")["members"] == #"["ada"]"#)
     }
@@ -293,7 +293,7 @@ import Testing
         let app = try await StorageApp()
         let other = StorageService(
             postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
-        let client = try await ServiceClient(other).asking(as: app.principal(.client))
+        let client = try await ServiceClient(other).acting(as: app.principal(.client))
         #expect(try await app.master.put("/collections/Note/rules", #"{"rules":{"find":[]}}"#).status == 200)
         #expect(try await client.get("/storage/Note").isProblem(.forbidden))
         #expect(try await app.master.post("/collections/Note/rename", #"{"name":"Memo"}"#).status == 200)
@@ -306,7 +306,7 @@ import Testing
 
     @Test func `clients and users cannot manage rights`() async throws {
         let app = try await StorageApp()
-        for client in [app.client, app.asking(as: .ada)] {
+        for client in [app.client, app.acting(as: .ada)] {
             #expect(try await client.put("/collections/Note/rules", "{}").isProblem(.forbidden))
             #expect(try await client.get("/collections/Note/rules").isProblem(.forbidden))
             #expect(try await client.put("/roles/a", "{}").isProblem(.forbidden))
@@ -317,7 +317,7 @@ import Testing
 }
 
 extension StorageApp {
-    fileprivate func asking(as asker: RightsTests.Asker) -> ServiceClient {
+    fileprivate func acting(as asker: RightsTests.Asker) -> ServiceClient {
         switch asker {
         case .anonymous: client
         case .master: master

@@ -26,7 +26,7 @@ import Testing
         var erased: [String: Int] = [:]
         var place: String?
         repeat {
-            let answer = try await app.asking(as: .service("auth")).post(
+            let answer = try await app.acting(as: .service("auth")).post(
                 "/internal/users/erase", try body(app, user, environment, after: place))
             try #require(answer.status == 200, "\(answer)")
             let slice = try JSONDecoder().decode(UserErasure.self, from: Data(answer.text.utf8))
@@ -44,7 +44,7 @@ import Testing
         var lines: [JSONValue] = []
         var place: String?
         repeat {
-            let answer = try await app.asking(as: .service("auth")).post(
+            let answer = try await app.acting(as: .service("auth")).post(
                 "/internal/users/export", try body(app, user, environment, after: place))
             try #require(answer.status == 200, "\(answer)")
             lines += try answer.text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
@@ -56,7 +56,7 @@ import Testing
     private func ids(_ app: StorageApp, _ collection: String, _ environment: AppEnvironment = .live) async throws
         -> [String]
     {
-        let master = app.asking(as: app.principal(.master, environment))
+        let master = app.acting(as: app.principal(.master, environment))
         return try await master.get("/storage/\(collection)?limit=1000&deleted=true").ids.sorted()
     }
 
@@ -170,7 +170,7 @@ import Testing
     @Test func `Environments and apps are separate`() async throws {
         let (app, other) = (try await StorageApp(), try await StorageApp())
         let note = #"{"_id":"n","_writers":["\#(anna)"]}"#
-        for client in [app.master, app.asking(as: app.principal(.master, .test)), other.master] {
+        for client in [app.master, app.acting(as: app.principal(.master, .test)), other.master] {
             #expect(try await client.post("/storage/Notes", note).status == 201)
         }
         #expect(try await erase(app, anna, .test) == ["objects": 1])
@@ -236,7 +236,7 @@ import Testing
             for client in [app.client, app.master, app.user(anna)] {
                 try await app.expectRefusal(.forbidden) { try await client.post(path, good) }
             }
-            let asking = app.asking(as: .service("auth"))
+            let asking = app.acting(as: .service("auth"))
             for (field, text) in [
                 ("user", good.replacing(anna, with: "a b")), ("app", good.replacing(app.id, with: "x-y")),
                 ("after", try body(app, anna, after: "x")),

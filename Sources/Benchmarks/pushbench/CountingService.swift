@@ -35,7 +35,8 @@ enum CountingService {
         .object([
             .init("devices", .number("\(simulator.deviceCount)")),
             .init("requests", .number("\(simulator.requestCount)")),
-            .init("arrivals", counts(simulator.deliveriesByCount)), .init("shown", counts(simulator.devicesByShown)),
+            .init("arrivals", counts(simulator.messageCountsByDeliveries)),
+            .init("shown", counts(simulator.deviceCountsByShownMessages)),
         ])
     }
 

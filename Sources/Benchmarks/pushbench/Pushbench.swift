@@ -47,7 +47,7 @@ enum Pushbench {
     private static func send(_ count: Int, _ client: APNsClient) async -> [String: Int] {
         await withTaskGroup(of: PushOutcome.self) { group in
             var outcomes: [String: Int] = [:]
-            func note(_ outcome: PushOutcome) {
+            func record(_ outcome: PushOutcome) {
                 if case .failed(let failure) = outcome {
                     outcomes[failure.reason, default: 0] += 1
                 } else {
@@ -55,10 +55,10 @@ enum Pushbench {
                 }
             }
             for index in 0..<count {
-                if index >= concurrency, let outcome = await group.next() { note(outcome) }
+                if index >= concurrency, let outcome = await group.next() { record(outcome) }
                 group.addTask { await client.send(message(index)) }
             }
-            for await outcome in group { note(outcome) }
+            for await outcome in group { record(outcome) }
             return outcomes
         }
     }

@@ -7,7 +7,7 @@ public enum StaffArea: String, Codable, Sendable, Hashable, CaseIterable {
     case staff, audit, status
 
     /// Whether the area belongs to the whole server rather than to each app.
-    public var isOfServer: Bool { [.staff, .audit, .status].contains(self) }
+    public var isServerWide: Bool { [.staff, .audit, .status].contains(self) }
 }
 
 public enum StaffAction: String, Codable, Sendable, Hashable, CaseIterable {

@@ -9,7 +9,7 @@ extension Crashes {
         routes.on(PostStoredEvent.route, PostStoredEvent(intake: intake))
 
         routes.on(PostTBAnalyticsException.route, PostTBAnalyticsException(intake: intake))
-        routes.on(ListTBAnalyticsExceptions.route, ListTBAnalyticsExceptions(spaces: spaces, thesis: thesis))
+        routes.on(ListTBAnalyticsExceptions.route, ListTBAnalyticsExceptions(spaces: spaces, exceptions: exceptions))
 
         addIssueRoutes(to: &routes)
         symbols.addRoutes(to: &routes)

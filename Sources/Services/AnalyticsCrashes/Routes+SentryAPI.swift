@@ -23,8 +23,8 @@ extension Crashes {
         routes.on(ListSentryDeploys.route, ListSentryDeploys(releases: releases))
         routes.on(CreateSentryDeploy.route, CreateSentryDeploy(releases: releases))
 
-        routes.on(ListSentryIssues.route, ListSentryIssues(life: life))
-        routes.on(ChangeSentryIssues.route, ChangeSentryIssues(life: life))
+        routes.on(ListSentryIssues.route, ListSentryIssues(tracking: tracking))
+        routes.on(ChangeSentryIssues.route, ChangeSentryIssues(tracking: tracking))
         routes.on(ListSentryReports.route, ListSentryReports(postgres: releases.postgres, spaces: spaces))
 
         let upload = ChunkUpload(chunks: symbols.chunks, backend: symbols.backend, settings: symbols.settings)

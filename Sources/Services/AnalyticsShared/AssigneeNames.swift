@@ -11,7 +11,7 @@ package final class AssigneeNames: Sendable {
     private static let pause: Duration = .seconds(5)
 
     private let directory: StaffDirectory
-    private let awayUntil = Mutex<ContinuousClock.Instant?>(nil)
+    private let pausedUntil = Mutex<ContinuousClock.Instant?>(nil)
 
     package init(directory: StaffDirectory) {
         self.directory = directory
@@ -41,7 +41,7 @@ package final class AssigneeNames: Sendable {
     /// The names of the members found; nil if auth is unavailable.
     private func names(of ids: Set<UUID>, _ area: StaffArea, in space: Space) async throws -> [UUID: String]? {
         guard !ids.isEmpty else { return [:] }
-        if let until = awayUntil.withLock({ $0 }), .now < until { return nil }
+        if let until = pausedUntil.withLock({ $0 }), .now < until { return nil }
         var names: [UUID: String] = [:]
         do {
             let ids = Array(ids)
@@ -53,7 +53,7 @@ package final class AssigneeNames: Sendable {
             }
             return names
         } catch let error where !(error is CancellationError) {
-            awayUntil.withLock { $0 = .now + Self.pause }
+            pausedUntil.withLock { $0 = .now + Self.pause }
             return nil
         }
     }

@@ -56,7 +56,7 @@ package struct BlobSweep: Sendable {
             if !old.isEmpty { try await orphans(old) }
             if page.next == nil || !ids.isEmpty {
                 try await look(
-                    for: &findings.lost, from: last, upTo: page.next == nil ? nil : ids.last, but: Set(ids),
+                    for: &findings.lost, from: last, upTo: page.next == nil ? nil : ids.last, except: Set(ids),
                     before: date)
             }
             (cursor, last) = (page.next, ids.last ?? last)
@@ -66,7 +66,7 @@ package struct BlobSweep: Sendable {
     }
 
     private func look(
-        for lost: inout [String], from first: String, upTo end: String?, but there: Set<String>, before date: Date
+        for lost: inout [String], from first: String, upTo end: String?, except there: Set<String>, before date: Date
     ) async throws {
         var last = first
         while lost.count < Self.maximumLost, !Task.isCancelled {

@@ -11,7 +11,7 @@ package struct StaffDirectory: Sendable {
     /// Maximum number of ids in one call.
     static let maximumStaff = 100
     /// Short, because a client is waiting for the answer.
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
     private static let maximumAnswerSizeInBytes = 64 << 10
 
     package struct Member: Sendable, Decodable {
@@ -79,7 +79,7 @@ extension StaffDirectory {
         self.init { ids, app, area in
             let answer = try await calls.post(
                 "/internal/staff/names", Question(staff: ids, app: app, area: area), to: auth,
-                upTo: Self.maximumAnswerSizeInBytes, within: Self.patience)
+                upTo: Self.maximumAnswerSizeInBytes, within: Self.timeout)
             return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView)).staff
         }
     }

@@ -12,12 +12,12 @@ extension ConfigService {
         // Only the kind `translation` has these routes; other kinds are 404.
         routes.on(ListKeys.route, ListKeys(documents: documents, versions: versions, kinds: kinds))
         // The query holds keys that a path cannot hold.
-        routes.on(EditKey.route, EditKey(documents: documents, kinds: kinds, act: .put))
-        routes.on(EditKey.patchTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, act: .patch))
-        routes.on(EditKey.deleteTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, act: .delete))
-        routes.on(EditKey.putTranslationKey, EditKey(documents: documents, kinds: kinds, act: .put))
-        routes.on(EditKey.patchTranslationKey, EditKey(documents: documents, kinds: kinds, act: .patch))
-        routes.on(EditKey.deleteTranslationKey, EditKey(documents: documents, kinds: kinds, act: .delete))
+        routes.on(EditKey.route, EditKey(documents: documents, kinds: kinds, action: .put))
+        routes.on(EditKey.patchTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, action: .patch))
+        routes.on(EditKey.deleteTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, action: .delete))
+        routes.on(EditKey.putTranslationKey, EditKey(documents: documents, kinds: kinds, action: .put))
+        routes.on(EditKey.patchTranslationKey, EditKey(documents: documents, kinds: kinds, action: .patch))
+        routes.on(EditKey.deleteTranslationKey, EditKey(documents: documents, kinds: kinds, action: .delete))
         routes.on(ReadCoverage.route, ReadCoverage(documents: documents, versions: versions, kinds: kinds))
         routes.on(ImportTranslations.route, ImportTranslations(documents: documents, kinds: kinds))
         routes.on(ExportTranslations.route, ExportTranslations(documents: documents, versions: versions, kinds: kinds))

@@ -172,7 +172,7 @@ public final class Gateway: Service {
 
     private func use(_ generations: [String: Int64]?, of upstream: Int) async {
         for worker in workers {
-            _ = try? await worker.eventLoop.submit { worker.unchanged[upstream].generations = generations }.get()
+            _ = try? await worker.eventLoop.submit { worker.notModifiedCache[upstream].generations = generations }.get()
         }
     }
 

@@ -10,7 +10,7 @@ final class Worker: @unchecked Sendable {
     let metrics: WorkerMetrics
     let answers = Answers()
     /// In the order of the sorted upstream names.
-    let unchanged: [UnchangedAnswers]
+    let notModifiedCache: [NotModifiedCache]
     var inFlight: InFlightLimits
     /// Limits for routes with `streaming`.
     var streams: InFlightLimits
@@ -46,7 +46,7 @@ final class Worker: @unchecked Sendable {
             perAddress: limits.maximumStreamsPerAddress, perCredential: limits.maximumStreamsPerCredential)
         gatekeeper = Gatekeeper(signer: settings.signer, masterKeyNetworks: settings.masterKeyNetworks)
         upstreams = settings.upstreamNames.map { Upstream(name: $0, eventLoop: eventLoop, settings: settings) }
-        unchanged = settings.upstreamNames.map { _ in UnchangedAnswers() }
+        notModifiedCache = settings.upstreamNames.map { _ in NotModifiedCache() }
         requestLines = settings.logsRequests ? settings.requestLines.map { RequestLines($0) } : nil
         metrics = WorkerMetrics(upstreamNames: settings.upstreamNames)
     }
@@ -98,8 +98,8 @@ final class Worker: @unchecked Sendable {
         let idle = upstreams.flatMap(\.backends).compactMap { backend in
             backend.idleSince.map { (backend: backend, since: $0) }
         }
-        guard let idlest = idle.min(by: { $0.since < $1.since }) else { return false }
-        idlest.backend.closeIdlest()
+        guard let leastRecentlyUsed = idle.min(by: { $0.since < $1.since }) else { return false }
+        leastRecentlyUsed.backend.closeLeastRecentlyUsed()
         // The descriptor is free now but will be returned only after this turn of the event loop.
         settings.upstreamDescriptors.takeFreed()
         return true
@@ -125,7 +125,7 @@ final class Worker: @unchecked Sendable {
     }
 
     /// Counts and logs an exchange that has ended.
-    func note(_ exchange: Exchange) {
+    func record(_ exchange: Exchange) {
         let end = NIODeadline.now()
         let duration = end - exchange.started
         metrics.count(exchange, duration)

@@ -82,7 +82,7 @@ struct NotificationsOptions: Sendable {
     var delivery = DeliverySettings()
     var mail = AppMailOptions()
     var auth = ServiceAddress(.auth)
-    var rules = RuleSettings.usual
+    var rules = RuleSettings.standard
 
     init(internalSecret: Secret) {
         self.internalSecret = internalSecret

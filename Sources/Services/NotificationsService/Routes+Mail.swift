@@ -14,10 +14,10 @@ extension NotificationsService {
         routes.on(DeleteMailTemplate.route, DeleteMailTemplate(mail: mail))
         routes.on(ListUnsubscribed.route, ListUnsubscribed(mail: mail))
         routes.on(DeleteUnsubscribed.route, DeleteUnsubscribed(mail: mail))
-        routes.on(NoteBounce.route, NoteBounce(mail: mail))
+        routes.on(RecordBounce.route, RecordBounce(mail: mail))
         routes.on(ListSuppressed.route, ListSuppressed(mail: mail))
         routes.on(DeleteSuppressed.route, DeleteSuppressed(mail: mail))
-        routes.on(IsMailReturned.route, IsMailReturned(suppressed: mail.suppressed))
+        routes.on(CheckReturnedMail.route, CheckReturnedMail(suppressed: mail.suppressed))
         routes.on(ReadMail.route, ReadMail(mail: mail))
 
         // Called by our own services

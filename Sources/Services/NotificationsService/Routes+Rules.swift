@@ -10,6 +10,6 @@ extension NotificationsService {
         routes.on(RotateRuleSecret.route, RotateRuleSecret(rules: rules))
         routes.on(TestRule.route, TestRule(rules: rules))
         routes.on(ListRuleRuns.route, ListRuleRuns(rules: rules))
-        routes.on(TakeAlert.route, TakeAlert(rules: rules))
+        routes.on(ReceiveAlert.route, ReceiveAlert(rules: rules))
     }
 }

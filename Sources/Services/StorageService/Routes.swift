@@ -52,9 +52,9 @@ extension StorageService {
         routes.section = .files
         routes.on(ReadFile.route, ReadFile(files: files, thumbnails: thumbnails, rights: rights))
         routes.on(ReadFile.readFile, ReadFile(files: files, thumbnails: thumbnails, rights: rights))
-        routes.on(UploadFile.route, UploadFile(intake: intake, rights: rights, takesDirectory: true))
-        routes.on(UploadFile.uploadIntoDirectory, UploadFile(intake: intake, rights: rights, takesDirectory: true))
-        routes.on(UploadFile.uploadFile, UploadFile(intake: intake, rights: rights, takesDirectory: false))
+        routes.on(UploadFile.route, UploadFile(intake: intake, rights: rights, acceptsDirectory: true))
+        routes.on(UploadFile.uploadIntoDirectory, UploadFile(intake: intake, rights: rights, acceptsDirectory: true))
+        routes.on(UploadFile.uploadFile, UploadFile(intake: intake, rights: rights, acceptsDirectory: false))
         routes.on(ChangeFile.route, ChangeFile(files: files, rights: rights))
         routes.on(DeleteFile.route, DeleteFile(files: files, rights: rights))
         routes.on(ReadUploadHistory.route, ReadUploadHistory(files: files, rights: rights))

@@ -50,7 +50,7 @@ public struct StorageService: ServiceDefinition {
     let thumbnails: ThumbnailStore
     let intake: FileIntake
     let tusUploads: TusUploads
-    let orphans: OrphanCollection
+    let orphans: OrphanFileSweep
 
     // Hooks
     let hookSettings: HookSettings
@@ -143,7 +143,7 @@ public struct StorageService: ServiceDefinition {
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
         self.intake = FileIntake(files: files, settings: fileSettings)
         self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake, rights: rights)
-        self.orphans = OrphanCollection(postgres: postgres, files: files, settings: fileSettings, logger: logger)
+        self.orphans = OrphanFileSweep(postgres: postgres, files: files, settings: fileSettings, logger: logger)
 
         let background = transfers ?? postgres
         self.deliveries = DeliveryStore(postgres: background, spaces: spaces)

@@ -110,20 +110,20 @@ public struct AccessTokenVerifier: Sendable {
     /// The claims of an end user's token that this key signed; nil otherwise. The caller must check the expiry.
     ///
     /// Takes about 100 µs, so cache the result.
-    public func token(from text: UnsafeRawBufferPointer) -> AccessToken? { claims(of: text, behind: prefix) }
+    public func token(from text: UnsafeRawBufferPointer) -> AccessToken? { claims(of: text, after: prefix) }
 
     /// The claims of a staff member's token that this key signed; nil otherwise.
     public func staffToken(from text: UnsafeRawBufferPointer) -> StaffToken? {
-        let token: StaffToken? = claims(of: text, behind: staffPrefix)
+        let token: StaffToken? = claims(of: text, after: staffPrefix)
         return token?.audience == StaffToken.audience ? token : nil
     }
 
     /// The claims of a token from `AccessTokenSigner.sign(claims:)` that this key signed; nil otherwise.
     public func claims<Claims: Decodable>(from text: UnsafeRawBufferPointer, as _: Claims.Type) -> Claims? {
-        claims(of: text, behind: Array((encodedHeader(keyID: keyID, type: AccessTokenSigner.plainType) + ".").utf8))
+        claims(of: text, after: Array((encodedHeader(keyID: keyID, type: AccessTokenSigner.plainType) + ".").utf8))
     }
 
-    private func claims<Claims: Decodable>(of text: UnsafeRawBufferPointer, behind prefix: [UInt8]) -> Claims? {
+    private func claims<Claims: Decodable>(of text: UnsafeRawBufferPointer, after prefix: [UInt8]) -> Claims? {
         guard text.count <= AccessToken.maximumSizeInBytes, text.starts(with: prefix),
             let end = text.lastIndex(of: UInt8(ascii: ".")), end > prefix.count,
             let signature = Base64URL.decode(String(decoding: text[(end + 1)...], as: UTF8.self)),

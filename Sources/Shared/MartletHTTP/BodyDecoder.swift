@@ -14,7 +14,7 @@ struct BodyDecoder: Decoder {
 
     private let value: JSONValue
     private let path: [String]
-    private let asked = AskedNames()
+    private let asked = RequestedNames()
 
     var codingPath: [any CodingKey] { path.map(BodyKey.init) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -84,7 +84,7 @@ struct BodyDecoder: Decoder {
     }
 
     /// The member names that an initializer has asked for.
-    fileprivate final class AskedNames {
+    fileprivate final class RequestedNames {
         var names = Set<String>()
         /// Set for dictionaries, whose member names are arbitrary.
         var isEverything = false
@@ -98,7 +98,7 @@ struct BodyDecoder: Decoder {
         let decoder: BodyDecoder
         let values: [String: JSONValue]
         let path: [String]
-        let asked: AskedNames
+        let asked: RequestedNames
 
         var codingPath: [any CodingKey] { path.map(BodyKey.init) }
 

@@ -6,10 +6,10 @@ import Synchronization
 
 /// Limits the memory that this process holds for one purpose, such as request bodies.
 ///
-/// A caller that finds no room waits in line, first come, first served, for at most `patience`.
+/// A caller that finds no room waits in line, first come, first served, for at most `maximumWait`.
 public final class MemoryBudget: Sendable {
     /// A reserved part of a budget, returned when it is deallocated.
-    public final class Room: Sendable {
+    public final class Reservation: Sendable {
         private let budget: MemoryBudget
         private let size: Mutex<Int>
 
@@ -48,16 +48,16 @@ public final class MemoryBudget: Sendable {
     }
 
     public let sizeInBytes: Int
-    private let patience: Duration
+    private let maximumWait: Duration
     private let maximumWaiting: Int
     private let state = Mutex(State())
     private let gauge: Meter
     private let refusals: Counter
 
     /// - Parameter name: The purpose, as a label of the metrics: `bodies`.
-    public init(_ name: String, sizeInBytes: Int, patience: Duration = .seconds(5), maximumWaiting: Int = 1_000) {
+    public init(_ name: String, sizeInBytes: Int, maximumWait: Duration = .seconds(5), maximumWaiting: Int = 1_000) {
         self.sizeInBytes = sizeInBytes
-        self.patience = patience
+        self.maximumWait = maximumWait
         self.maximumWaiting = maximumWaiting
         gauge = Meter(label: "martlet.memory.bytes", dimensions: [("of", name)])
         refusals = Counter(label: "martlet.memory.refused", dimensions: [("of", name)])
@@ -70,33 +70,33 @@ public final class MemoryBudget: Sendable {
 
     /// Reserves `sizeInBytes`, or the whole budget if that is less.
     ///
-    /// - Throws: `unavailable` after `patience`, or at once if too many callers are waiting.
-    public func reserve(_ sizeInBytes: Int) async throws -> Room {
+    /// - Throws: `unavailable` after `maximumWait`, or at once if too many callers are waiting.
+    public func reserve(_ sizeInBytes: Int) async throws -> Reservation {
         let size = min(sizeInBytes, self.sizeInBytes)
         guard await enter(size) else {
             refusals.increment()
             throw Self.refusal
         }
-        return Room(size, of: self)
+        return Reservation(size, of: self)
     }
 
     /// Reserves without waiting, ahead of callers waiting for more than is free. Nil if there is no room.
-    public func reserveNow(_ sizeInBytes: Int) -> Room? {
+    public func reserveNow(_ sizeInBytes: Int) -> Reservation? {
         let size = min(sizeInBytes, self.sizeInBytes)
         guard take(size, aheadOfLine: true) else {
             refusals.increment()
             return nil
         }
-        return Room(size, of: self)
+        return Reservation(size, of: self)
     }
 
     /// Counts memory that is already in use and cannot be released, even beyond the budget.
-    public func count(_ sizeInBytes: Int) -> Room {
+    public func count(_ sizeInBytes: Int) -> Reservation {
         state.withLock { state in
             state.held += sizeInBytes
             gauge.set(state.held)
         }
-        return Room(sizeInBytes, of: self)
+        return Reservation(sizeInBytes, of: self)
     }
 
     static var refusal: ServiceError {
@@ -123,8 +123,8 @@ public final class MemoryBudget: Sendable {
             state.lastTicket += 1
             return state.lastTicket
         }
-        let limit = Task { [patience, weak self] in
-            guard (try? await Task.sleep(for: patience)) != nil else { return }
+        let limit = Task { [maximumWait, weak self] in
+            guard (try? await Task.sleep(for: maximumWait)) != nil else { return }
             self?.leave(ticket)
         }
         defer { limit.cancel() }

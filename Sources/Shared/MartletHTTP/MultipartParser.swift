@@ -130,12 +130,12 @@ public struct MultipartParser {
             guard buffer.readableBytes <= limit else { throw Malformed(reason: "a boundary is missing") }
             return nil
         }
-        let behind = buffer.readerIndex + position + delimiter.count
-        guard let two = buffer.getBytes(at: behind, length: 2) else { return nil }
+        let delimiterEnd = buffer.readerIndex + position + delimiter.count
+        guard let two = buffer.getBytes(at: delimiterEnd, length: 2) else { return nil }
         guard two == Array("\r\n".utf8) || two == Array("--".utf8) else {
             throw Malformed(reason: "a boundary is followed by other characters")
         }
-        buffer.moveReaderIndex(to: behind + 2)
+        buffer.moveReaderIndex(to: delimiterEnd + 2)
         return (position, two == Array("--".utf8))
     }
 

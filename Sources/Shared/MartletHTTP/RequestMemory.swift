@@ -10,9 +10,9 @@ public struct MemoryBudgets: Sendable {
     /// For large answers, until the client has received them.
     public let answers: MemoryBudget
 
-    public init(bodiesInBytes: Int = 64 << 20, answersInBytes: Int = 128 << 20, patience: Duration = .seconds(5)) {
-        bodies = MemoryBudget("bodies", sizeInBytes: bodiesInBytes, patience: patience)
-        answers = MemoryBudget("answers", sizeInBytes: answersInBytes, patience: patience)
+    public init(bodiesInBytes: Int = 64 << 20, answersInBytes: Int = 128 << 20, maximumWait: Duration = .seconds(5)) {
+        bodies = MemoryBudget("bodies", sizeInBytes: bodiesInBytes, maximumWait: maximumWait)
+        answers = MemoryBudget("answers", sizeInBytes: answersInBytes, maximumWait: maximumWait)
     }
 
     /// Settings: `limit.bodies.bytes` (64 MiB), `limit.answers.bytes` (128 MiB).
@@ -33,8 +33,8 @@ public final class RequestMemory: Sendable {
     public static let smallSizeInBytes = 64 << 10
 
     private struct State {
-        var bodies: [MemoryBudget.Room] = []
-        var answerRoom: MemoryBudget.Room?
+        var bodies: [MemoryBudget.Reservation] = []
+        var answerReservation: MemoryBudget.Reservation?
         var answer: LargeAnswer?
     }
 
@@ -53,8 +53,8 @@ public final class RequestMemory: Sendable {
         let held = state.withLock { $0.bodies.reduce(0) { $0 + $1.sizeInBytes } }
         let size = min(sizeInBytes, budgets.bodies.sizeInBytes - held)
         guard size > 0 else { return }
-        let room = try await budgets.bodies.reserve(size)
-        state.withLock { $0.bodies.append(room) }
+        let reservation = try await budgets.bodies.reserve(size)
+        state.withLock { $0.bodies.append(reservation) }
     }
 
     /// Reserves memory for an answer. Call it before the query that returns large rows. Twice `sizeInBytes` is
@@ -62,12 +62,12 @@ public final class RequestMemory: Sendable {
     ///
     /// - Throws: `unavailable`.
     public func reserveAnswer(_ sizeInBytes: Int) async throws {
-        let room = try await budgets.answers.reserve(2 * sizeInBytes)
-        state.withLock { $0.answerRoom = room }
+        let reservation = try await budgets.answers.reserve(2 * sizeInBytes)
+        state.withLock { $0.answerReservation = reservation }
     }
 
     /// Records a large answer, replacing any earlier one. Nil records that the answer is not large.
-    func note(_ answer: LargeAnswer?) {
+    func record(_ answer: LargeAnswer?) {
         state.withLock { $0.answer = answer }
     }
 
@@ -76,17 +76,17 @@ public final class RequestMemory: Sendable {
     /// - Parameter mayBeRefused: Whether the request can simply be repeated.
     /// - Throws: `unavailable` if there is no room for it.
     func countAnswer(mayBeRefused: Bool) throws {
-        let (answer, room) = state.withLock { state in
-            defer { (state.answer, state.answerRoom) = (nil, nil) }
-            return (state.answer, state.answerRoom)
+        let (answer, reservation) = state.withLock { state in
+            defer { (state.answer, state.answerReservation) = (nil, nil) }
+            return (state.answer, state.answerReservation)
         }
         guard let answer else { return }
-        if let room, room.sizeInBytes >= min(answer.sizeInBytes, budgets.answers.sizeInBytes) {
-            room.shrink(to: answer.sizeInBytes)
-            answer.hold(room)
+        if let reservation, reservation.sizeInBytes >= min(answer.sizeInBytes, budgets.answers.sizeInBytes) {
+            reservation.shrink(to: answer.sizeInBytes)
+            answer.hold(reservation)
         } else if mayBeRefused {
-            guard let room = budgets.answers.reserveNow(answer.sizeInBytes) else { throw MemoryBudget.refusal }
-            answer.hold(room)
+            guard let reservation = budgets.answers.reserveNow(answer.sizeInBytes) else { throw MemoryBudget.refusal }
+            answer.hold(reservation)
         } else {
             answer.hold(budgets.answers.count(answer.sizeInBytes))
         }
@@ -118,15 +118,15 @@ final class LargeAnswer: Sendable {
 
     let sizeInBytes: Int
     private let buffer: ByteBuffer
-    private let room = Mutex<MemoryBudget.Room?>(nil)
+    private let reservation = Mutex<MemoryBudget.Reservation?>(nil)
 
     init(_ buffer: ByteBuffer) {
         self.buffer = buffer
         sizeInBytes = buffer.readableBytes
     }
 
-    func hold(_ room: MemoryBudget.Room) {
-        self.room.withLock { $0 = room }
+    func hold(_ reservation: MemoryBudget.Reservation) {
+        self.reservation.withLock { $0 = reservation }
     }
 
     func write(to writer: inout any ResponseBodyWriter) async throws {
@@ -143,11 +143,11 @@ extension ResponseBody {
     /// A body that is completely in memory. A large one counts against the process's budget for answers.
     public static func whole(_ buffer: ByteBuffer) -> ResponseBody {
         guard buffer.readableBytes > RequestMemory.smallSizeInBytes else {
-            RequestMemory.current?.note(nil)
+            RequestMemory.current?.record(nil)
             return ResponseBody(byteBuffer: buffer)
         }
         let answer = LargeAnswer(buffer)
-        RequestMemory.current?.note(answer)
+        RequestMemory.current?.record(answer)
         return ResponseBody(contentLength: answer.sizeInBytes) { writer in
             try await answer.write(to: &writer)
             try await writer.finish(nil)

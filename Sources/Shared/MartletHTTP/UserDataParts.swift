@@ -13,13 +13,13 @@ public struct UserDataParts: UserDataHolder {
     public func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (index, request) = try part(request)
         let erasure = try await parts[index].holder.erase(request)
-        return UserErasure(erased: erasure.erased, next: next(erasure.next, behind: index))
+        return UserErasure(erased: erasure.erased, next: next(erasure.next, after: index))
     }
 
     public func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (index, request) = try part(request)
         let portion = try await parts[index].holder.export(request)
-        return UserDataPortion(lines: portion.lines, next: next(portion.next, behind: index))
+        return UserDataPortion(lines: portion.lines, next: next(portion.next, after: index))
     }
 
     /// The part that the cursor refers to, and the request for it.
@@ -35,7 +35,7 @@ public struct UserDataParts: UserDataHolder {
     }
 
     /// The next cursor: in the same part, or at the start of the following one.
-    private func next(_ next: String?, behind index: Int) -> String? {
+    private func next(_ next: String?, after index: Int) -> String? {
         if let next { return parts[index].name + ":" + next }
         return index + 1 < parts.count ? parts[index + 1].name + ":" : nil
     }

@@ -114,7 +114,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
 }
 
 /// Short, because a request is waiting for the answer.
-private let patience: Duration = .seconds(2)
+private let lookupTimeout: Duration = .seconds(2)
 
 /// The names of users' roles, for services other than storage, which owns them.
 public typealias RoleNames = UserLookup<UserRoles>
@@ -125,7 +125,7 @@ extension UserLookup where Value == UserRoles {
         self.init { user in
             // Enough for a thousand names of 64 characters.
             let answer = try await calls.post(
-                "/internal/users/roles", user, to: storage, upTo: 128 << 10, within: patience)
+                "/internal/users/roles", user, to: storage, upTo: 128 << 10, within: lookupTimeout)
             return try JSONDecoder().decode(UserRoles.self, from: Data(answer.body.readableBytesView))
         }
     }
@@ -146,7 +146,7 @@ extension UserLookup where Value == JSONValue {
     public convenience init(of auth: ServiceAddress, calls: ServiceCalls) {
         self.init(size: { 4 * $0.text.utf8.count }) { user in
             let answer = try await calls.post(
-                "/internal/users/profile", user, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: patience)
+                "/internal/users/profile", user, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: lookupTimeout)
             return try JSONValue(parsing: answer.body.readableBytesView)
         }
     }

@@ -67,8 +67,8 @@ public final class JobWorker: Service {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.listen(wake) }
-                group.addTask { await self.renewFromTimeToTime() }
-                group.addTask { await self.lookFromTimeToTime(wake) }
+                group.addTask { await self.renewLeasesPeriodically() }
+                group.addTask { await self.pollPeriodically(wake) }
                 for await _ in wakes {
                     for claim in await claim() {
                         group.addTask {
@@ -115,7 +115,7 @@ extension JobWorker {
         }
     }
 
-    private func lookFromTimeToTime(_ wake: AsyncStream<Void>.Continuation) async {
+    private func pollPeriodically(_ wake: AsyncStream<Void>.Continuation) async {
         var rounds = 0
         await NotifiedLoop(every: configuration.pollInterval, jitter: 0.9...1.1).run {
             wake.yield()
@@ -140,7 +140,7 @@ extension JobWorker {
 // MARK: - Keeping leases
 
 extension JobWorker {
-    private func renewFromTimeToTime() async {
+    private func renewLeasesPeriodically() async {
         let interval = configuration.lease / 3
         var lastSuccess = ContinuousClock.now
         while !Task.isCancelled {

@@ -127,7 +127,7 @@ public struct Spool: Sendable {
     }
 
     /// Deletes the files of a scope's finished jobs of one kind, except for the newest `count`.
-    public func deleteFiles(of kind: String, scope: String, butForTheNewest count: Int) async throws {
+    public func deleteFiles(of kind: String, scope: String, keepingNewest count: Int) async throws {
         try await postgres.execute(
             """
             DELETE FROM \(files) WHERE job IN (

@@ -68,7 +68,7 @@ public struct MailSender: Sendable, Equatable {
         else {
             throw ServiceError(.invalidBody, "This must be starttls, tls or off.", field: "tls")
         }
-        let port = try fields.integer("port", in: 1...65_535) ?? tls.usualPort
+        let port = try fields.integer("port", in: 1...65_535) ?? tls.defaultPort
         let (user, password) = (try fields.string("user"), try fields.string("password"))
         guard (user == nil) == (password == nil) else {
             throw ServiceError(.invalidBody, "Give both user and password, or neither.", field: "password")

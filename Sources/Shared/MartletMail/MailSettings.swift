@@ -50,14 +50,14 @@ public struct MailSettings: Sendable {
         let user = settings.optionalString("mail.user")
         self.from = from
         server = SMTPServer(
-            host: host, port: try settings.integer("mail.port", default: security.usualPort, in: 1...65_535),
+            host: host, port: try settings.integer("mail.port", default: security.defaultPort, in: 1...65_535),
             security: security, user: user,
             password: try user.map { _ in try settings.requiredSecret("mail.password") },
             certificatesFile: settings.optionalString("mail.certificates"), isPrivateAddressAllowed: true)
     }
 
     /// The server and addresses with which an app's mail is sent.
-    public struct Way: Sendable {
+    public struct Transport: Sendable {
         public var server: SMTPServer
         public var from: MailAddress
         /// The envelope sender, which receives bounces.
@@ -71,7 +71,7 @@ public struct MailSettings: Sendable {
     /// On the operator's server an app may use its own address only in a domain that the operator allows. Otherwise its
     /// mail comes from the operator's address and the app's own becomes `replyTo`. This keeps apps from impersonating
     /// others, or from directing bounces to a stranger, at the expense of the operator's reputation.
-    public func way(of sender: MailSender?, app: String) -> Way? {
+    public func transport(of sender: MailSender?, app: String) -> Transport? {
         func named(_ address: MailAddress, _ name: String) -> MailAddress {
             (try? MailAddress(name: name, address: address.address)) ?? address
         }
@@ -81,17 +81,17 @@ public struct MailSettings: Sendable {
                 host: own.host, port: own.port, security: own.tls, user: own.user,
                 password: own.password.map { .init($0) },
                 isPrivateAddressAllowed: arePrivateServersAllowed)
-            return Way(server: server, from: from, bounces: sender.bounces ?? from)
+            return Transport(server: server, from: from, bounces: sender.bounces ?? from)
         }
         guard let server, let ours = from else { return nil }
         let name = sender.map(\.address.name).flatMap { $0.isEmpty ? nil : $0 }
         guard let address = sender?.address, maySend(from: address) else {
             // The operator's display name stays unless the app sets one; without either, use the app's name.
             let from = ours.name.isEmpty ? named(ours, name ?? app) : name.map { named(ours, $0) } ?? ours
-            return Way(server: server, from: from, bounces: bounces ?? from, replyTo: sender?.address)
+            return Transport(server: server, from: from, bounces: bounces ?? from, replyTo: sender?.address)
         }
         let from = named(address, name ?? app)
-        return Way(
+        return Transport(
             server: server, from: from,
             bounces: sender?.bounces.flatMap { maySend(from: $0) ? $0 : nil } ?? bounces ?? from)
     }
@@ -104,7 +104,7 @@ public struct MailSettings: Sendable {
 
 extension SMTPServer.Security {
     /// The default port (RFC 6409, RFC 8314). Port 25 is for a server on the same machine.
-    var usualPort: Int {
+    var defaultPort: Int {
         switch self {
         case .startTLS: 587
         case .tls: 465

@@ -98,7 +98,7 @@ private final class SMTPTransfer: Sendable {
         options.add(martlet_curl_set_pointer(handle, CURLOPT_HEADERDATA, pointer))
         options.add(
             martlet_curl_set_header(handle) {
-                SMTPTransfer.at($3)?.note(line: $0, $1 * $2)
+                SMTPTransfer.at($3)?.record(line: $0, $1 * $2)
                 return $1 * $2
             })
         options.set(CURLOPT_NOPROGRESS, 0)
@@ -143,7 +143,7 @@ private final class SMTPTransfer: Sendable {
     }
 
     /// Remembers a reply line of the server if it is a refusal.
-    private func note(line: UnsafeMutablePointer<CChar>?, _ count: Int) {
+    private func record(line: UnsafeMutablePointer<CChar>?, _ count: Int) {
         guard let line else { return }
         let bytes = UnsafeRawBufferPointer(start: line, count: min(count, Self.maximumLineLength))
         guard bytes.first == UInt8(ascii: "4") || bytes.first == UInt8(ascii: "5") else { return }

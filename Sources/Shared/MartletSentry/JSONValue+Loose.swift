@@ -80,11 +80,11 @@ extension Date {
         var text = text.replacing(" ", with: "T", maxReplacements: 1)
         // Python and Rust write more fractional digits than the parser accepts.
         if let point = text.firstIndex(of: ".") {
-            let behind = text[text.index(after: point)...]
-            let digits = behind.prefix { $0.isNumber }
+            let fraction = text[text.index(after: point)...]
+            let digits = fraction.prefix { $0.isNumber }
             text =
                 String(text[...point]) + String((String(digits) + "000").prefix(3))
-                + String(behind.dropFirst(digits.count))
+                + String(fraction.dropFirst(digits.count))
         }
         let time = text.dropFirst(11)
         if !time.hasSuffix("Z"), !time.contains("+"), !time.contains("-") { text += "Z" }

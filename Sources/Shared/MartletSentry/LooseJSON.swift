@@ -11,14 +11,14 @@ public enum LooseJSON {
         do throws(JSONError) {
             return try JSONValue(parsing: bytes)
         } catch {
-            var mender = JSONMender(Array(String(decoding: bytes, as: UTF8.self).utf8))
-            return try JSONValue(parsing: mender.mended(), allowingDuplicates: true)
+            var mender = JSONRepairer(Array(String(decoding: bytes, as: UTF8.self).utf8))
+            return try JSONValue(parsing: mender.repaired(), allowingDuplicates: true)
         }
     }
 }
 
 /// Rewrites JSON text and replaces what `JSONValue` refuses.
-struct JSONMender {
+struct JSONRepairer {
     private static let maximumDepth = JSONLimits.maximumDepth - 1
     private static let longestNumber = 40
 
@@ -31,7 +31,7 @@ struct JSONMender {
         self.bytes = bytes
     }
 
-    mutating func mended() -> [UInt8] {
+    mutating func repaired() -> [UInt8] {
         output.reserveCapacity(bytes.count)
         while position < bytes.count {
             let byte = bytes[position]

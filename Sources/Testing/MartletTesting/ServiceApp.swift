@@ -23,14 +23,14 @@ extension ServiceApp {
     public func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:])
         async throws -> Answer
     {
-        try await gateway.asking(as: principal(.master)).send(method, path, body, headers: headers)
+        try await gateway.acting(as: principal(.master)).send(method, path, body, headers: headers)
     }
 
     /// Sends a request as the app on a device, optionally with a signed-in user.
     public func client(
         _ method: String, _ path: String, _ body: String? = nil, user: String? = nil, headers: [String: String] = [:]
     ) async throws -> Answer {
-        try await gateway.asking(as: principal(.client, user: user)).send(method, path, body, headers: headers)
+        try await gateway.acting(as: principal(.client, user: user)).send(method, path, body, headers: headers)
     }
 
     /// Sends a request as a staff member.
@@ -39,6 +39,6 @@ extension ServiceApp {
         headers: [String: String] = [:]
     ) async throws -> Answer {
         let grant = StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights)
-        return try await gateway.asking(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
+        return try await gateway.acting(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
     }
 }

@@ -27,7 +27,7 @@ public struct ServiceClient: Sendable {
         self.init(client, principal: nil)
     }
 
-    public func asking(as principal: Principal?) -> ServiceClient {
+    public func acting(as principal: Principal?) -> ServiceClient {
         ServiceClient(client, principal: principal)
     }
 

@@ -12,7 +12,7 @@ import NIOCore
 extension AnalyticsApp {
     /// Posts an envelope as Sentry's clients do.
     func post(_ bytes: [UInt8], headers: [String: String] = [:]) async throws -> Answer {
-        try await gateway.asking(as: principal(.ingest)).send(
+        try await gateway.acting(as: principal(.ingest)).send(
             "POST", "/crash/api/1/envelope/", bytes: bytes, headers: headers)
     }
 
@@ -34,7 +34,7 @@ extension AnalyticsApp {
 
     /// Waits until everything accepted so far is stored.
     func digested() async throws {
-        try await service.crashes.intake.tellDropped()
+        try await service.crashes.intake.reportDropped()
         try await eventually("all reports are digested") {
             guard let (folder, end) = service.crashes.digester.writer.written else { return true }
             return try await service.crashes.digester.store.position(of: folder.id) >= end

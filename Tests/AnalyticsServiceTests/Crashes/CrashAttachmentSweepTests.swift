@@ -20,7 +20,7 @@ import Testing
         _ = try await files.write(content, to: try #require(BlobName(crash: id, in: space)), limitInBytes: 10)
     }
 
-    private static func note(_ id: String, in space: Int32, daysAgo: Int32, _ app: AnalyticsApp) async throws {
+    private static func record(_ id: String, in space: Int32, daysAgo: Int32, _ app: AnalyticsApp) async throws {
         try await app.postgres.execute(
             """
             INSERT INTO analytics.crash_attachments (space, event_id, blob, name, content_type, kind, size, received)
@@ -49,10 +49,10 @@ import Testing
             for number in 1...3 { try await Self.write(Self.id(number), in: space, files) }
             try await Self.write(Self.id(5), in: other, files)
             for (number, days) in [(1, 9), (3, 9), (4, 9), (0, 0)] {
-                try await Self.note(Self.id(number), in: space, daysAgo: Int32(days), app)
+                try await Self.record(Self.id(number), in: space, daysAgo: Int32(days), app)
             }
             // A row without bytes in a space that has no bytes at all.
-            try await Self.note(Self.id(6), in: other, daysAgo: 9, app)
+            try await Self.record(Self.id(6), in: other, daysAgo: 9, app)
 
             try await sweep.cleanUp(at: Date())
             #expect(try await there(space) == [1, 2, 3].map(Self.id), "the bytes are young")

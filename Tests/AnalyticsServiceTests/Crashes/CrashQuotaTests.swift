@@ -70,7 +70,7 @@ import Testing
             let (one, two) = (Copy(app, early, errors: 5), Copy(app, late, errors: 5))
             #expect(one.take(5, of: "newcomer") == 5)
             try await one.sharing.work()
-            #expect(one.quota.untold(upTo: 10).counts.map(\.count) == [5])
+            #expect(one.quota.unshared(upTo: 10).counts.map(\.count) == [5])
             let space = try await app.service.spaces.space(of: "newcomer", .live)
             #expect(two.take(2, of: "newcomer") == 2)
             try await two.sharing.work()

@@ -382,7 +382,7 @@ import Testing
             .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let bad = UUID()
-        let helpers = CrashHelpers(note: { reports, transaction in
+        let helpers = CrashHelpers(record: { reports, transaction in
             if reports.contains(where: { $0.id == bad }) { try await transaction.execute("SELECT 1 / 0") }
         })
         try await AnalyticsApp.run { app in

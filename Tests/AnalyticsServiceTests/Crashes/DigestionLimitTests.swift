@@ -48,7 +48,7 @@ import Testing
             .looseText ?? ""
     }
 
-    private static func setAside(in directory: String) throws -> Int {
+    private static func quarantine(in directory: String) throws -> Int {
         guard FileManager.default.fileExists(atPath: directory + "/refused") else { return 0 }
         return try FileManager.default.contentsOfDirectory(atPath: directory + "/refused").count
     }
@@ -76,12 +76,12 @@ import Testing
                         "SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == [
                             "error|over_budget|1"
                         ])
-                #expect(try Self.setAside(in: directory) == 1)
+                #expect(try Self.quarantine(in: directory) == 1)
                 // The report is not retried, and later ones are digested while the thread is lost.
                 try await crashes.digester.writer.append(Self.record(app, "later"))
                 try await crashes.digester.digestOwn()
                 #expect(try await app.rows("SELECT count(*) FROM analytics.issues WHERE space = %") == ["3"])
-                #expect(try Self.setAside(in: directory) == 1)
+                #expect(try Self.quarantine(in: directory) == 1)
             }
         }
     }
@@ -160,16 +160,16 @@ import Testing
                 let first = try await eventually("the folder is abandoned") {
                     SpoolFolder.abandoned(in: directory).first
                 }
-                first.marks.takeUp()
+                first.marks.recover()
                 #expect(ends.map { first.marks.deaths(of: $0) } == [1, 1, 1])
                 _ = first.marks.begin(ends[1])
                 #expect(FileManager.default.fileExists(atPath: path + "/deaths"))
                 let crashes = start()
                 // The process after that.
                 let marks = DigestionMarks(path: path)
-                marks.takeUp()
+                marks.recover()
                 #expect(ends.map { marks.deaths(of: $0) } == [1, 2, 1])
-                first.marks.takeUp()
+                first.marks.recover()
                 await crashes.digester.finish(first)
                 #expect(seen.withLock { $0 } == ["a", "b"] && atOnce.withLock { $0.most } == 1)
                 #expect(
@@ -181,7 +181,7 @@ import Testing
                         "SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == [
                             "error|died_twice|1"
                         ])
-                #expect(try Self.setAside(in: directory) == 1)
+                #expect(try Self.quarantine(in: directory) == 1)
                 #expect(!FileManager.default.fileExists(atPath: path), "nothing is left of the spool")
             }
         }
@@ -195,11 +195,11 @@ import Testing
             _ = folder.marks.begin(other)
             folder.marks.end(place)
             let marks = DigestionMarks(path: folder.path)
-            marks.takeUp()
+            marks.recover()
             #expect(marks.deaths(of: one) == 0 && marks.deaths(of: other) == 1)
             // Another start without work in progress does not count it again.
             let next = DigestionMarks(path: folder.path)
-            next.takeUp()
+            next.recover()
             #expect(next.deaths(of: other) == 1)
         }
     }

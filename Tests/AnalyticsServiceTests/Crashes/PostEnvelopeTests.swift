@@ -295,7 +295,7 @@ import Testing
             let event = Array(TestEnvelope.crash(in: "old", id: Self.id).utf8)
             let packed = try #require(Gzip.compress(event))
             let body = form == "plain" ? event : Array(Data(packed[10..<(packed.count - 8)]).base64EncodedString().utf8)
-            let answer = try await app.gateway.asking(as: app.principal(.ingest)).send(
+            let answer = try await app.gateway.acting(as: app.principal(.ingest)).send(
                 "POST", "/crash/api/1/store/", bytes: body)
             #expect(answer.text == #"{"id":"\#(Self.id)"}"#)
             #expect(try await app.rows("SELECT culprit FROM analytics.issues WHERE space = %") == ["old"])

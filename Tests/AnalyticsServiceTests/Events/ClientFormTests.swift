@@ -85,7 +85,7 @@ import Testing
             let headers = form.headers.merging(form.isPacked ? ["Content-Encoding": "gzip"] : [:]) { $1 }
             for _ in 0..<2 {
                 // The second time is a retry after a lost answer.
-                let answer = try await app.gateway.asking(as: app.principal(.ingest)).send(
+                let answer = try await app.gateway.acting(as: app.principal(.ingest)).send(
                     "POST", "/segment/v1/" + form.path, bytes: bytes, headers: headers)
                 #expect(answer.status == 200 && answer.text == #"{"accepted":1,"success":true}"#, "\(answer)")
             }

@@ -15,10 +15,10 @@ import Testing
 
     @Test(arguments: cases)
     func `only what JSON text must not contain is replaced`(_ text: String, _ expected: String) {
-        #expect(String(decoding: MendedText.bytes(of: Array(text.utf8)), as: UTF8.self) == expected)
+        #expect(String(decoding: RepairedText.bytes(of: Array(text.utf8)), as: UTF8.self) == expected)
     }
 
     @Test func `bytes that are not UTF-8 are replaced`() {
-        #expect(String(decoding: MendedText.bytes(of: [0x22, 0xc3, 0x22]), as: UTF8.self) == "\"\u{fffd}\"")
+        #expect(String(decoding: RepairedText.bytes(of: [0x22, 0xc3, 0x22]), as: UTF8.self) == "\"\u{fffd}\"")
     }
 }

@@ -66,7 +66,7 @@ extension AnalyticsApp {
     }
 
     func send(_ bytes: [UInt8], headers: [String: String]) async throws -> Answer {
-        try await gateway.asking(as: principal(.ingest)).send(
+        try await gateway.acting(as: principal(.ingest)).send(
             "POST", "/segment/v1/batch", bytes: bytes, headers: headers)
     }
 }

@@ -199,7 +199,7 @@ import Testing
                     .unsupportedMediaType, field: "Content-Encoding"))
             #expect(try await post(#"{"batch":[]}"#).text == #"{"accepted":0,"success":true}"#)
             for kind in [Principal.Kind.client, .master, .evaluation, .staff, .visitor] {
-                let other = app.gateway.asking(as: app.principal(kind))
+                let other = app.gateway.acting(as: app.principal(kind))
                 #expect(try await other.post("/segment/v1/batch", #"{"batch":[\#(track("a"))]}"#).status == 403)
             }
             #expect(try await app.count("analytics.events") == 0)

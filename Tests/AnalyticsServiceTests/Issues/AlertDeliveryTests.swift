@@ -112,9 +112,9 @@ import Testing
             let receiver = try await HookReceiver()
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
             try await data.happening(try await data.issue(1), "created")
-            while try await app.service.crashes.life.alerts.firing.announce() {}
+            while try await app.service.crashes.tracking.alerts.firing.announce() {}
             // As after a 410, with a pending change that waits for the pause to end.
-            try await app.service.crashes.life.alerts.store.disable(try #require(UUID(uuidString: alert.id)))
+            try await app.service.crashes.tracking.alerts.store.disable(try #require(UUID(uuidString: alert.id)))
             let body = #"{"name":"New","kind":"newIssue","target":{"type":"webhook","url":"\#(receiver.url)"}}"#
             #expect(try await app.master("PUT", "/crashes/alerts/\(alert.id)", body)["enabled"] == "true")
             try await app.look()
@@ -204,7 +204,7 @@ import Testing
             try await app.postgres.execute(
                 "UPDATE analytics.crash_alert_deliveries SET created = now() - interval '31 days' WHERE id::text <= \(String(next))"
             )
-            try await app.service.crashes.life.alerts.deliveries.prune()
+            try await app.service.crashes.tracking.alerts.deliveries.prune()
             #expect(try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries").each("id").count == 2)
         }
     }

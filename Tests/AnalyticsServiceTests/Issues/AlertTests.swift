@@ -132,7 +132,7 @@ import Testing
             )
             try await data.happening(two, "created")
             try await data.happening(three, "regressed")
-            let firing = app.service.crashes.life.alerts.firing
+            let firing = app.service.crashes.tracking.alerts.firing
             try await withThrowingTaskGroup { group in
                 for _ in 0..<8 {
                     group.addTask {
@@ -332,7 +332,7 @@ extension AnalyticsApp {
 
     /// The periodic work of every instance.
     func look() async throws {
-        let firing = service.crashes.life.alerts.firing
+        let firing = service.crashes.tracking.alerts.firing
         while try await firing.announce() {}
         for id in try await firing.due() { try await firing.fire(id) }
     }

@@ -80,7 +80,7 @@ import Testing
             #expect(
                 merged["events"] == "5" && merged["users"] == "3" && merged["ignoredUntilEvents"] == "8"
                     && merged["ignoredUntilUsers"] == "5", "\(merged)")
-            #expect(try await app.service.crashes.life.changes.endIgnoring() == 0)
+            #expect(try await app.service.crashes.tracking.changes.endIgnoring() == 0)
             let new = try await app.master("POST", "/crashes/issues/1/part", #"{"hashes":["\#(b)"]}"#)
             #expect(
                 new.status == 201 && new["number"] != nil && new.header("location") == "../\(new["number"] ?? "")",
@@ -98,7 +98,7 @@ import Testing
             let receiver = try await HookReceiver()
             try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
             for number in [1, 2] { try await data.happening(try await data.issue(Int32(number)), "created") }
-            while try await app.service.crashes.life.alerts.firing.announce() {}
+            while try await app.service.crashes.tracking.alerts.firing.announce() {}
             try await app.postgres.execute("UPDATE analytics.issues SET deleted = now() WHERE number = 1")
             try await app.look()
             try await receiver.wait(for: 1)

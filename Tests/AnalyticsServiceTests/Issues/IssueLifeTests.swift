@@ -140,7 +140,7 @@ import Testing
                     try await app.master("PATCH", "/crashes/issues/\(number + 1)", "{\"state\":\"ignored\",\(limit)}")
                         .status == 200)
             }
-            let changes = app.service.crashes.life.changes
+            let changes = app.service.crashes.tracking.changes
             #expect(try await changes.endIgnoring() == 0)
             _ = try await app.postgres.execute(
                 "UPDATE analytics.issues SET ignored_until = now() - interval '1 s' WHERE number = 1")
@@ -164,12 +164,13 @@ import Testing
             ]
             let space = try await app.service.spaces.space(of: "app1", .live)
             try await app.postgres.withTransaction { transaction in
-                try await app.service.crashes.life.changes.resolve(ids, in: "1.0", by: .service, in: space, transaction)
+                try await app.service.crashes.tracking.changes.resolve(
+                    ids, in: "1.0", by: .service, in: space, transaction)
             }
             #expect(try await app.master("GET", "/crashes/issues/1")["resolvedIn"] == "\"app@1.0+1\"")
             #expect(try await app.master("GET", "/crashes/issues/2")["resolvedIn"] == "null")
             try await app.postgres.withTransaction { transaction in
-                try await app.service.crashes.life.changes.resolve(
+                try await app.service.crashes.tracking.changes.resolve(
                     [try await data.issue(4)], in: "3.0", by: .service, in: space, transaction)
             }
             #expect(try await app.master("GET", "/crashes/issues/4")["resolvedIn"] == "\"app@2.0+1\"")

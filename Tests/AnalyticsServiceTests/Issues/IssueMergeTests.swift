@@ -180,7 +180,8 @@ import Testing
             try await Self.issues(data)
             let space = try await app.service.spaces.space(of: "app1", .live)
             let ids = try await [
-                app.service.crashes.life.reader.find(1, in: space), app.service.crashes.life.reader.find(2, in: space),
+                app.service.crashes.tracking.reader.find(1, in: space),
+                app.service.crashes.tracking.reader.find(2, in: space),
             ]
             struct Failure: Error {}
             let merging = IssueMerging(postgres: app.postgres) { from, to, _ in

@@ -48,10 +48,10 @@ import Testing
             let other = try await CrashData(test)
             try await other.report(try await other.issue(1), received: Date(timeIntervalSinceNow: -86_400 * 80))
             #expect(try await app.master("GET", "/crashes/settings")["retentionDays"] == "null")
-            #expect(try await app.service.crashes.life.retention.prune() == 0)
+            #expect(try await app.service.crashes.tracking.retention.prune() == 0)
             #expect(try await app.master("PUT", "/crashes/settings", #"{"retentionDays":7}"#)["retentionDays"] == "7")
             #expect(try await app.master("GET", "/crashes/settings")["retentionDays"] == "7")
-            _ = try await app.service.crashes.life.retention.prune()
+            _ = try await app.service.crashes.tracking.retention.prune()
             #expect(try await data.count("crash_events", where: "space = \(data.space)") == 2)
             #expect(try await data.count("crash_events", where: "space = \(other.space)") == 1)
             #expect(try await app.master("GET", "/crashes/issues/1")["events"] == "3")
@@ -91,7 +91,7 @@ import Testing
             try await data.sessionUser(person, release, daysAgo: 1, crashed: true)
             try await data.sessionUser(5, release, daysAgo: 1, crashed: true)
 
-            let holder = app.service.crashes.life.userData
+            let holder = app.service.crashes.tracking.userData
             var request = UserDataRequest(app: "app1", environment: .live, user: user.uppercased())
             let first = try await holder.export(request)
             request.after = first.next

@@ -132,7 +132,7 @@ struct Attached: Sendable {
             continuation.yield(ByteBuffer(string: text))
             continuation.finish()
         }
-        _ = try await app.service.crashes.life.removal.files.write(content, to: blob, limitInBytes: 1_000)
+        _ = try await app.service.crashes.tracking.removal.files.write(content, to: blob, limitInBytes: 1_000)
         id = try await data.postgres.query(
             """
             INSERT INTO analytics.crash_attachments (space, event_id, blob, name, content_type, kind, size, received)
@@ -141,6 +141,6 @@ struct Attached: Sendable {
     }
 
     func exists(in app: AnalyticsApp) async -> Bool {
-        (try? await app.service.crashes.life.removal.files.read(blob, in: 0..<1) { _ in }) != nil
+        (try? await app.service.crashes.tracking.removal.files.read(blob, in: 0..<1) { _ in }) != nil
     }
 }

@@ -13,7 +13,7 @@ import Testing
     ) async throws -> Answer {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
-        return try await app.gateway.asking(as: principal).send(
+        return try await app.gateway.acting(as: principal).send(
             "POST", path, String(decoding: try encoder.encode(body), as: UTF8.self))
     }
 

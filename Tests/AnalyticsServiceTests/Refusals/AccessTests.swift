@@ -181,7 +181,7 @@ import Testing
             for call in part.calls {
                 let before = try await app.fingerprint()
                 for principal in Self.strangers(to: call.access, app) {
-                    let answer = try await app.gateway.asking(as: principal).send(call.method, call.path, call.body)
+                    let answer = try await app.gateway.acting(as: principal).send(call.method, call.path, call.body)
                     #expect(
                         call.isRefusal(answer),
                         "\(call.method) \(call.path) as \(principal.kind) with \(principal.staff?.rights.apps ?? [:]): \(answer)"
@@ -195,7 +195,7 @@ import Testing
                     after == before,
                     "\(call.method) \(call.path) wrote \(after.filter { before[$0.key] != $0.value }.keys)")
                 for principal in Self.friends(of: call.access, app) {
-                    let answer = try await app.gateway.asking(as: principal).send(call.method, call.path, call.body)
+                    let answer = try await app.gateway.acting(as: principal).send(call.method, call.path, call.body)
                     let isTaken =
                         ![401, 403, 405].contains(answer.status) && (answer.status < 500 || call.route.hasSuffix("**"))
                     #expect(isTaken, "\(call.method) \(call.path) as \(principal.kind): \(answer)")
@@ -214,10 +214,10 @@ import Testing
             )
             let before = try await app.fingerprint()
             for call in part.calls {
-                let reset = try await app.gateway.asking(as: resetting).send(call.method, call.path, call.body)
+                let reset = try await app.gateway.acting(as: resetting).send(call.method, call.path, call.body)
                 #expect(reset.isProblem(.passwordResetRequired), "\(call.method) \(call.path): \(reset)")
                 guard case .managers = call.access else { continue }
-                let answer = try await app.gateway.asking(as: noApp).send(call.method, call.path, call.body)
+                let answer = try await app.gateway.acting(as: noApp).send(call.method, call.path, call.body)
                 #expect((400..<500).contains(answer.status), "\(call.method) \(call.path): \(answer)")
             }
             #expect(try await app.fingerprint() == before)
@@ -248,13 +248,13 @@ import Testing
         switch access {
         case .managers(let action, let area):
             return kinds.filter { ![.master, .staff].contains($0) }.map { app.principal($0) } + [
-                staff(app, StaffRights([StaffRights.everyApp: everything(but: action, area)])),
+                staff(app, StaffRights([StaffRights.everyApp: everything(except: action, area)])),
                 staff(app, StaffRights(["app2": everything])),
                 staff(app, .none),
             ]
         case .operators:
             return kinds.filter { $0 != .staff }.map { app.principal($0) } + [
-                staff(app, StaffRights([StaffRights.everyApp: everything(but: .read, .status)])),
+                staff(app, StaffRights([StaffRights.everyApp: everything(except: .read, .status)])),
                 staff(app, StaffRights(["app1": everything])),
             ]
         case .only(let friends):

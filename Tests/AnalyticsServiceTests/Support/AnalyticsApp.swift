@@ -58,6 +58,6 @@ struct AnalyticsApp: ServiceApp {
     func ingest(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws
         -> Answer
     {
-        try await gateway.asking(as: principal(.ingest)).send(method, path, body, headers: headers)
+        try await gateway.acting(as: principal(.ingest)).send(method, path, body, headers: headers)
     }
 }

@@ -31,7 +31,7 @@ extension AnalyticsApp {
         let before = try await fingerprint()
         for refusal in refusals {
             let parts = refusal.call.split(separator: " ", maxSplits: 1).map(String.init)
-            let answer = try await gateway.asking(as: principal).send(
+            let answer = try await gateway.acting(as: principal).send(
                 parts[0], parts[1], refusal.body, headers: refusal.headers)
             let isRefused =
                 parts[1].hasPrefix("/crash/api/0/")

@@ -102,7 +102,7 @@ struct SymbolUpload {
             body += piece.bytes + Array("\r\n".utf8)
         }
         body += Array("--edge--\r\n".utf8)
-        return try await app.gateway.asking(as: app.principal(.master)).send(
+        return try await app.gateway.acting(as: app.principal(.master)).send(
             "POST", "/crash/api/0/organizations/any/chunk-upload/", bytes: body,
             headers: ["Content-Type": "multipart/form-data; boundary=edge"])
     }

@@ -273,10 +273,10 @@ import Testing
             let other = try await app.service.spaces.space(of: "app2", .live)
             let reports = (0..<250).map { _ in UUID() }
             let (inTest, ofOther, early, late) = (UUID(), UUID(), UUID(), UUID())
-            try await app.note(reports, live, [DebugFiles.debugID])
-            try await app.note([reports[0]], live, [DebugFiles.debugID, "11111111-1111-1111-1111-111111111111"])
-            try await app.note([inTest], test, [DebugFiles.debugID])
-            try await app.note([ofOther], other, [DebugFiles.debugID])
+            try await app.record(reports, live, [DebugFiles.debugID])
+            try await app.record([reports[0]], live, [DebugFiles.debugID, "11111111-1111-1111-1111-111111111111"])
+            try await app.record([inTest], test, [DebugFiles.debugID])
+            try await app.record([ofOther], other, [DebugFiles.debugID])
             let missing = try await app.master("GET", "/crashes/symbols/missing")
             #expect(
                 missing["data.0.debugId"] == "\"\(DebugFiles.debugID)\"" && missing["data.0.reports"] == "250"
@@ -290,11 +290,11 @@ import Testing
             #expect(try await app.symbolRows("awaited_symbols") == 2)
 
             // The file triggers the waiting reports; its job processes them once.
-            try await app.note([early, inTest], live, [DebugFiles.debugID])
+            try await app.record([early, inTest], live, [DebugFiles.debugID])
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             try await app.waitForSymbols { try await app.symbolRows("awaited_symbols") == 2 }
             // A report recorded while the file was arriving.
-            try await app.note([late], live, [DebugFiles.debugID])
+            try await app.record([late], live, [DebugFiles.debugID])
             try await app.waitForSymbols {
                 try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
                 return try await app.symbolRows("awaited_symbols") == 2
@@ -313,7 +313,7 @@ import Testing
             let result = await app.service.symbols.symbolicate(try event([frame(0xdba0)]), in: space)
             #expect(result.missing.map(\.debugID) == [DebugFiles.debugID])
             let reports = (0..<150).map { _ in UUID() }
-            try await app.note(reports, space, [DebugFiles.debugID])
+            try await app.record(reports, space, [DebugFiles.debugID])
             let seen = Mutex<[UUID]>([])
             let again = SymbolicateAgain(postgres: app.postgres) { reports, _ in seen.withLock { $0 += reports } }
             try await again.readAgain(DebugFiles.debugID, of: "app1") {}
@@ -333,7 +333,7 @@ import Testing
     @Test func `symbols that never arrive are forgotten`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
-            try await app.note([UUID(), UUID()], space, [DebugFiles.debugID])
+            try await app.record([UUID(), UUID()], space, [DebugFiles.debugID])
             try await app.postgres.execute(
                 "UPDATE analytics.awaited_symbols SET noted = now() - interval '91 days' WHERE event = (SELECT event FROM analytics.awaited_symbols LIMIT 1)"
             )
@@ -345,9 +345,9 @@ import Testing
 
 extension AnalyticsApp {
     /// Records what reports wait for, like the digest.
-    func note(_ reports: [UUID], _ space: Space, _ debugIDs: [String]) async throws {
+    func record(_ reports: [UUID], _ space: Space, _ debugIDs: [String]) async throws {
         try await postgres.withTransaction { transaction in
-            try await service.symbols.awaited.note(
+            try await service.symbols.awaited.record(
                 reports.map { AwaitedSymbols.Report(id: $0, space: space.id, debugIDs: debugIDs) }, transaction)
         }
     }

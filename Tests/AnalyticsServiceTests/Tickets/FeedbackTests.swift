@@ -188,7 +188,7 @@ import Testing
             #expect(try await app.envelope([("user_report", words)]).status == 200)
             try await app.digested()
             #expect(try await app.ask("GET", "/tickets/1")["feedback.name"] == "\"Kim\"")
-            let service = app.gateway.asking(as: .service("auth"))
+            let service = app.gateway.acting(as: .service("auth"))
             var (after, calls) = ("", 0)
             repeat {
                 let next = after.isEmpty ? "" : #","after":"\#(after)""#
@@ -230,7 +230,7 @@ import Testing
             // Feedback of the user, so it is erased with the user.
             let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
             #expect(
-                try await app.gateway.asking(as: .service("auth")).post("/internal/users/erase", request)[
+                try await app.gateway.acting(as: .service("auth")).post("/internal/users/erase", request)[
                     "erased.feedback"] == "1")
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_feedback") == ["0"])
             #expect(try await app.ask("GET", "/tickets/1")["attachmentCount"] == "0")
@@ -395,7 +395,7 @@ import Testing
 
     @Test func `a user's feedback is exported and erased`() async throws {
         try await AnalyticsApp.run { app in
-            let service = app.gateway.asking(as: .service("auth"))
+            let service = app.gateway.acting(as: .service("auth"))
             // Events are exported before, crashes after.
             let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
             #expect(try await service.post("/internal/users/export", request).text.isEmpty)

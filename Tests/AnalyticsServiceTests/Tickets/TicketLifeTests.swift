@@ -169,7 +169,7 @@ import Testing
             let grant = StaffGrant(
                 id: Colleague.bob.id, userName: "robert", rights: StaffRights(["app1": [.tickets: [.read]]]))
             #expect(
-                try await app.gateway.asking(as: app.principal(.staff, staff: grant)).get("/tickets/people")[
+                try await app.gateway.acting(as: app.principal(.staff, staff: grant)).get("/tickets/people")[
                     "data.1.name"] == "\"robert\"")
         }
     }

@@ -176,7 +176,7 @@ import Testing
                     .forbidden))
             #expect(try await apps.state() == before)
             let client = Principal(kind: .master, appID: own, appNumber: 1, environment: .live, credentialID: "c")
-            #expect(try await apps.auth.gateway.asking(as: client).get("/admin/apps/\(own)").isProblem(.forbidden))
+            #expect(try await apps.auth.gateway.acting(as: client).get("/admin/apps/\(own)").isProblem(.forbidden))
             #expect(try await apps.auth.gateway.get("/admin/apps").isProblem(.forbidden))
         }
     }

@@ -37,7 +37,7 @@ struct StaffApps: Sendable {
         var headers = headers
         headers[HeaderName.address] = "0:ffff7f000001"
         if let bytes { headers["content-length"] = String(bytes.count) }
-        return try await auth.gateway.asking(as: principal).send(
+        return try await auth.gateway.acting(as: principal).send(
             method, "/admin/apps" + path, bytes: bytes, headers: headers)
     }
 

@@ -44,8 +44,8 @@ import Testing
         let notifications = try await OtherService.start("notifications")
         try await UserClient.runWithMail(services: { _ in [notifications.address] }) { client in
             let (gone, there) = (UserClient.address("gone"), UserClient.address("there"))
-            notifications.noteReturned(.init(app: client.app.id, environment: .live, address: gone))
-            notifications.noteReturned(.init(app: client.app.id, environment: .test, address: there))
+            notifications.setReturned(.init(app: client.app.id, environment: .live, address: gone))
+            notifications.setReturned(.init(app: client.app.id, environment: .test, address: there))
             _ = try await client.signUpByAddress(gone)
             _ = try await client.signUpByAddress(there)
             try await client.waitForJobs()
@@ -69,7 +69,7 @@ import Testing
             notifications: notifications.address,
             calls: ServiceCalls(caller: "auth", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")),
             pause: rests ? .seconds(3_600) : .zero)
-        notifications.noteReturned(.init(app: "app1", environment: .live, address: "gone@example.org"))
+        notifications.setReturned(.init(app: "app1", environment: .live, address: "gone@example.org"))
         #expect(try await returned.isKnown(from: "gone@example.org", in: space))
         notifications.fail(1)
         #expect(try await !returned.isKnown(from: "gone@example.org", in: space))

@@ -53,7 +53,7 @@ import Testing
                 #expect(answer.isProblem(.forbidden))
             }
             #expect(
-                try await client.auth.gateway.asking(as: nil).post("/internal/users/contacts", body).isProblem(
+                try await client.auth.gateway.acting(as: nil).post("/internal/users/contacts", body).isProblem(
                     .unauthorized))
             let many = (0...MailContacts.Request.maximumUsers).map { _ in #""x""# }.joined(separator: ",")
             let tooMany = #"{"app":"\#(client.app.id)","environment":"live","users":[\#(many)]}"#

@@ -10,99 +10,99 @@ import Testing
 
 /// Invalid proofs, each with a single fault.
 @Suite struct PasskeyRefusalTests {
-    struct Lie: Sendable, CustomTestStringConvertible {
+    struct Tampering: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let tell: @Sendable (inout SoftPasskey) -> Void
+        let apply: @Sendable (inout SoftPasskey) -> Void
 
-        init(_ description: String, _ tell: @escaping @Sendable (inout SoftPasskey) -> Void) {
+        init(_ description: String, _ apply: @escaping @Sendable (inout SoftPasskey) -> Void) {
             testDescription = description
-            self.tell = tell
+            self.apply = apply
         }
     }
 
     /// Faults in both ceremonies.
     static let lies = [
-        Lie("another site's origin") { $0.origin = "https://example.com" },
-        Lie("an origin below the relying party that is not listed") { $0.origin = "https://evil.example.org" },
-        Lie("an origin that begins like ours") { $0.origin = "https://example.org.evil.com" },
-        Lie("another port") { $0.origin = "https://example.org:8443" },
-        Lie("no TLS") { $0.origin = "http://example.org" },
-        Lie("the origin's slash") { $0.origin = "https://example.org/" },
-        Lie("another app") { $0.origin = "android:apk-key-hash:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
-        Lie("another relying party") { $0.rpID = "example.com" },
-        Lie("a part of the relying party") { $0.rpID = "shop.example.org" },
-        Lie("nobody there") { $0.flags = 4 },
-        Lie("copied, though it cannot be") { $0.flags = 0x15 },
-        Lie("a frame of another origin") { $0.moreClientData = #","crossOrigin":true"# },
-        Lie("a frame below another page") {
+        Tampering("another site's origin") { $0.origin = "https://example.com" },
+        Tampering("an origin below the relying party that is not listed") { $0.origin = "https://evil.example.org" },
+        Tampering("an origin that begins like ours") { $0.origin = "https://example.org.evil.com" },
+        Tampering("another port") { $0.origin = "https://example.org:8443" },
+        Tampering("no TLS") { $0.origin = "http://example.org" },
+        Tampering("the origin's slash") { $0.origin = "https://example.org/" },
+        Tampering("another app") { $0.origin = "android:apk-key-hash:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
+        Tampering("another relying party") { $0.rpID = "example.com" },
+        Tampering("a part of the relying party") { $0.rpID = "shop.example.org" },
+        Tampering("nobody there") { $0.flags = 4 },
+        Tampering("copied, though it cannot be") { $0.flags = 0x15 },
+        Tampering("a frame of another origin") { $0.moreClientData = #","crossOrigin":true"# },
+        Tampering("a frame below another page") {
             $0.moreClientData = #","crossOrigin":false,"topOrigin":"https://example.com""#
         },
-        Lie("bytes behind the authenticator data") { $0.trailing = Data([0]) },
-        Lie("extensions announced, and none there") { $0.flags = 0x85 },
-        Lie("extensions that are no map") { ($0.flags, $0.trailing) = (0x85, Data([0x01])) },
-        Lie("a challenge of nobody") { $0.challenge = Base64URL.encode(Data(repeating: 1, count: 32)) },
-        Lie("a short challenge") { $0.challenge = "AAAA" },
-        Lie("no challenge") { $0.challenge = "" },
-        Lie("client data that is no JSON") { $0.moreClientData = "," },
+        Tampering("bytes behind the authenticator data") { $0.trailing = Data([0]) },
+        Tampering("extensions announced, and none there") { $0.flags = 0x85 },
+        Tampering("extensions that are no map") { ($0.flags, $0.trailing) = (0x85, Data([0x01])) },
+        Tampering("a challenge of nobody") { $0.challenge = Base64URL.encode(Data(repeating: 1, count: 32)) },
+        Tampering("a short challenge") { $0.challenge = "AAAA" },
+        Tampering("no challenge") { $0.challenge = "" },
+        Tampering("client data that is no JSON") { $0.moreClientData = "," },
     ]
 
     @Test(
         arguments: lies + [
-            Lie("the other ceremony") { $0.type = "webauthn.get" },
-            Lie("another id than the authenticator's") { $0.attestedID = Data(repeating: 9, count: 32) },
-            Lie("a short id") { $0.id = Data(repeating: 9, count: 15) },
-            Lie("a long id") { $0.id = Data(repeating: 9, count: 1_024) },
-            Lie("an attestation of nothing that says something") {
+            Tampering("the other ceremony") { $0.type = "webauthn.get" },
+            Tampering("another id than the authenticator's") { $0.attestedID = Data(repeating: 9, count: 32) },
+            Tampering("a short id") { $0.id = Data(repeating: 9, count: 15) },
+            Tampering("a long id") { $0.id = Data(repeating: 9, count: 1_024) },
+            Tampering("an attestation of nothing that says something") {
                 $0.statement = Data([0xa1]) + CBORWriter.text("sig") + CBORWriter.bytes([1])
             },
-            Lie("an attestation statement that is no map") { $0.statement = Data([0x80]) },
-            Lie("self attestation without a signature") { $0.format = "packed" },
-            Lie("self attestation with another's signature") { device in
+            Tampering("an attestation statement that is no map") { $0.statement = Data([0x80]) },
+            Tampering("self attestation without a signature") { $0.format = "packed" },
+            Tampering("self attestation with another's signature") { device in
                 device.format = "packed"
                 device.statement =
                     Data([0xa2]) + CBORWriter.text("alg") + CBORWriter.int(-7) + CBORWriter.text("sig")
                     + CBORWriter.bytes([0x30, 6, 2, 1, 1, 2, 1, 1])
             },
-            Lie("an attestation object as deep as bytes allow") {
+            Tampering("an attestation object as deep as bytes allow") {
                 $0.statement = Data(repeating: 0x81, count: 8_000) + [0]
             },
-            Lie("an attestation object that promises much") {
+            Tampering("an attestation object that promises much") {
                 $0.statement = Data([0x9b, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])
             },
-            Lie("no public key") { $0.publicKey = Data([0xf6]) },
-            Lie("a point that is not on the curve") { device in
+            Tampering("no public key") { $0.publicKey = Data([0xf6]) },
+            Tampering("a point that is not on the curve") { device in
                 device.publicKey =
                     Data([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21]) + CBORWriter.bytes([UInt8](repeating: 1, count: 32)) + [
                         0x22
                     ] + CBORWriter.bytes([UInt8](repeating: 1, count: 32))
             },
-            Lie("the point at infinity") { device in
+            Tampering("the point at infinity") { device in
                 device.publicKey =
                     Data([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21]) + CBORWriter.bytes([UInt8](repeating: 0, count: 32)) + [
                         0x22
                     ] + CBORWriter.bytes([UInt8](repeating: 0, count: 32))
             },
-            Lie("an algorithm that was not asked for") {
+            Tampering("an algorithm that was not asked for") {
                 $0.publicKey = Data([0xa5, 1, 2, 3, 0x38, 0x22, 0x20, 2, 0x21, 0x40, 0x22, 0x40])
             },
-            Lie("an RSA key of 1024 bits") { device in
+            Tampering("an RSA key of 1024 bits") { device in
                 device.publicKey =
                     Data([0xa4, 1, 3, 3, 0x39, 1, 0, 0x20]) + CBORWriter.bytes([UInt8](repeating: 0xff, count: 128)) + [
                         0x21
                     ] + CBORWriter.bytes([1, 0, 1])
             },
-            Lie("an RSA key with exponent 1") { device in
+            Tampering("an RSA key with exponent 1") { device in
                 device.publicKey =
                     Data([0xa4, 1, 3, 3, 0x39, 1, 0, 0x20]) + CBORWriter.bytes([UInt8](repeating: 0xff, count: 256)) + [
                         0x21
                     ] + CBORWriter.bytes([1])
             },
         ])
-    func `Invalid registrations are refused`(lie: Lie) async throws {
+    func `Invalid registrations are refused`(tampering: Tampering) async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             var device = SoftPasskey()
-            lie.tell(&device)
+            tampering.apply(&device)
             let answer = try await client.addPasskey(&device, as: tokens)
             #expect(answer.isProblem(.invalidBody, field: "credential"), "\(answer)")
             let signUp = try await client.send("POST", "passkeys/signup/options", #"{"userName":"berta"}"#)
@@ -116,17 +116,17 @@ import Testing
 
     @Test(
         arguments: lies + [
-            Lie("the other ceremony") { $0.type = "webauthn.create" },
-            Lie("a credential's data where none is due") { $0.flags = 0x45 },
-            Lie("another user's handle") { $0.userHandle = Data(repeating: 1, count: 16) },
-            Lie("another key") { $0.key = .es256(P256.Signing.PrivateKey()) },
-            Lie("an unknown passkey") { $0.id = Data(repeating: 9, count: 32) },
+            Tampering("the other ceremony") { $0.type = "webauthn.create" },
+            Tampering("a credential's data where none is due") { $0.flags = 0x45 },
+            Tampering("another user's handle") { $0.userHandle = Data(repeating: 1, count: 16) },
+            Tampering("another key") { $0.key = .es256(P256.Signing.PrivateKey()) },
+            Tampering("an unknown passkey") { $0.id = Data(repeating: 9, count: 32) },
         ])
-    func `Invalid sign-ins are refused`(lie: Lie) async throws {
+    func `Invalid sign-ins are refused`(tampering: Tampering) async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
-            lie.tell(&device)
+            tampering.apply(&device)
             let answer = try await client.signIn(by: &device)
             // The same text for every fault.
             let detail =

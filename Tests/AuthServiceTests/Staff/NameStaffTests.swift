@@ -73,14 +73,14 @@ import Testing
         try await StaffClient.run { client, root async throws in
             for kind in [Principal.Kind.client, .master, .staff, .visitor, .ingest] {
                 let principal = Principal(kind: kind, appID: "a", appNumber: 1, environment: .live, credentialID: "x")
-                let answer = try await client.auth.gateway.asking(as: principal).post(
+                let answer = try await client.auth.gateway.acting(as: principal).post(
                     "/internal/staff/names", #"{"staff":["\#(root.staffID)"]}"#)
                 #expect(answer.isProblem(.forbidden), "\(answer)")
             }
             #expect(
-                try await client.auth.gateway.asking(as: nil).post("/internal/staff/names", #"{"staff":[]}"#).isProblem(
+                try await client.auth.gateway.acting(as: nil).post("/internal/staff/names", #"{"staff":[]}"#).isProblem(
                     .unauthorized))
-            let many = (0...NameStaff.maximumStaff).map { _ in #""x""# }.joined(separator: ",")
+            let many = (0...ListStaffNames.maximumStaff).map { _ in #""x""# }.joined(separator: ",")
             #expect(
                 try await client.auth.gateway.post("/internal/staff/names", #"{"staff":[\#(many)]}"#).isProblem(
                     .limitExceeded, field: "staff"))

@@ -254,7 +254,7 @@ extension UserClient {
         let principal = Principal(
             kind: .link, appID: app.id, appNumber: app.number, environment: environment, credentialID: "c")
         let text = FormBody.encode(parameters)
-        let gateway = auth.gateway.asking(as: principal)
+        let gateway = auth.gateway.acting(as: principal)
         guard posting else { return try await gateway.send("GET", "/auth/oauth/callback?" + text) }
         return try await gateway.send(
             "POST", "/auth/oauth/callback", text, headers: ["content-type": "application/x-www-form-urlencoded"])

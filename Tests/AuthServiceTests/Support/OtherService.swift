@@ -75,16 +75,16 @@ final class OtherService: Sendable {
     var calls: [UserDataRequest] { state.withLock { $0.calls } }
 
     var signOuts: [SignOut] { state.withLock { $0.signOuts } }
-    func noteReturned(_ mail: MailQuestion, _ isReturned: Bool = true) {
+    func setReturned(_ mail: MailQuestion, _ isReturned: Bool = true) {
         state.withLock { if isReturned { $0.returned.insert(mail) } else { $0.returned.remove(mail) } }
     }
 
     /// How many calls are still going to fail.
     var failuresLeft: Int { state.withLock { $0.failures } }
 
-    private func call(_ request: UserDataRequest) throws { try note { $0.calls.append(request) } }
+    private func call(_ request: UserDataRequest) throws { try record { $0.calls.append(request) } }
 
-    private func note(_ change: (inout State) -> Void) throws {
+    private func record(_ change: (inout State) -> Void) throws {
         let fails = state.withLock { state in
             change(&state)
             state.failures -= 1
@@ -99,7 +99,7 @@ final class OtherService: Sendable {
         func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
             guard try context.principal.kind == .service else { throw ServiceError(.forbidden) }
             let signOut = try await request.decoded(SignOut.self)
-            try service.note { $0.signOuts.append(signOut) }
+            try service.record { $0.signOuts.append(signOut) }
             return .json("{}")
         }
     }
@@ -110,7 +110,7 @@ final class OtherService: Sendable {
         func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
             guard try context.principal.kind == .service else { throw ServiceError(.forbidden) }
             let question = try await request.decoded(MailQuestion.self)
-            try service.note { _ in }
+            try service.record { _ in }
             return .json(#"{"isReturned":\#(service.state.withLock { $0.returned.contains(question) })}"#)
         }
     }

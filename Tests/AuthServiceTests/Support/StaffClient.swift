@@ -40,7 +40,7 @@ struct StaffClient: Sendable {
         let principal = Principal(
             kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: staff?.id ?? "",
             sessionID: tokens?.sessionID, staff: staff)
-        return try await auth.gateway.asking(as: principal).send(
+        return try await auth.gateway.acting(as: principal).send(
             method, "/admin/" + path, body, headers: [HeaderName.address: address])
     }
 

@@ -100,7 +100,7 @@ struct TestProvider: Sendable {
         try ProviderAnswer(try await exchange(try await code(changes)))
     }
 
-    var visitor: ServiceClient { users.auth.gateway.asking(as: .visitor) }
+    var visitor: ServiceClient { users.auth.gateway.acting(as: .visitor) }
 }
 
 struct TestOAuthClient: Sendable {

@@ -39,12 +39,12 @@ struct UserClient: Sendable {
         _ method: String, _ path: String, _ body: String? = nil, as tokens: Tokens? = nil,
         headers: [String: String] = [:]
     ) async throws -> Answer {
-        try await auth.gateway.asking(as: principal(.client, tokens))
+        try await auth.gateway.acting(as: principal(.client, tokens))
             .send(method, "/auth/" + path, body, headers: headers.merging([HeaderName.address: address]) { $1 })
     }
 
     func master(_ method: String, _ path: String, _ body: String? = nil) async throws -> Answer {
-        try await auth.gateway.asking(as: principal(.master, nil)).send(method, "/auth/" + path, body)
+        try await auth.gateway.acting(as: principal(.master, nil)).send(method, "/auth/" + path, body)
     }
 
     /// Signs up with a user name.

@@ -227,8 +227,8 @@ import Testing
             let app = Principal(
                 kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
             for path in ["/internal/users/erase", "/internal/users/export"] {
-                #expect(try await client.auth.gateway.asking(as: app).post(path, body).isProblem(.forbidden))
-                #expect(try await client.auth.gateway.asking(as: nil).post(path, body).isProblem(.unauthorized))
+                #expect(try await client.auth.gateway.acting(as: app).post(path, body).isProblem(.forbidden))
+                #expect(try await client.auth.gateway.acting(as: nil).post(path, body).isProblem(.unauthorized))
                 #expect(
                     try await client.auth.gateway.post(path, body.replacing(anna.userID, with: "x")).isProblem(
                         .invalidBody, field: "user"))

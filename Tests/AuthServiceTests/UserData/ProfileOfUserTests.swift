@@ -11,7 +11,7 @@ import Testing
         _ client: UserClient, _ user: String, as principal: Principal = .service("config"), environment: String = "live"
     ) async throws -> Answer {
         let body = #"{"app":"\#(client.app.id)","environment":"\#(environment)","user":"\#(user)"}"#
-        return try await client.auth.gateway.asking(as: principal).send("POST", "/internal/users/profile", body)
+        return try await client.auth.gateway.acting(as: principal).send("POST", "/internal/users/profile", body)
     }
 
     @Test func `Services get the attributes that conditions use, and nothing private`() async throws {

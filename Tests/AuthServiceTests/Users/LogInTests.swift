@@ -134,7 +134,7 @@ import Testing
             #expect(
                 try await !places.isKnown(client.address, of: name, in: space),
                 "under another internal secret nobody is known")
-            for number in 0..<30 { try await places.note("0:\(number)", of: id, in: space) }
+            for number in 0..<30 { try await places.record("0:\(number)", of: id, in: space) }
             #expect(try await places.isKnown("0:29", of: name, in: space))
             #expect(try await !places.isKnown("0:29", of: other, in: space))
             #expect(

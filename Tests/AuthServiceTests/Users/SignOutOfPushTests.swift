@@ -44,20 +44,20 @@ import Testing
         }
     }
 
-    enum Act: CaseIterable {
+    enum Action: CaseIterable {
         case logOut, endOne, endOthers, endAll, changePassword, theft
         case password, disabling, deletion, handOver
 
         var endsBoth: Bool { [.endAll, .password, .disabling, .deletion, .handOver].contains(self) }
     }
 
-    @Test(arguments: Act.allCases) func `The notifications service is told which session ended, whatever ended it`(
-        _ act: Act
+    @Test(arguments: Action.allCases) func `The notifications service is told which session ended, whatever ended it`(
+        _ action: Action
     ) async throws {
         try await Two.run { two in
             let (client, first, second) = (two.client, two.first, two.second)
             let status: Int
-            switch act {
+            switch action {
             case .logOut: status = try await client.send("POST", "logout", as: second).status
             case .endOne: status = try await client.send("DELETE", "sessions/\(second.sessionID)", as: first).status
             case .endOthers: status = try await client.send("DELETE", "sessions?keep=current", as: first).status
@@ -86,7 +86,7 @@ import Testing
                 status = isDone ? 200 : 0
             }
             #expect((200...204).contains(status))
-            if act == .deletion {
+            if action == .deletion {
                 // Its devices are erased as a whole, which requires that they still belong to the user.
                 try await eventually("all jobs are finished") {
                     try await two.unfinished() == 0 && !two.notifications.calls.isEmpty
@@ -94,7 +94,7 @@ import Testing
                 #expect(two.notifications.signOuts.isEmpty && two.notifications.calls[0].user == first.userID)
                 return
             }
-            #expect(try await two.told() == (act.endsBoth ? two.ended(first, second) : two.ended(second)))
+            #expect(try await two.told() == (action.endsBoth ? two.ended(first, second) : two.ended(second)))
             #expect(two.notifications.signOuts.count == 1)
         }
     }

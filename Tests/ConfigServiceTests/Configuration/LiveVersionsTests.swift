@@ -10,7 +10,7 @@ import Testing
 @Suite struct LiveVersionsTests {
     @Test func `a service is notified of each space's latest published version at once`() async throws {
         try await ConfigApp.run(kinds: Self.kinds) { app in
-            let storage = app.gateway.asking(as: .service("storage"))
+            let storage = app.gateway.acting(as: .service("storage"))
             let none = try await storage.get("/internal/config/live?after=-1&wait=30")
             #expect(none.status == 200 && none["spaces"] == "[]", "\(none)")
             let number = try #require(none["number"])

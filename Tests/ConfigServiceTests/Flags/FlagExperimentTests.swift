@@ -44,7 +44,7 @@ import Testing
                 // With another type, or switched off: unchanged.
                 #expect(answer["flags.rate.value"] == "1.0" && answer["flags.off.value"] == "false", "\(answer)")
                 // An evaluator gets the same value for the same device, for single flags and for all at once.
-                let evaluator = app.gateway.asking(as: app.principal(.evaluation))
+                let evaluator = app.gateway.acting(as: app.principal(.evaluation))
                 let body = #"{"context":{"targetingKey":"d\#(number)"}}"#
                 #expect(
                     try await evaluator.post("/ofrep/v1/evaluate/flags/title", body)["value"]
@@ -108,7 +108,7 @@ import Testing
                 try await app.master("PUT", "/config/experiment/title", experiment, headers: ["if-none-match": "*"])
                     .status == 201)
             try #require(try await app.master("POST", "/config/experiment/title/start").status == 200)
-            let evaluator = app.gateway.asking(as: app.principal(.evaluation))
+            let evaluator = app.gateway.acting(as: app.principal(.evaluation))
             func title(_ device: String) async throws -> String? {
                 try await evaluator.post(
                     "/ofrep/v1/evaluate/flags/title", #"{"context":{"targetingKey":"\#(device)"}}"#)["value"]

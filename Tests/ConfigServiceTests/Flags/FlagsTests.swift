@@ -24,7 +24,7 @@ import Testing
         _ app: ConfigApp, _ path: String, _ body: String, as kind: Principal.Kind = .evaluation,
         headers: [String: String] = [:]
     ) async throws -> Answer {
-        try await app.gateway.asking(as: app.principal(kind)).send(
+        try await app.gateway.acting(as: app.principal(kind)).send(
             "POST", "/ofrep/v1/evaluate/flags" + path, body, headers: headers)
     }
 
@@ -124,10 +124,10 @@ import Testing
         try await ConfigApp.run { app in
             for kind in [Principal.Kind.client, .ingest, .link] {
                 let flags = try await Self.evaluate(app, as: kind)
-                let events = try await app.gateway.asking(as: app.principal(kind)).get("/ofrep/v1/events")
+                let events = try await app.gateway.acting(as: app.principal(kind)).get("/ofrep/v1/events")
                 #expect(flags.isProblem(.forbidden) && events.isProblem(.forbidden), "\(kind)")
             }
-            let evaluator = app.gateway.asking(as: app.principal(.evaluation))
+            let evaluator = app.gateway.acting(as: app.principal(.evaluation))
             let (all, draft) = (
                 try await evaluator.post("/flags/evaluate", "{}"), try await evaluator.get("/config/flags/default")
             )

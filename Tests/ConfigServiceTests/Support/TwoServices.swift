@@ -29,13 +29,13 @@ struct TwoServices {
         /// Sends messages of Segment's API with an ingest key.
         func batch(_ messages: [String]) async throws {
             let body = #"{"batch":[\#(messages.joined(separator: ","))]}"#
-            let answer = try await gateway.asking(as: principal(.ingest)).send("POST", "/segment/v1/batch", body)
+            let answer = try await gateway.acting(as: principal(.ingest)).send("POST", "/segment/v1/batch", body)
             try #require(answer["accepted"] == String(messages.count), "\(answer)")
         }
 
         func sums(_ question: ExperimentQuestion) async throws -> ExperimentSums {
             let body = String(decoding: try JSONEncoder().encode(question), as: UTF8.self)
-            let answer = try await gateway.asking(as: .service("config")).send(
+            let answer = try await gateway.acting(as: .service("config")).send(
                 "POST", "/internal/analytics/experiments", body)
             guard answer.status == 200 else { throw ServiceCalls.Failure.status(answer.status, service: "analytics") }
             return try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.text.utf8))

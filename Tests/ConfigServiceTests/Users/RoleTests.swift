@@ -102,12 +102,12 @@ import Testing
         try await Self.run { app, roles in
             try await app.publish(.flags, "default", Self.flags)
             for kind in [Principal.Kind.evaluation, .master] {
-                let answer = try await app.gateway.asking(as: app.principal(kind)).post(
+                let answer = try await app.gateway.acting(as: app.principal(kind)).post(
                     "/ofrep/v1/evaluate/flags/editor", #"{"context":\#(Self.claim)}"#)
                 #expect(answer["value"] == "true", "\(answer)")
             }
             // If the gateway names a user, storage's roles count.
-            let named = try await app.gateway.asking(as: app.principal(.master, user: "ben")).post(
+            let named = try await app.gateway.acting(as: app.principal(.master, user: "ben")).post(
                 "/flags/evaluate", #"{"context":\#(Self.claim)}"#)
             #expect(named["flags.editor.value"] == "false" && roles.asked == ["app1 live ben"], "\(named)")
         }

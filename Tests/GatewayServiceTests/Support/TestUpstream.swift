@@ -70,7 +70,7 @@ final class TestUpstream: Sendable {
     /// Number of health checks so far.
     var checks: Int { state.withLock { $0.checks } }
 
-    fileprivate func noteCheck() { state.withLock { $0.checks += 1 } }
+    fileprivate func countCheck() { state.withLock { $0.checks += 1 } }
 
     /// What the feed at `/generations` reports for the live environment of the app `alpha`; nil for 503.
     var generation: Int64? {
@@ -141,7 +141,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
             self.head = head
             bodyCount = 0
             body = ByteBuffer()
-            if path == "/health/ready" { upstream.noteCheck() }
+            if path == "/health/ready" { upstream.countCheck() }
             guard path != "/health/ready", path != "/generations" else { return }
             index = upstream.arrived(head)
             isAnswering = true

@@ -25,7 +25,7 @@ extension LocalServer {
         try #require(result.status == 0, "\(result.errors)")
         let app = try JSONDecoder().decode(MadeApp.self, from: Data(result.output.utf8))
         for text in [app.appKey, app.secret, app.masterKey, app.testAppKey, app.ingestKey, app.evaluationKey] {
-            note(secret: text)
+            record(secret: text)
         }
         return app
     }
@@ -54,7 +54,7 @@ extension LocalServer {
             environment: ["MARTLET_DATABASE_URL": connection.databaseURL])
         try #require(result.status == 0, "\(result.errors)")
         let made = try JSONDecoder().decode(MadeKey.self, from: Data(result.output.utf8))
-        note(secret: made.key)
+        record(secret: made.key)
         return made
     }
 

@@ -51,10 +51,10 @@ final class Book: Sendable {
     var entries: Entries { state.withLock { $0 } }
 
     /// Records the result of a request; returns whether it succeeded.
-    func note(_ id: String? = nil, _ ask: () async throws -> Reply) async -> Bool {
+    func record(_ id: String? = nil, _ ask: () async throws -> Reply) async -> Bool {
         do {
             let reply = try await ask()
-            state.withLock { $0.note(id, reply) }
+            state.withLock { $0.record(id, reply) }
             return reply.isSuccess
         } catch let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout {
             state.withLock { $0.unclean.append("no answer in time") }
@@ -68,7 +68,7 @@ final class Book: Sendable {
     func write(to collection: String, as client: Client, number: Int, round: Int) async {
         let id = "\(number)-\(round)"
         for _ in 0..<Self.maximumAttempts {
-            let isStored = await note(id) {
+            let isStored = await record(id) {
                 try await client.post(
                     "storage/\(collection)", #"{"_id":"\#(id)","writer":\#(number),"round":\#(round)}"#)
             }
@@ -82,7 +82,7 @@ final class Book: Sendable {
 }
 
 extension Book.Entries: CustomStringConvertible {
-    fileprivate mutating func note(_ id: String?, _ reply: Reply) {
+    fileprivate mutating func record(_ id: String?, _ reply: Reply) {
         switch reply.status {
         case 200, 201, 204:
             successes += 1

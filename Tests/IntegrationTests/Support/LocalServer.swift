@@ -84,7 +84,7 @@ final class LocalServer: Sendable {
         guard status == 0 else { throw Trouble("martlet up ended with status \(status)") }
     }
 
-    func note(secret: String) {
+    func record(secret: String) {
         madeSecrets.withLock { $0.append(secret) }
     }
 

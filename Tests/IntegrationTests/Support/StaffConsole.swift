@@ -13,7 +13,7 @@ struct StaffConsole: Sendable {
     func signIn(_ name: String, _ password: String, more: String = "") async throws -> Reply {
         let reply = try await send("POST", "auth/login", #"{"userName":"\#(name)","password":"\#(password)"\#(more)}"#)
         try #require(reply.status == 200, "\(reply)")
-        for kind in ["accessToken", "refreshToken"] { server.note(secret: try #require(reply.string(kind))) }
+        for kind in ["accessToken", "refreshToken"] { server.record(secret: try #require(reply.string(kind))) }
         return reply
     }
 

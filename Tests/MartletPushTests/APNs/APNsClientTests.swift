@@ -93,7 +93,7 @@ import Testing
             try await test.withClient({ $0.maximumConnections = 1 }) { client in
                 let outcomes = await client.sendAll((0..<1_000).map(TestAPNs.device))
                 #expect(outcomes.values.count(where: \.isAccepted) == 1_000)
-                #expect(test.simulator.deliveriesByCount == [1: 1_000] && test.simulator.deviceCount == 1_000)
+                #expect(test.simulator.messageCountsByDeliveries == [1: 1_000] && test.simulator.deviceCount == 1_000)
                 #expect(test.simulator.connectionCount == 1 && test.simulator.tokens.count == 1)
                 #expect((20...40).contains(test.simulator.peakStreams), "\(test.simulator.peakStreams)")
             }
@@ -129,7 +129,7 @@ import Testing
                 let outcomes = await client.sendAll((0..<400).map(TestAPNs.device))
                 #expect(outcomes.values.count(where: \.isAccepted) == 400)
                 #expect(test.simulator.connectionCount == 2 && test.simulator.tokens.count == 1)
-                #expect(test.simulator.deliveriesByCount == [1: 400])
+                #expect(test.simulator.messageCountsByDeliveries == [1: 400])
             }
         }
     }

@@ -18,7 +18,7 @@ import Testing
                 #expect(
                     outcomes.values.count(where: \.isAccepted) == 500,
                     "\(Set(outcomes.values.map { $0.reason ?? "accepted" }))")
-                #expect(test.simulator.deliveriesByCount == [1: 500] && test.simulator.deviceCount == 500)
+                #expect(test.simulator.messageCountsByDeliveries == [1: 500] && test.simulator.deviceCount == 500)
                 #expect(test.simulator.connectionCount == 3)
             }
             let isClosed = await eventually { test.simulator.openConnections == 0 }
@@ -38,7 +38,7 @@ import Testing
                 #expect(unknown.count == 100 && outcomes.values.count(where: \.isAccepted) == 200)
                 #expect(unknown.values.allSatisfy { $0.reason == "connection-lost" })
                 // 60 of the unknown ones did arrive; resending them would have delivered them twice.
-                #expect(test.simulator.deliveriesByCount == [1: 260])
+                #expect(test.simulator.messageCountsByDeliveries == [1: 260])
             }
         }
     }
@@ -72,7 +72,7 @@ import Testing
                     outcomes.values.allSatisfy { $0.isAccepted == isAccepted },
                     "\(Set(outcomes.values.map { $0.reason ?? "accepted" }))")
                 if !isAccepted { #expect(outcomes.values.allSatisfy { $0.failure?.meaning == .credentialBroken }) }
-                #expect(test.simulator.deliveriesByCount == (isAccepted ? [1: 20] : [:]))
+                #expect(test.simulator.messageCountsByDeliveries == (isAccepted ? [1: 20] : [:]))
                 #expect(Set(test.simulator.requests.compactMap { $0.headers["authorization"] }).count == 2)
             }
         }
@@ -309,7 +309,9 @@ import Testing
             try await test.withClient { client in
                 let outcomes = await client.sendAll((0..<2_000).map(TestAPNs.device))
                 #expect(outcomes.count == 2_000)
-                #expect(Set(test.simulator.deliveriesByCount.keys) == [1], "\(test.simulator.deliveriesByCount)")
+                #expect(
+                    Set(test.simulator.messageCountsByDeliveries.keys) == [1],
+                    "\(test.simulator.messageCountsByDeliveries)")
                 for (device, outcome) in outcomes {
                     let delivered = test.simulator.deliveries(to: device).values.reduce(0, +)
                     switch outcome {

@@ -92,7 +92,7 @@ import Testing
     @Test func `A revoked access token is fetched again, once`() async throws {
         try await withFCM { test in
             _ = await test.client.send(message("t1"))
-            test.simulator.withdrawTokens()
+            test.simulator.revokeTokens()
             let outcome = await test.client.send(message("t1"))
             #expect(outcome.isAccepted && test.simulator.tokenRequests == 2 && test.simulator.deliveries(to: "t1") == 2)
         }
@@ -100,20 +100,20 @@ import Testing
 
     @Test func `Without an access token nothing is sent, and Google is not asked again at once`() async throws {
         try await withFCM { test in
-            test.simulator.failTokens(400)
+            test.simulator.setTokenFailure(400)
             for _ in 0..<3 {
                 let outcome = await test.client.send(message("t1"))
                 #expect(outcome.failure == PushFailure(.credentialBroken, reason: "invalid_grant", status: 400))
             }
             #expect(test.simulator.tokenRequests == 1)
             test.clock.move(by: 6)
-            test.simulator.failTokens(503, error: "unavailable")
+            test.simulator.setTokenFailure(503, error: "unavailable")
             let outcome = await test.client.send(message("t1"))
             #expect(
                 outcome.failure
                     == PushFailure(.backOff(.credential, atLeast: .seconds(60)), reason: "unavailable", status: 503))
             test.clock.move(by: 6)
-            test.simulator.failTokens(nil)
+            test.simulator.setTokenFailure(nil)
             let last = await test.client.send(message("t1"))
             #expect(last.isAccepted)
         }

@@ -93,7 +93,7 @@ struct DeliveryDecisionTests {
             let isBad = number == 0 || number > answers - bad
             let token = GoneToken(
                 space: 1, installation: UUID(), token: "t\(number)", unlessRegisteredSince: Self.start)
-            tripped = breaker.note(1, bad: isBad ? token : nil, at: Self.start) || tripped
+            tripped = breaker.record(1, bad: isBad ? token : nil, at: Self.start) || tripped
         }
         #expect(tripped == trips)
         let taken = [
@@ -108,7 +108,7 @@ struct DeliveryDecisionTests {
         for number in 0..<120 {
             let token = GoneToken(
                 space: 1, installation: UUID(), token: "t\(number)", unlessRegisteredSince: Self.start)
-            let trips = breaker.note(1, bad: token, at: Self.start + Double(number) * 2)
+            let trips = breaker.record(1, bad: token, at: Self.start + Double(number) * 2)
             #expect(!trips)
         }
     }
@@ -149,25 +149,27 @@ struct DeliveryDecisionTests {
     }
 
     @Test func `few at-most-once deliveries are in flight, and very few while nothing succeeds`() {
-        var window = OnceWindow()
-        #expect(window.size == OnceWindow.first)
-        for _ in 0..<1_000 { window.note(.ended(.accepted)) }
-        #expect(window.size == OnceWindow.most)
-        window.note(.failed("Unregistered"))
-        window.note(.again(after: .seconds(1), reason: "TooManyRequests", counts: true))
-        #expect(window.size == OnceWindow.most)
-        window.note(.again(after: .seconds(1), reason: "wait-timeout", counts: false))
-        #expect(window.size == OnceWindow.first)
+        var window = AtMostOnceWindow()
+        #expect(window.size == AtMostOnceWindow.minimum)
+        for _ in 0..<1_000 { window.record(.ended(.accepted)) }
+        #expect(window.size == AtMostOnceWindow.maximum)
+        window.record(.failed("Unregistered"))
+        window.record(.again(after: .seconds(1), reason: "TooManyRequests", counts: true))
+        #expect(window.size == AtMostOnceWindow.maximum)
+        window.record(.again(after: .seconds(1), reason: "wait-timeout", counts: false))
+        #expect(window.size == AtMostOnceWindow.minimum)
     }
 
     @Test func `a credential is broken after three refusals over at least half a minute without a success`() {
-        var doubts = CredentialDoubts()
-        let (lane, patience) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
+        var rejections = CredentialRejections()
+        let (lane, rejectionPeriod) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
         func notes(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
-            times.map { doubts.note(lane, version: version, patience: patience, at: Self.start + $0) }
+            times.map {
+                rejections.record(lane, version: version, rejectionPeriod: rejectionPeriod, at: Self.start + $0)
+            }
         }
         #expect(notes([0, 1, 3, 29, 30]) == [false, false, false, false, true])
-        doubts.clear(lane)
+        rejections.clear(lane)
         #expect(notes([100, 200, 201]) == [false, false, true])
         // Another key starts from zero.
         #expect(notes([202, 260], Self.start) == [false, false])
@@ -198,12 +200,12 @@ struct DeliveryDecisionTests {
     }
 
     @Test func `a lasting problem is logged every few minutes, with its count`() {
-        var warnings = RareWarnings()
-        #expect(warnings.note("a", at: Self.start) == 1)
-        #expect((0..<5).allSatisfy { warnings.note("a", at: Self.start + Double($0)) == nil })
-        #expect(warnings.note("b", at: Self.start) == 1)
-        #expect(warnings.note("a", at: Self.start + RareWarnings.interval) == 6)
-        let told = (0..<5_000).filter { warnings.note("\($0)", at: Self.start + 301) != nil }.count
+        var warnings = WarningLimiter()
+        #expect(warnings.record("a", at: Self.start) == 1)
+        #expect((0..<5).allSatisfy { warnings.record("a", at: Self.start + Double($0)) == nil })
+        #expect(warnings.record("b", at: Self.start) == 1)
+        #expect(warnings.record("a", at: Self.start + WarningLimiter.interval) == 6)
+        let told = (0..<5_000).filter { warnings.record("\($0)", at: Self.start + 301) != nil }.count
         #expect(told < 1_001)
     }
 }

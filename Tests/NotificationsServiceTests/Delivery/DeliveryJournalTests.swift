@@ -26,24 +26,24 @@ struct DeliveryJournalTests {
         ]
         let journal = DeliveryJournal(in: directory)
         // Nothing happens before it has begun.
-        journal.note(Self.result(9, .ended(.accepted)))
+        journal.record(Self.result(9, .ended(.accepted)))
         try journal.begin()
-        for (number, verdict) in verdicts.enumerated() { journal.note(Self.result(number + 1, verdict)) }
-        journal.note(Self.result(7, .again(after: .zero, reason: "cancelled", counts: false)))
+        for (number, verdict) in verdicts.enumerated() { journal.record(Self.result(number + 1, verdict)) }
+        journal.record(Self.result(7, .again(after: .zero, reason: "cancelled", counts: false)))
         // A service's message may contain anything.
-        journal.note(Self.result(8, .ended(.failed, reason: "a\tb\nc", receipt: "\r\n")))
+        journal.record(Self.result(8, .ended(.failed, reason: "a\tb\nc", receipt: "\r\n")))
         let other = DeliveryJournal(in: directory)
         try other.begin()
-        #expect(other.left().isEmpty, "the writer lives")
+        #expect(other.leftoverJournals().isEmpty, "the writer lives")
         journal.end(isKnown: false)
-        let left = try #require(other.left().first)
+        let left = try #require(other.leftoverJournals().first)
         let results = try left.results()
         #expect(results.map(\.verdict) == verdicts + [.ended(.failed, reason: "abc")])
         #expect(results.map(\.attempt) == [1, 2, 3, 4, 5, 8] && results.map(\.claim) == [2, 4, 6, 8, 10, 16])
         #expect(
             results.allSatisfy { $0.message == DeliveryWorld.installation(1_000) }
                 && results[4].installation == DeliveryWorld.installation(5))
-        #expect(other.left().isEmpty, "it is in somebody's hands")
+        #expect(other.leftoverJournals().isEmpty, "it is in somebody's hands")
         left.discard()
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1)
         other.end(isKnown: true)
@@ -57,7 +57,7 @@ struct DeliveryJournalTests {
         let living = (0..<40).map { _ in DeliveryJournal(in: directory) }
         for journal in living { try journal.begin() }
         for name in ["a", "b", "c"] { try Data().write(to: URL(filePath: "\(directory)/\(name).journal")) }
-        #expect(living[0].left().count == 3)
+        #expect(living[0].leftoverJournals().count == 3)
         for journal in living { journal.end(isKnown: true) }
     }
 
@@ -71,7 +71,7 @@ struct DeliveryJournalTests {
         try Data(file).write(to: URL(filePath: directory + "/a.journal"))
         try Data(try #require(first.line).dropLast(40)).write(to: URL(filePath: directory + "/b.journal"))
         try Data().write(to: URL(filePath: directory + "/c.journal"))
-        let counts = try journal.left().map { try $0.results().count }.sorted()
+        let counts = try journal.leftoverJournals().map { try $0.results().count }.sorted()
         #expect(counts == [0, 0, tail.hasSuffix("\n") ? 2 : 1])
     }
 
@@ -84,19 +84,19 @@ struct DeliveryJournalTests {
         let journal = DeliveryJournal(in: directory)
         try journal.begin()
         let waiting = Self.result(1, .ended(.failed, reason: String(repeating: "x", count: 1_000)))
-        func clear(but rest: [DeliveryResult]) { journal.clear { rest.count <= $0 ? rest : nil } }
-        journal.note(waiting)
+        func clear(except rest: [DeliveryResult]) { journal.clear { rest.count <= $0 ? rest : nil } }
+        journal.record(waiting)
         let one = try size()
-        journal.note(waiting)
-        clear(but: [waiting])
+        journal.record(waiting)
+        clear(except: [waiting])
         #expect(try size() == 2 * one)
-        clear(but: [])
+        clear(except: [])
         #expect(try size() == 0)
-        for _ in 0...DeliveryJournal.usualSizeInBytes / one { journal.note(waiting) }
-        clear(but: [waiting, waiting])
+        for _ in 0...DeliveryJournal.defaultSizeInBytes / one { journal.record(waiting) }
+        clear(except: [waiting, waiting])
         #expect(try size() == 2 * one)
         // The disk is not filled, however much waits.
-        for _ in 0...DeliveryJournal.maximumSizeInBytes / one + 10 { journal.note(waiting) }
+        for _ in 0...DeliveryJournal.maximumSizeInBytes / one + 10 { journal.record(waiting) }
         #expect(try size() <= DeliveryJournal.maximumSizeInBytes)
         journal.end(isKnown: true)
     }
@@ -136,7 +136,7 @@ struct DeliveryJournalTests {
             #expect(try await world.deliveries(of: message) == ["sending:1": 50])
             try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 50])
             }
-            #expect(world.apns.deliveriesByCount == [1: 50])
+            #expect(world.apns.messageCountsByDeliveries == [1: 50])
         }
     }
 
@@ -154,12 +154,12 @@ struct DeliveryJournalTests {
             #expect(claims.count == 200)
             let journal = DeliveryJournal(in: directory)
             try journal.begin()
-            for claim in claims[..<180] { journal.note(DeliveryResult(claim, .ended(.accepted))) }
-            for claim in claims[180..<190] { journal.note(DeliveryResult(claim, .failed("Unregistered"))) }
+            for claim in claims[..<180] { journal.record(DeliveryResult(claim, .ended(.accepted))) }
+            for claim in claims[180..<190] { journal.record(DeliveryResult(claim, .failed("Unregistered"))) }
             // From an attempt that another instance has repeated since.
             var stale = DeliveryResult(claims[195], .failed("BadTopic"))
             stale.claim -= 1
-            journal.note(stale)
+            journal.record(stale)
             journal.end(isKnown: false)
             try await world.withCopy { _ async throws in
                 #expect(
@@ -170,7 +170,7 @@ struct DeliveryJournalTests {
                     "SELECT accepted, failed FROM notifications.delivery_counts WHERE message = \(message)")[0]
                 #expect(try counts.decode(0, as: Int.self) == 290 && counts.decode(1, as: Int.self) == 10)
             }
-            #expect(world.apns.deliveriesByCount == [1: 110])
+            #expect(world.apns.messageCountsByDeliveries == [1: 110])
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
         }
     }

@@ -30,7 +30,7 @@ struct DeliveryQuietTests {
                     try await world.deliveries(of: message) == ["accepted:1": 1, "queued:quiet-hours:0": 1]
                 }
             }
-            #expect(world.apns.deliveriesByCount == [1: 1])
+            #expect(world.apns.messageCountsByDeliveries == [1: 1])
             #expect(world.apns.deliveries(to: DeliveryWorld.token(2)).count == 1)
             let due: Date = try await world.postgres.query(
                 "SELECT due FROM notifications.deliveries WHERE message = \(message) AND state = 'queued'")[0].decode(0)
@@ -60,7 +60,8 @@ struct DeliveryQuietTests {
         _ from: String, _ to: String, _ now: String, _ zone: String, _ end: String?
     ) throws {
         let timing = try MessageTiming(JSONValue(parsing: #"{"quietHours":{"from":"\#(from)","to":"\#(to)"}}"#.utf8))
-        let found = try timing.endOfQuiet(at: Date(now, strategy: .iso8601), in: #require(TimeZone(identifier: zone)))
+        let found = try timing.endOfQuietHours(
+            at: Date(now, strategy: .iso8601), in: #require(TimeZone(identifier: zone)))
         #expect(try found == end.map { try Date($0, strategy: .iso8601) })
     }
 }

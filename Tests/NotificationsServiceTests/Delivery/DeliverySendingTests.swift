@@ -21,7 +21,7 @@ struct DeliverySendingTests {
                 #expect(try await world.end(of: message) == ["accepted:1": 300])
                 #expect(try await copy.service.delivery.records.counts(of: message).map(\.accepted) == [300])
             }
-            #expect(world.apns.deliveriesByCount == [1: 300])
+            #expect(world.apns.messageCountsByDeliveries == [1: 300])
             #expect(world.apns.deviceCount == 300)
             #expect(try await world.state(of: message) == "sent")
             let request = try #require(world.apns.requests.first { $0.device == DeliveryWorld.token(7) })
@@ -93,7 +93,7 @@ struct DeliverySendingTests {
     func `a credential that APNs refuses is held, reported as broken, and used again once it is replaced`()
         async throws
     {
-        try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
+        try await DeliveryWorld.run(setUp: { $0.delivery.rejectionPeriod = .seconds(1) }) { world in
             let stranger = SimulatedKey()
             try await world.put(try DeliveryWorld.apnsFile(stranger))
             try await world.install(30)
@@ -112,12 +112,12 @@ struct DeliverySendingTests {
                 try await world.put(try DeliveryWorld.apnsFile(stranger))
                 #expect(try await world.end(of: message) == ["accepted:1": 30])
             }
-            #expect(world.apns.deliveriesByCount == [1: 30])
+            #expect(world.apns.messageCountsByDeliveries == [1: 30])
         }
     }
 
     @Test func `a credential that is refused for a moment is not broken`() async throws {
-        try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
+        try await DeliveryWorld.run(setUp: { $0.delivery.rejectionPeriod = .seconds(1) }) { world in
             try await world.install(3)
             for number in 1...2 {
                 world.apns.set(DeliveryWorld.token(number), .answersOnce(status: 403, reason: "InvalidProviderToken"))
@@ -132,7 +132,7 @@ struct DeliverySendingTests {
     }
 
     @Test func `a broken credential is probed with single messages, and recovers by itself`() async throws {
-        try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
+        try await DeliveryWorld.run(setUp: { $0.delivery.rejectionPeriod = .seconds(1) }) { world in
             let stranger = SimulatedKey()
             try await world.put(try DeliveryWorld.apnsFile(stranger))
             try await world.install(30)
@@ -160,7 +160,7 @@ struct DeliverySendingTests {
                 }
                 #expect(try await world.end(of: message) == ["accepted:1": 30])
             }
-            #expect(world.apns.deliveriesByCount == [1: 30])
+            #expect(world.apns.messageCountsByDeliveries == [1: 30])
         }
     }
 
@@ -219,7 +219,7 @@ struct DeliverySendingTests {
             isOver: Bool
         ) async throws
     {
-        try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.patienceWithUnreadable = .milliseconds(200) } }) {
+        try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.unreadableLifetime = .milliseconds(200) } }) {
             world in
             try await world.install(4)
             // More than one page.

@@ -20,7 +20,7 @@ struct DeliverySharingTests {
                     #expect(other.service.delivery.sender.inFlightCount == 0)
                 }
             }
-            #expect(world.apns.deliveriesByCount == [1: 5_000])
+            #expect(world.apns.messageCountsByDeliveries == [1: 5_000])
             #expect(world.apns.deviceCount == 5_000)
             // Both took part, because each has its own connections.
             #expect(world.apns.connectionCount >= 2)
@@ -69,9 +69,9 @@ struct DeliverySharingTests {
             try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect((ends["accepted:1"] ?? 0) + (ends["unknown:lease-expired:1"] ?? 0) == 600, "\(ends)")
-                #expect((1...OnceWindow.most).contains(ends["unknown:lease-expired:1"] ?? 0), "\(ends)")
+                #expect((1...AtMostOnceWindow.maximum).contains(ends["unknown:lease-expired:1"] ?? 0), "\(ends)")
             }
-            #expect(world.apns.deliveriesByCount.keys.allSatisfy { $0 == 1 })
+            #expect(world.apns.messageCountsByDeliveries.keys.allSatisfy { $0 == 1 })
         }
     }
 
@@ -86,7 +86,7 @@ struct DeliverySharingTests {
             let message = try await world.order(#"{"body":"once","atMostOnce":\#(isOnce)}"#, to: 1...2_000)
             let victim = DeliveryWorld.Copy(world)
             // As many as it claims; none is sent.
-            let full = isOnce ? OnceWindow.first : 2_000
+            let full = isOnce ? AtMostOnceWindow.minimum : 2_000
             try await world.wait { try await world.deliveries(of: message)["sending:1"] == full }
             try await Task.sleep(for: .milliseconds(300))
             #expect(try await world.deliveries(of: message)["sending:1"] == full)
@@ -98,7 +98,7 @@ struct DeliverySharingTests {
                 #expect(
                     ends == (isOnce ? ["accepted:1": 1_990, "unknown:lease-expired:1": 10] : ["accepted:2": 2_000]))
             }
-            #expect(world.apns.deliveriesByCount == [1: isOnce ? 1_990 : 2_000])
+            #expect(world.apns.messageCountsByDeliveries == [1: isOnce ? 1_990 : 2_000])
         }
     }
 
@@ -129,7 +129,7 @@ struct DeliverySharingTests {
             try await world.wait { world.apns.requestCount == 40 }
             await copy.shutDown()
             #expect(try await world.deliveries(of: message) == ["accepted:1": 40])
-            #expect(world.apns.deliveriesByCount == [1: 40])
+            #expect(world.apns.messageCountsByDeliveries == [1: 40])
         }
     }
 

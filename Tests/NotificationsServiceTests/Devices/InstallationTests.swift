@@ -119,7 +119,7 @@ import Testing
                     try await app.client(method, device.path + path, body, headers: short).isProblem(.forbidden),
                     "\(method) \(path)")
                 #expect(
-                    try await app.gateway.asking(as: app.principal(.staff)).send(
+                    try await app.gateway.acting(as: app.principal(.staff)).send(
                         method, device.path + path, body, headers: device.headers
                     ).isProblem(.forbidden))
             }

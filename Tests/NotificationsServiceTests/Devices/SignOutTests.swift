@@ -20,7 +20,7 @@ import Testing
         device.id = id.uuidString.lowercased()
         var principal = app.principal(.client, user: user)
         principal.sessionID = session?.uuidString.lowercased()
-        let answer = try await app.gateway.asking(as: principal).send(
+        let answer = try await app.gateway.acting(as: principal).send(
             "PUT", device.path, TestDevice.ios(), headers: device.headers)
         try #require(answer.status == 201 && answer["user"] == "\"\(user)\"", "\(answer)")
         return device
@@ -34,7 +34,7 @@ import Testing
     private static func signOut(_ app: NotificationsApp, _ sessions: [UUID], of user: String = anna) async throws
         -> String?
     {
-        let answer = try await app.gateway.asking(as: .service("auth")).post(
+        let answer = try await app.gateway.acting(as: .service("auth")).post(
             "/internal/users/sign-out", body(sessions, of: user))
         try #require(answer.status == 200, "\(answer)")
         return answer["signedOut"]
@@ -67,7 +67,7 @@ import Testing
             #expect(try await app.ask("GET", phone)["push.service"] == "\"apns\"")
             var principal = app.principal(.client, user: Self.anna)
             principal.sessionID = third.uuidString.lowercased()
-            let again = try await app.gateway.asking(as: principal).send(
+            let again = try await app.gateway.acting(as: principal).send(
                 "PUT", phone.path, TestDevice.ios(), headers: phone.headers)
             #expect(again.status == 200 && again["user"] == "\"\(Self.anna)\"")
             #expect(
@@ -122,12 +122,12 @@ import Testing
                 app.principal(.client, user: Self.anna), app.principal(.master), app.principal(.staff), .visitor,
             ] {
                 #expect(
-                    try await app.gateway.asking(as: principal).post("/internal/users/sign-out", good).isProblem(
+                    try await app.gateway.acting(as: principal).post("/internal/users/sign-out", good).isProblem(
                         .forbidden))
             }
             #expect(
-                try await app.gateway.asking(as: nil).post("/internal/users/sign-out", good).isProblem(.unauthorized))
-            let auth = app.gateway.asking(as: .service("auth"))
+                try await app.gateway.acting(as: nil).post("/internal/users/sign-out", good).isProblem(.unauthorized))
+            let auth = app.gateway.acting(as: .service("auth"))
             let tooMany = Self.body((0...1_000).map { _ in UUID() })
             for (body, field) in [
                 (good.replacing("app1", with: ""), "app"), (good.replacing("live", with: "moon"), "environment"),

@@ -54,7 +54,7 @@ struct BounceTests {
             func body(_ address: String, _ environment: String = "live", app: String = "app1") -> String {
                 #"{"app":"\#(app)","environment":"\#(environment)","address":"\#(address)"}"#
             }
-            let service = app.gateway.asking(as: .service("auth"))
+            let service = app.gateway.acting(as: .service("auth"))
             for (question, isReturned) in [
                 (body("a@example.org"), "true"), (body("b@example.org"), "false"), (body("c@example.org"), "false"),
                 (body("d@example.org"), "false"),

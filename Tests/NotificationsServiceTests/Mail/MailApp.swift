@@ -14,7 +14,7 @@ enum MailApp {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         if MailServer.isAvailable { options.mail.server = try await MailServer.shared.settings() }
         options.mail.publicURL = URL(string: "https://backend.example.org/martlet")!
-        options.mail.contacts = MailContactBook { request in
+        options.mail.contacts = MailContactClient { request in
             let users = [
                 MailContacts.Contact(id: ada, email: address, language: "de-AT"),
                 MailContacts.Contact(id: bob, email: nil, language: nil),

@@ -110,14 +110,14 @@ struct MailErasureTests {
                 SELECT gen_random_uuid(), \(try await app.space.id), 'service', \(MailApp.ada), 'sent', now() FROM generate_series(1, \(rows))
                 """)
             var request = UserDataRequest(app: app.appID, environment: .live, user: MailApp.ada)
-            var (places, erased) = ([String?](), 0)
+            var (slots, erased) = ([String?](), 0)
             repeat {
                 let slice = try await app.service.userData.erase(request)
                 erased += slice.erased["mails"] ?? 0
-                places.append(slice.next)
+                slots.append(slice.next)
                 request.after = slice.next
-            } while request.after != nil && places.count < 20
-            #expect(erased == rows && Set(places).count == places.count, "\(places)")
+            } while request.after != nil && slots.count < 20
+            #expect(erased == rows && Set(slots).count == slots.count, "\(slots)")
         }
     }
 

@@ -7,7 +7,7 @@ struct MailServerLoadTests {
 
     @Test func `A single server gets at most half of the places`() {
         var load = MailServerLoad()
-        for _ in 0..<MailServerLoad.placesOfOne { #expect(load.enter("a", at: start) == nil) }
+        for _ in 0..<MailServerLoad.slotsPerServer { #expect(load.enter("a", at: start) == nil) }
         #expect(load.enter("a", at: start) != nil)
         #expect(load.enter("b", at: start) == nil)
         load.leave("a", didAnswer: true, took: .zero, at: start)
@@ -31,14 +31,14 @@ struct MailServerLoadTests {
         #expect(load.enter("dead", at: now) == nil)
         #expect(load.enter("dead", at: now) != nil)
         load.leave("dead", didAnswer: true, took: .zero, at: now)
-        for _ in 0..<MailServerLoad.placesOfOne { #expect(load.enter("dead", at: now) == nil) }
+        for _ in 0..<MailServerLoad.slotsPerServer { #expect(load.enter("dead", at: now) == nil) }
     }
 
     @Test func `Several mails that fail at once count as one failure`() {
         var load = MailServerLoad()
         for _ in 0..<4 { #expect(load.enter("a", at: start) == nil) }
         for _ in 0..<4 { load.leave("a", didAnswer: false, took: .zero, at: start) }
-        #expect(load.enter("a", at: start) == MailServerLoad.firstRest)
+        #expect(load.enter("a", at: start) == MailServerLoad.firstPause)
     }
 
     @Test(arguments: [true, false])
@@ -50,8 +50,8 @@ struct MailServerLoadTests {
             load.leave("t\(number)", didAnswer: isSlow, took: isSlow ? .seconds(50) : .seconds(1), at: start)
         }
         let entered = (0..<20).filter { load.enter("t\($0)", at: now) == nil }
-        #expect(entered.count == MailServerLoad.placesOfTroubled)
-        for number in 0..<MailServerLoad.places - MailServerLoad.placesOfTroubled {
+        #expect(entered.count == MailServerLoad.slotsForTroubledServers)
+        for number in 0..<MailServerLoad.slots - MailServerLoad.slotsForTroubledServers {
             #expect(load.enter("good\(number)", at: now) == nil)
         }
     }

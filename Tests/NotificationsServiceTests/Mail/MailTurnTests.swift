@@ -39,7 +39,7 @@ import Testing
         try await MailApp.run { app in
             let silent = try SilentServer()
             // More apps than places for one server, each with more than one mail.
-            for number in 0..<MailServerLoad.placesOfOne + 4 {
+            for number in 0..<MailServerLoad.slotsPerServer + 4 {
                 var dead = app
                 dead.appID = "dead\(number)"
                 try await dead.putSMTP(
@@ -51,7 +51,7 @@ import Testing
             }
             // The maximum number is being sent.
             try await eventually("the server has all it may have") {
-                try await attempts(app) >= MailServerLoad.placesOfOne
+                try await attempts(app) >= MailServerLoad.slotsPerServer
             }
             for name in ["good1", "good2"] {
                 var good = app

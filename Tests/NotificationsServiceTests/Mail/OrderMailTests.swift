@@ -179,7 +179,7 @@ struct OrderMailTests {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.mail.server.server = .init(host: "127.0.0.1", port: 9, security: .off, isPrivateAddressAllowed: true)
         options.mail.server.from = try? .init(address: "shop@example.org")
-        options.mail.contacts = MailContactBook { _ in .init(app: "Shop", users: []) }
+        options.mail.contacts = MailContactClient { _ in .init(app: "Shop", users: []) }
         return options
     }
 }

@@ -19,7 +19,7 @@ import Testing
         _ app: NotificationsApp, _ mails: [String], as principal: Principal? = .service("analytics")
     ) async throws -> Answer {
         let body = #"{"app":"app1","environment":"live","mails":[\#(mails.joined(separator: ","))]}"#
-        return try await app.gateway.asking(as: principal).post("/internal/notifications/mail", body)
+        return try await app.gateway.acting(as: principal).post("/internal/notifications/mail", body)
     }
 
     @Test(.enabled(if: MailServer.isAvailable))

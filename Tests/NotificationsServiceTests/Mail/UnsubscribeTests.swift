@@ -13,13 +13,13 @@ struct UnsubscribeTests {
     {
         let token = UnsubscribeToken(
             space: try await app.space.id, address: address, topic: topic, user: user, app: "Shöp <b>")
-        return "/mail/unsubscribe/" + (try app.service.mail.unsubscribing.link(token)).lastPathComponent
+        return "/mail/unsubscribe/" + (try app.service.mail.unsubscribeLinks.link(token)).lastPathComponent
     }
 
     private func send(_ app: NotificationsApp, _ method: String, _ path: String, _ body: String? = nil) async throws
         -> Answer
     {
-        try await app.gateway.asking(as: .visitor).send(
+        try await app.gateway.acting(as: .visitor).send(
             method, path, body, headers: ["Content-Type": "application/x-www-form-urlencoded"])
     }
 
@@ -64,7 +64,7 @@ struct UnsubscribeTests {
             #expect(!String(decoding: Base64URL.decode(token) ?? Data(), as: UTF8.self).contains("ada"))
             var options = try await MailApp.options()
             options.internalSecret = Secret("another-internal-secret-of-the-tests-0123456789")
-            let other = Unsubscribing(
+            let other = UnsubscribeLinks(
                 sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-unsubscribe"),
                 publicURL: options.mail.publicURL)
             let foreign = try other.link(

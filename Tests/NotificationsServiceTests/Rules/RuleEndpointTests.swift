@@ -161,7 +161,7 @@ import Testing
             let rule =
                 #"{"when":{"alert":"crash"},"where":{"alert.kind":"newIssue"},"to":[{"user":"ann"}],"content":{"title":"{{alert.name}}","body":"{{issues.0.title}}"}}"#
             #expect(try await app.master("PUT", "/notifications/rules/crashes", rule).status == 201)
-            let service = app.gateway.asking(as: .service("analytics"))
+            let service = app.gateway.acting(as: .service("analytics"))
             let id = UUID().uuidString
             func tell(_ id: String, _ kind: String) async throws -> Answer {
                 let alert = #"{"alert":{"name":"Crashes","kind":"\#(kind)"},"issues":[{"title":"ZeroDivisionError"}]}"#

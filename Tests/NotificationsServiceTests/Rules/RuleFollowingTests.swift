@@ -162,7 +162,7 @@ import Testing
             try await eventually("the last is noted") { try await app.outcomes(of: "circle").count >= 32 }
             #expect(
                 try await app.outcomes(of: "circle") == [String](
-                    repeating: "acted", count: RuleLimits.actsOnObjectInMinute) + ["loop", "acted"])
+                    repeating: "acted", count: RuleLimits.actionsPerObjectAndMinute) + ["loop", "acted"])
             let few = try await app.outcomes(of: "few")
             #expect(few.prefix(3) == ["acted", "acted", "limited"] && few.filter { $0 == "acted" }.count == 2)
         }
@@ -249,14 +249,14 @@ import Testing
     }
 
     @Test func `lasting trouble is logged once, and then now and then`() {
-        var trouble = RuleTrouble()
-        let said = (0..<100).filter { _ in trouble.happened() }
+        var tracker = FailureTracker()
+        let said = (0..<100).filter { _ in tracker.recordFailure() }
         #expect(said == [0])
-        trouble.isOver()
-        #expect(!trouble.isToBeNoted)
+        tracker.reset()
+        #expect(!tracker.shouldBeStored)
         let notes = (1...60).filter { _ in
-            _ = trouble.happened()
-            return trouble.isToBeNoted
+            _ = tracker.recordFailure()
+            return tracker.shouldBeStored
         }
         #expect(notes == [6, 12, 24, 36, 48, 60])
     }

@@ -30,12 +30,12 @@ import Testing
             let content = try MessageContent(.object([.init("title", .string("x"))]))
             try await app.postgres.withTransaction { transaction in
                 for (number, one) in happened.enumerated() {
-                    var act = RuleAct(
+                    var action = RuleAction(
                         cause: "change:\(number)/x", rule: rule, at: Self.start.addingTimeInterval(one.seconds),
                         object: one.object)
-                    act.recipients.users = ["ann"]
-                    act.content = content
-                    try await app.service.rules.work.perform(act, in: space, transaction)
+                    action.recipients.users = ["ann"]
+                    action.content = content
+                    try await app.service.rules.performer.perform(action, in: space, transaction)
                 }
             }
             var counts: [String: Int] = [:]
@@ -55,43 +55,43 @@ import Testing
     @Test func `a backlog is not a flood: changes written over hours are all sent, however quickly they are caught up`()
         async throws
     {
-        let acts = (0..<700).map { Happened(object: "Notes/n\($0)", seconds: Double($0) * 31) }
-        let found = try await outcomes(#","limit":{"count":2,"seconds":60}"#, acts)
+        let actions = (0..<700).map { Happened(object: "Notes/n\($0)", seconds: Double($0) * 31) }
+        let found = try await outcomes(#","limit":{"count":2,"seconds":60}"#, actions)
         #expect(found == ["acted": 700, "messages": 700], "\(found)")
     }
 
     @Test func `changes written at once are limited, however late they are processed`() async throws {
-        let acts = (0..<50).map { number in
+        let actions = (0..<50).map { number in
             let seconds = number < 25 ? 0.0 : 61.0
             return Happened(object: "Notes/n\(number)", seconds: seconds + Double(number) / 100)
         }
-        let found = try await outcomes(#","limit":{"count":10,"seconds":60}"#, acts)
+        let found = try await outcomes(#","limit":{"count":10,"seconds":60}"#, actions)
         #expect(found == ["acted": 20, "messages": 20, "limited": 1], "\(found)")
     }
 
     @Test func `a loop over many objects ends, and each object is recorded once`() async throws {
         // Twelve objects, one after the other, ten runs a second.
-        let acts = (0..<480).map { Happened(object: "Notes/n\($0 % 12)", seconds: Double($0) / 10) }
-        let found = try await outcomes("", acts)
+        let actions = (0..<480).map { Happened(object: "Notes/n\($0 % 12)", seconds: Double($0) / 10) }
+        let found = try await outcomes("", actions)
         #expect(found == ["acted": 360, "messages": 360, "loop": 12], "\(found)")
     }
 
     @Test func `a slow loop ends within the hour`() async throws {
         // Forty objects with eight runs a second: twelve a minute for each.
-        let acts = (0..<625).map { Happened(object: "Notes/n7", seconds: Double($0) * 5) }
-        let found = try await outcomes("", acts)
-        #expect(found["acted"] == RuleLimits.actsOnObjectInHour && found["loop"] == 1, "\(found)")
+        let actions = (0..<625).map { Happened(object: "Notes/n7", seconds: Double($0) * 5) }
+        let found = try await outcomes("", actions)
+        #expect(found["acted"] == RuleLimits.actionsPerObjectAndHour && found["loop"] == 1, "\(found)")
     }
 
     @Test func `objects that are written often, but not endlessly, are not a loop`() async throws {
-        let acts = (0..<300).map { Happened(object: "Scores/s1", seconds: Double($0) * 12) }
-        let found = try await outcomes("", acts)
+        let actions = (0..<300).map { Happened(object: "Scores/s1", seconds: Double($0) * 12) }
+        let found = try await outcomes("", actions)
         #expect(found == ["acted": 300, "messages": 300], "\(found)")
     }
 
     @Test func `a webhook that keeps triggering its rule with new objects is reported`() throws {
-        #expect(RuleLimits.suspiciousActs(.init()) == 12_000)
-        #expect(RuleLimits.suspiciousActs(.init(count: 2, seconds: 3_600)) == 3)
-        #expect(RuleLimits.suspiciousActs(.init(count: 100_000, seconds: 1)) == 120_000_000)
+        #expect(RuleLimits.suspiciousActionCount(.init()) == 12_000)
+        #expect(RuleLimits.suspiciousActionCount(.init(count: 2, seconds: 3_600)) == 3)
+        #expect(RuleLimits.suspiciousActionCount(.init(count: 100_000, seconds: 1)) == 120_000_000)
     }
 }

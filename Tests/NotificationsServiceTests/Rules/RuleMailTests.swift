@@ -83,15 +83,16 @@ import Testing
             let facts = Facts([.init("alert", .object([.init("name", .string("Crash"))]))])
             let rules = app.service.rules
             let stored = try #require(try await rules.store.rule("r", in: space))
-            let lookUp = RecipientLookUp(stored: rules.stored, space: space)
-            let act = try #require(
-                try await rules.acts.act(stored, on: facts, cause: "alert:1", at: Date(), lookUp, in: space))
+            let lookUp = RecipientLookUp(storage: rules.storage, space: space)
+            let action = try #require(
+                try await rules.actionBuilder.action(stored, on: facts, cause: "alert:1", at: Date(), lookUp, in: space)
+            )
             for _ in 0..<3 {
-                try await app.postgres.withTransaction { try await rules.work.perform(act, in: space, $0) }
+                try await app.postgres.withTransaction { try await rules.performer.perform(action, in: space, $0) }
             }
             #expect(try await app.postgres.query("SELECT id FROM notifications.mails").count == 2)
             #expect(try await app.postgres.query("SELECT id FROM notifications.messages").count == 1)
-            #expect(try await rules.act(on: facts, id: UUID().uuidString, in: space) == 1)
+            #expect(try await rules.trigger(on: facts, id: UUID().uuidString, in: space) == 1)
             #expect(try await app.postgres.query("SELECT id FROM notifications.mails").count == 2)
             #expect(try await app.postgres.query("SELECT id FROM notifications.messages").count == 2)
             let run = try await app.master("GET", "/notifications/rules/r/runs?limit=1")

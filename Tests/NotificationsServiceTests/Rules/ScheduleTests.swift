@@ -48,17 +48,17 @@ import Testing
                 try await app.postgres.query("SELECT count(*) FROM notifications.messages")[0].decode(0)
             }
             let clock = app.service.rules.clock
-            try await clock.look(at: Date())
+            try await clock.runDueRules(at: Date())
             #expect(try await count() == 0)
             let later = Date(timeIntervalSinceNow: 301)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<4 { group.addTask { try await clock.look(at: later) } }
+                for _ in 0..<4 { group.addTask { try await clock.runDueRules(at: later) } }
                 try await group.waitForAll()
             }
             #expect(try await count() == 1)
             // A missed time is made up for once.
-            try await clock.look(at: Date(timeIntervalSinceNow: 4_000))
-            try await clock.look(at: Date(timeIntervalSinceNow: 4_000))
+            try await clock.runDueRules(at: Date(timeIntervalSinceNow: 4_000))
+            try await clock.runDueRules(at: Date(timeIntervalSinceNow: 4_000))
             #expect(try await count() == 2)
             #expect(try await app.master("GET", "/notifications/rules/tick")["acted"] == "2")
         }

@@ -63,6 +63,6 @@ final class StorageInProcess: Sendable {
         let principal = Principal(
             kind: user == nil ? .master : .client, appID: "app1", appNumber: 1, environment: .live, credentialID: "c1",
             userID: user)
-        return try await client.asking(as: principal).send(method, path, body)
+        return try await client.acting(as: principal).send(method, path, body)
     }
 }

@@ -115,7 +115,7 @@ import Testing
                 && set["isDefault"] == "false", "\(set)")
         #expect(try await staff.get(path).text == set.text)
         // The limits apply to both environments.
-        let test = try await app.asking(as: app.principal(.master, .test)).get("/files/usage")
+        let test = try await app.acting(as: app.principal(.master, .test)).get("/files/usage")
         #expect(test["maximumFiles"] == "3")
     }
 
@@ -125,7 +125,7 @@ import Testing
         settings.quota = FileQuota(maximumFiles: 1, maximumBytes: nil)
         let service = StorageService(
             postgres: app.postgres, files: settings, logger: .silent, hooks: SharedHooks.settings)
-        let client = try await ServiceClient(service).asking(as: app.principal(.master))
+        let client = try await ServiceClient(service).acting(as: app.principal(.master))
         #expect(try await client.put("/upload/a.txt", "x").status == 201)
         try await app.expectRefusal(.fileQuotaExceeded) { try await client.put("/upload/b.txt", "x") }
         #expect(try await client.get("/files/usage")["isDefault"] == "true")
@@ -164,6 +164,6 @@ extension StorageApp {
         var principal = principal(.staff)
         principal.staff = StaffGrant(
             id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: StaffRights([id: areas]))
-        return asking(as: principal)
+        return acting(as: principal)
     }
 }

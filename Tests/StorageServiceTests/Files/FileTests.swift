@@ -357,7 +357,7 @@ import Testing
     @Test func `a caller without a client's credential gets nothing`() async throws {
         let app = try await StorageApp()
         for kind in [Principal.Kind.ingest, .evaluation, .link] {
-            let client = app.client.asking(as: app.principal(kind))
+            let client = app.client.acting(as: app.principal(kind))
             for (method, path) in [
                 ("GET", "/upload/f"), ("PUT", "/upload/f"), ("GET", "/upload-history"), ("POST", "/files/tus"),
                 ("POST", "/upload-link/f"),

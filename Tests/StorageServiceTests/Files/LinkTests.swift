@@ -16,7 +16,7 @@ import Testing
 
     @Test func `a link opens its file without a secret, also in ranges`() async throws {
         let app = try await StorageApp()
-        let anybody = app.client.asking(as: app.principal(.link))
+        let anybody = app.client.acting(as: app.principal(.link))
         _ = try await app.user("ann").send("PUT", "/upload/a/b%20c.txt?readers=ann", "hello")
         let link = try await link(app, "a/b%20c.txt")
         let answer = try await anybody.get(link)
@@ -34,7 +34,7 @@ import Testing
 
     @Test func `a link opens nothing else`() async throws {
         let (app, other) = (try await StorageApp(), try await StorageApp())
-        let anybody = app.client.asking(as: app.principal(.link))
+        let anybody = app.client.acting(as: app.principal(.link))
         for path in ["f", "g"] { _ = try await app.client.send("PUT", "/upload/" + path, "1") }
         _ = try await other.client.send("PUT", "/upload/f", "1")
         let link = try await link(app, "f")
@@ -50,7 +50,7 @@ import Testing
             #expect(try await anybody.get(forged).isProblem(.invalidLink), "\(forged)")
         }
         #expect(
-            try await other.client.asking(as: other.principal(.link)).get(link).isProblem(.invalidLink),
+            try await other.client.acting(as: other.principal(.link)).get(link).isProblem(.invalidLink),
             "another app's file")
         _ = try await app.testClient.send("PUT", "/upload/f", "of test")
         #expect(try await anybody.get("/link/\(ofTest)/f").isProblem(.invalidLink), "another environment's file")
@@ -66,7 +66,7 @@ import Testing
         let link = "/" + (try #require(made["path"])).dropFirst().dropLast()
         for asked in AppEnvironment.allCases {
             #expect(
-                try await app.client.asking(as: app.principal(.link, asked)).get(link).text
+                try await app.client.acting(as: app.principal(.link, asked)).get(link).text
                     == "of \(environment.rawValue)")
         }
     }
@@ -77,7 +77,7 @@ import Testing
         let links = (
             try await link(app, "f", #"{"expiresInSeconds":60}"#), try await link(app, "f", #"{"expiresInSeconds":1}"#)
         )
-        let anybody = app.client.asking(as: app.principal(.link))
+        let anybody = app.client.acting(as: app.principal(.link))
         try await Task.sleep(for: .seconds(2))
         #expect(try await anybody.get(links.0).status == 200)
         #expect(try await anybody.get(links.1).isProblem(.invalidLink))

@@ -13,8 +13,8 @@ import Testing
 @Suite struct OrphanTests {
     private static let hour: TimeInterval = 3_600
 
-    private func collection(_ postgres: PostgresClient, _ settings: FileSettings) -> OrphanCollection {
-        OrphanCollection(
+    private func collection(_ postgres: PostgresClient, _ settings: FileSettings) -> OrphanFileSweep {
+        OrphanFileSweep(
             postgres: postgres, files: FileStore(postgres: postgres, spaces: Spaces(postgres: postgres)),
             settings: settings, logger: .silent)
     }
@@ -111,12 +111,12 @@ import Testing
         _ = FileManager.default.createFile(atPath: work + "/thumbnail.jpg", contents: Data([1]))
 
         let collection = collection(postgres, settings)
-        await collection.collectEverywhere(at: Date())
+        await collection.sweepEverywhere(at: Date())
         #expect(FileManager.default.fileExists(atPath: work), "may be under way")
-        await collection.collectEverywhere(at: Date().addingTimeInterval(2 * Self.hour))
+        await collection.sweepEverywhere(at: Date().addingTimeInterval(2 * Self.hour))
         #expect(!FileManager.default.fileExists(atPath: work))
         #expect(try await settings.backend.list(space.schema, after: nil, limit: 9).blobs.count == 1)
-        await collection.collectEverywhere(at: Date().addingTimeInterval(27 * Self.hour))
+        await collection.sweepEverywhere(at: Date().addingTimeInterval(27 * Self.hour))
         #expect(try await settings.backend.list(space.schema, after: nil, limit: 9).blobs.isEmpty)
         await postgres.close()
     }

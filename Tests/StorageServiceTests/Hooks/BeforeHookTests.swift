@@ -249,7 +249,7 @@ import Testing
         // An instance of the service whose caches no one else clears.
         let service = StorageService(
             postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
-        let client = try await ServiceClient(service).asking(as: app.principal(.client))
+        let client = try await ServiceClient(service).acting(as: app.principal(.client))
         _ = try await client.post("/storage/Notes", #"{"_id":"a","n":1}"#)
         #expect(try await client.patch("/storage/Notes/a", #"{"n":2}"#).status == 200)
         _ = try await app.superuser.execute("ALTER TABLE \(try app.space().own("_hooks")) RENAME TO _hooks_away")

@@ -117,7 +117,7 @@ import Testing
         settings.maximumCallsPerSpace = 2
         let service = StorageService(
             postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: settings)
-        let master = try await ServiceClient(service).asking(as: app.principal(.master))
+        let master = try await ServiceClient(service).acting(as: app.principal(.master))
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<5 { group.addTask { try await master.post("/functions/f").status } }
             var statuses: [Int] = []

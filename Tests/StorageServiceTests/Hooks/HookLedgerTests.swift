@@ -48,7 +48,7 @@ import Testing
         let ledger = HookLedger(postgres: app.postgres, spaces: Spaces(postgres: app.postgres), logger: .silent)
         let start = ContinuousClock.now
         for _ in 0..<20 {
-            await ledger.note(
+            await ledger.record(
                 .status, status: 503, "It answered with the status 503.", of: hook, in: try app.space(),
                 took: .milliseconds(7))
         }

@@ -107,7 +107,7 @@ import Testing
         change(&settings)
         let service = StorageService(
             postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: settings)
-        return try await ServiceClient(service).asking(as: app.principal(.master))
+        return try await ServiceClient(service).acting(as: app.principal(.master))
     }
 
     private static let strictSettings: HookSettings = {

@@ -49,17 +49,17 @@ struct StorageApp: Sendable {
     }
 
     /// A client with the app key and the secret.
-    var client: ServiceClient { service.asking(as: principal(.client)) }
+    var client: ServiceClient { service.acting(as: principal(.client)) }
     /// The same in the test environment.
-    var testClient: ServiceClient { service.asking(as: principal(.client, .test)) }
-    func asking(as principal: Principal) -> ServiceClient { service.asking(as: principal) }
+    var testClient: ServiceClient { service.acting(as: principal(.client, .test)) }
+    func acting(as principal: Principal) -> ServiceClient { service.acting(as: principal) }
     /// A client with a user signed in.
     func user(_ id: String) -> ServiceClient {
         var principal = principal(.client)
         principal.userID = id
-        return service.asking(as: principal)
+        return service.acting(as: principal)
     }
-    var master: ServiceClient { service.asking(as: principal(.master)) }
+    var master: ServiceClient { service.acting(as: principal(.master)) }
 
     func space(_ environment: AppEnvironment = .live) throws -> AppSchema {
         try AppSchema(principal(.client, environment))

@@ -33,7 +33,7 @@ import Testing
         #expect(job["state"] == #""done""#, "\(job)")
         var guest = app.principal(.client, .test)
         guest.userID = "anybody"
-        for client in [app.testClient, app.asking(as: guest)] {
+        for client in [app.testClient, app.acting(as: guest)] {
             for (method, path) in [
                 ("GET", "/storage/Note"), ("GET", "/storage/Note/a"), ("POST", "/storage/query/Note"),
                 ("POST", "/storage/aggregate/Note"),
@@ -58,13 +58,13 @@ import Testing
         let other = try await ServiceClient(
             StorageService(
                 postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings))
-        #expect(try await other.asking(as: guest).get("/storage/Note").isProblem(.forbidden))
+        #expect(try await other.acting(as: guest).get("/storage/Note").isProblem(.forbidden))
 
         #expect(try await app.master.put("/environment", #"{"open":true}"#).text == #"{"open":true}"#)
-        #expect(try await app.asking(as: guest).get("/storage/Note/a")["n"] == "1")
+        #expect(try await app.acting(as: guest).get("/storage/Note/a")["n"] == "1")
         #expect(try await app.testClient.get("/storage/Note/a").isProblem(.forbidden), "the rules came along")
         #expect(try await app.master.put("/environment", #"{"open":false}"#).status == 200)
-        #expect(try await app.asking(as: guest).get("/storage/Note/a").isProblem(.forbidden))
+        #expect(try await app.acting(as: guest).get("/storage/Note/a").isProblem(.forbidden))
         // An empty environment is open again.
         #expect(try await app.master.delete("/environment").status == 204)
         #expect(try await app.testClient.get("/storage/Note")["count"] == "0")

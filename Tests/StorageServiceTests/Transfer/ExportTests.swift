@@ -229,5 +229,5 @@ import Testing
 }
 
 extension StorageApp {
-    var testMaster: ServiceClient { master.asking(as: principal(.master, .test)) }
+    var testMaster: ServiceClient { master.acting(as: principal(.master, .test)) }
 }

@@ -13,7 +13,7 @@ extension CrashHelpers {
             let answer = await symbols.symbolicate(report, in: space)
             return Symbolicated(report: answer.event, awaited: answer.missing.map(\.debugID))
         }
-        note = { reports, transaction in try await symbols.awaited.note(reports, transaction) }
+        record = { reports, transaction in try await symbols.awaited.record(reports, transaction) }
         feedback = { feedback, space in
             guard var fitted = Feedback(feedback) else { return true }
             do {

@@ -16,7 +16,7 @@ struct CrashHelpers: Sendable {
         Symbolicated(report: report)
     }
     /// Records which symbols reports wait for, in the transaction that stores the reports.
-    var note: @Sendable ([AwaitedSymbols.Report], PostgresTransaction) async throws -> Void = { _, _ in }
+    var record: @Sendable ([AwaitedSymbols.Report], PostgresTransaction) async throws -> Void = { _, _ in }
     /// Turns a user's feedback into a ticket; idempotent. Returns false if there will never be one; throws if it should
     /// be retried.
     var feedback: @Sendable (DigestedFeedback, Space) async throws -> Bool = { _, _ in true }

@@ -13,13 +13,13 @@ package struct Crashes: Sendable {
     let spaces: Spaces
     let intake: CrashIntake
     let issues: IssueStore
-    let thesis: TBAnalyticsExceptionStore
+    let exceptions: TBAnalyticsExceptionStore
     let releases: SentryReleases
     let digester: CrashDigester
     let retention: CrashRetention
     let sweep: CrashAttachmentSweep
     let sharing: CrashQuotaSharing
-    let life: IssueLife
+    let tracking: IssueTracking
     private let reprocessing: Reprocessing
 
     /// Reports are symbolicated with `symbols`; feedback that arrives with them goes to `tickets`.
@@ -49,7 +49,7 @@ package struct Crashes: Sendable {
         intake = CrashIntake(spool: spool, quota: quota, logger: logger)
         sharing = CrashQuotaSharing(postgres: postgres, quota: quota, logger: logger)
         issues = IssueStore(postgres: postgres)
-        thesis = TBAnalyticsExceptionStore(postgres: postgres)
+        exceptions = TBAnalyticsExceptionStore(postgres: postgres)
         releases = SentryReleases(
             postgres: postgres, spaces: spaces, store: store.releases,
             fixes: CommitFixes(completeTickets: completeTickets))
@@ -57,7 +57,8 @@ package struct Crashes: Sendable {
             writer: spool, directory: settings.spoolDirectory,
             digestion: EnvelopeDigestion(
                 spaces: spaces, files: files,
-                room: AttachmentRoom(postgres: postgres, limitInBytes: settings.attachmentsInBytes), helpers: helpers,
+                attachmentQuota: AttachmentQuota(postgres: postgres, limitInBytes: settings.attachmentsInBytes),
+                helpers: helpers,
                 logger: logger),
             store: store, threads: threads, budget: settings.cpuTimePerReport, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
@@ -69,20 +70,20 @@ package struct Crashes: Sendable {
             postgres: postgres, store: store, helpers: helpers, threads: threads, budget: settings.cpuTimePerReport,
             logger: logger,
             moveReferences: moveTickets)
-        life = IssueLife(
+        tracking = IssueTracking(
             postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger,
             moveReferences: moveTickets)
     }
 
     package var background: [any Service] {
-        [digester, retention, sweep, sharing, DropTelling(intake: intake)] + life.background
+        [digester, retention, sweep, sharing, DropReporter(intake: intake)] + tracking.background
     }
 
-    package var userData: any UserDataHolder { life.userData }
+    package var userData: any UserDataHolder { tracking.userData }
 
     /// Job handlers for the service's worker.
     package func handlers(symbols: Symbols) -> [any JobHandler] {
-        symbols.handlers(rerun: digestAgain, addSources: addSources) + life.handlers
+        symbols.handlers(rerun: digestAgain, addSources: addSources) + tracking.handlers
     }
 
     /// Symbolicates and groups stored reports again, at most `Reprocessing.maximumEvents` of them. Ids of deleted

@@ -36,7 +36,7 @@ package struct Symbols: Sendable {
         let store = DebugFileStore(postgres: postgres)
         symbolication = Symbolication(
             store: store, pool: pool, demangler: Demangler(program: settings.demangler, cache: cache, logger: logger),
-            sources: SourceTexts(store: store, backend: backend), remembered: RememberedFrames(), logger: logger)
+            sources: SourceTexts(store: store, backend: backend), frameCache: FrameCache(), logger: logger)
         sweep = SymbolSweep(
             files: files, chunks: chunks, awaited: awaited, backend: backend, settings: settings, cache: cache,
             pool: pool,

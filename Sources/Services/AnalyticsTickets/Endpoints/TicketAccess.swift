@@ -29,7 +29,7 @@ struct TicketAccess: Sendable {
         let principal = try context.principal
         let space = try await spaces.space(of: principal)
         guard let staff = principal.staff else { return Visitor(space: space, author: author, staff: nil) }
-        try await people.note(staff, in: space)
+        try await people.record(staff, in: space)
         return Visitor(space: space, author: author, staff: UUID(uuidString: staff.id))
     }
 

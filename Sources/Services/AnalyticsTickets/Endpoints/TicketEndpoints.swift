@@ -56,7 +56,7 @@ struct ListTickets: Endpoint {
         let order = try TicketOrder(request.uri.queryParameters["sort"] ?? "-number")
         let place = try request.uri.queryParameters["cursor"].map { try order.place($0) }
         let limit = try context.integer("limit")
-        let (page, next) = try await tickets.list(filter, order, behind: place, limit: limit)
+        let (page, next) = try await tickets.list(filter, order, after: place, limit: limit)
         return .page(try await access.named(page, in: visitor.space), next: next)
     }
 }

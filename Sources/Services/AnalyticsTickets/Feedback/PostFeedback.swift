@@ -38,28 +38,28 @@ struct PostFeedback: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
         let fields = try await BodyFields(request, Self.fields, upTo: Self.maximumSizeInBytes)
-        var said = Feedback(
+        var submitted = Feedback(
             message: try TicketInput.text(fields, "message", from: 1, upTo: Feedback.maximumMessage) ?? "")
-        guard !said.message.isEmpty else {
+        guard !submitted.message.isEmpty else {
             throw ServiceError(.invalidBody, "This field is required.", field: "message")
         }
-        said.name = try TicketInput.line(fields, "name", from: 0, upTo: 200)
-        said.email = try TicketInput.line(fields, "email", from: 0, upTo: 254)
-        said.appVersion = try TicketInput.line(fields, "appVersion", upTo: 64)
-        said.eventID = try fields.string("eventId")
-        said.key = try TicketInput.line(fields, "id", upTo: 90).map { "client:" + $0 }
-        said.userID = principal.userID
+        submitted.name = try TicketInput.line(fields, "name", from: 0, upTo: 200)
+        submitted.email = try TicketInput.line(fields, "email", from: 0, upTo: 254)
+        submitted.appVersion = try TicketInput.line(fields, "appVersion", upTo: 64)
+        submitted.eventID = try fields.string("eventId")
+        submitted.key = try TicketInput.line(fields, "id", upTo: 90).map { "client:" + $0 }
+        submitted.userID = principal.userID
         if principal.kind == .client, principal.userID == nil {
-            said.source = HTTPField.Name(HeaderName.address).flatMap { request.headers[$0] }
+            submitted.source = HTTPField.Name(HeaderName.address).flatMap { request.headers[$0] }
         }
         if let text = try fields.string("screenshot") {
             guard let bytes = Data(base64Encoded: text) else {
                 throw ServiceError(.invalidBody, "This must be base64.", field: "screenshot")
             }
-            said.files = [Feedback.File(name: "screenshot", contentType: nil, bytes: ByteBuffer(bytes: bytes))]
+            submitted.files = [Feedback.File(name: "screenshot", contentType: nil, bytes: ByteBuffer(bytes: bytes))]
         }
         do {
-            try await feedback.store(said, in: try await spaces.space(of: principal))
+            try await feedback.store(submitted, in: try await spaces.space(of: principal))
         } catch FeedbackRefusal.tooMany(let seconds) {
             throw ServiceError(
                 .tooManyRequests, "Too much feedback has arrived. Try again later.",

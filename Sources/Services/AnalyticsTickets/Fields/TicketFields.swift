@@ -40,14 +40,14 @@ enum TicketLinkKind: String, CaseIterable, Sendable {
 }
 
 /// An event in a ticket's history.
-enum TicketAct: String, Sendable {
+enum TicketActivity: String, Sendable {
     case created, changed, deleted, restored
     case commented, commentEdited, commentDeleted
     case attached, detached
     case issueAttached, issueDetached, issuesResolved
     case linked, unlinked
     /// A commit message said that the commit fixes the ticket.
-    case mendedByCommit
+    case fixedByCommit = "mendedByCommit"
 }
 
 /// The limits of tickets and what belongs to them.

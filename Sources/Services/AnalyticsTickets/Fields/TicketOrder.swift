@@ -50,7 +50,7 @@ struct TicketOrder: Sendable {
     }
 
     /// Selects the rows after a place.
-    func condition(behind place: Place) throws -> PostgresQuery {
+    func condition(after place: Place) throws -> PostgresQuery {
         let value: PostgresQuery
         if key == .position {
             value = "\(place.value)"

@@ -12,7 +12,7 @@ struct TicketPlace: Sendable, Equatable {
     var isAtTop: Bool
 
     /// The place of a ticket that was not put anywhere: the last completed ticket is on top, others are at the bottom.
-    static func usual(in status: TicketStatus) -> TicketPlace { TicketPlace(isAtTop: status == .complete) }
+    static func defaultPlace(in status: TicketStatus) -> TicketPlace { TicketPlace(isAtTop: status == .complete) }
 }
 
 extension TicketWork {
@@ -25,7 +25,7 @@ extension TicketWork {
     /// - Throws: `invalid-body` if a neighbour does not exist. A neighbour that has left the column is ignored.
     func key(for place: TicketPlace, in status: TicketStatus, of id: Int64?) async throws -> FractionalKey {
         if let key = try await find(place, in: status, of: id) { return key }
-        try await rekey(status, but: id)
+        try await rekey(status, except: id)
         guard let key = try await find(place, in: status, of: id) else {
             throw ServiceError(.internalError, cause: "no key fits into a column that just got new keys")
         }
@@ -50,7 +50,8 @@ extension TicketWork {
         let column: PostgresQuery = """
             analytics.tickets WHERE space = \(space.id) AND status = \(status.rawValue) AND deleted IS NULL AND id <> \(id)
             """
-        if let number = place.after, let (position, number) = try await neighbour(number, "after", in: status, but: id)
+        if let number = place.after,
+            let (position, number) = try await neighbour(number, "after", in: status, except: id)
         {
             let next = try await transaction.query(
                 "SELECT position FROM \(column) AND (position, number) > (\(position), \(number)) ORDER BY position, number LIMIT 1"
@@ -58,7 +59,7 @@ extension TicketWork {
             return (position, try next.first?.decode(0))
         }
         if let number = place.before,
-            let (position, number) = try await neighbour(number, "before", in: status, but: id)
+            let (position, number) = try await neighbour(number, "before", in: status, except: id)
         {
             let previous = try await transaction.query(
                 "SELECT position FROM \(column) AND (position, number) < (\(position), \(number)) ORDER BY position DESC, number DESC LIMIT 1"
@@ -79,7 +80,7 @@ extension TicketWork {
     }
 
     /// The position of a neighbour; nil if it has left the column.
-    private func neighbour(_ number: Int, _ field: String, in status: TicketStatus, but id: Int64) async throws -> (
+    private func neighbour(_ number: Int, _ field: String, in status: TicketStatus, except id: Int64) async throws -> (
         String, Int
     )? {
         guard let row = try await row(number) else {
@@ -92,7 +93,7 @@ extension TicketWork {
     }
 
     /// Gives all tickets of a column new keys. Keeps their order, with equal keys ordered by number.
-    private func rekey(_ status: TicketStatus, but id: Int64?) async throws {
+    private func rekey(_ status: TicketStatus, except id: Int64?) async throws {
         let ids: [Int] = try await transaction.query(
             """
             SELECT id FROM analytics.tickets WHERE space = \(space.id) AND status = \(status.rawValue) AND deleted IS NULL AND id <> \(id ?? 0)

@@ -61,8 +61,8 @@ extension SprintStore {
         let before: String? = try row.decode(4)
         let what: SprintLog.Change.What? =
             switch (try row.decode(2, as: String.self), try row.decode(3, as: String.self)) {
-            case (TicketAct.deleted.rawValue, _): .bin(isIn: true)
-            case (TicketAct.restored.rawValue, _): .bin(isIn: false)
+            case (TicketActivity.deleted.rawValue, _): .bin(isIn: true)
+            case (TicketActivity.restored.rawValue, _): .bin(isIn: false)
             case (_, "status"): before.map { .status(before: $0) }
             case (_, "sprint"): .sprint(before: before.flatMap { Int($0) })
             case (_, "estimate"): .estimate(before: before.flatMap { Int($0) })

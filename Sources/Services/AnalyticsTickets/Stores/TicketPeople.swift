@@ -22,7 +22,7 @@ final class TicketPeople: Sendable {
     }
 
     /// Stores a name once per process.
-    func note(_ staff: StaffGrant, in space: Space) async throws {
+    func record(_ staff: StaffGrant, in space: Space) async throws {
         guard let id = UUID(uuidString: staff.id) else { return }
         let person = Person(space: space.id, id: id, name: staff.userName)
         if known.withLock({ $0.contains(person) }) { return }

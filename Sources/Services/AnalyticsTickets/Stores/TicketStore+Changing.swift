@@ -83,7 +83,7 @@ extension TicketStore {
     func restore(_ number: Int, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
             guard let row = try await work.row(number), row.isDeleted else { throw ServiceError(.ticketNotFound) }
-            let position = try await work.key(for: .usual(in: row.status), in: row.status, of: row.id)
+            let position = try await work.key(for: .defaultPlace(in: row.status), in: row.status, of: row.id)
             try await work.transaction.execute(
                 """
                 UPDATE analytics.tickets SET deleted = NULL, updated = clock_timestamp(), revision = revision + 1, generation = \(work.generation),
@@ -115,7 +115,7 @@ extension TicketWork {
         let labels: [String]? = if let names = change.labels { try await setLabels(names, of: row.id) } else { nil }
         let changes = row.apply(change, labels: labels)
         if changes.contains(where: { $0.field == "status" }) {
-            row.position = try await key(for: .usual(in: row.status), in: row.status, of: row.id).text
+            row.position = try await key(for: .defaultPlace(in: row.status), in: row.status, of: row.id).text
         }
         try await write(row, changes)
         if resolvesIssues { try await resolve(row) }

@@ -18,9 +18,9 @@ extension TicketStore {
             var change = TicketChange()
             change.status = .complete
             let changes = row.apply(change, labels: nil)
-            row.position = try await work.key(for: .usual(in: row.status), in: row.status, of: row.id).text
+            row.position = try await work.key(for: .defaultPlace(in: row.status), in: row.status, of: row.id).text
             try await work.write(row, changes)
-            try await work.record(.mendedByCommit, of: row.id, after: commit)
+            try await work.record(.fixedByCommit, of: row.id, after: commit)
         }
     }
 }

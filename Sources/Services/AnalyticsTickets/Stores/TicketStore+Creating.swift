@@ -56,7 +56,7 @@ extension TicketWork {
         try await checkCount(
             "analytics.tickets WHERE space = \(space.id)", upTo: limit, "tickets, including those in the bin")
         try await checkSprint(ticket.sprint)
-        let position = try await key(for: .usual(in: ticket.status), in: ticket.status, of: nil)
+        let position = try await key(for: .defaultPlace(in: ticket.status), in: ticket.status, of: nil)
         // A rollback also returns the number.
         let row = try await transaction.query(
             """

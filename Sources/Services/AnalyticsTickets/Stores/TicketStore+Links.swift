@@ -18,7 +18,7 @@ extension TicketStore {
                 throw ServiceError(.invalidBody, "A ticket cannot be linked to itself.", field: "ticket")
             }
             let ends = Self.ends(ticket.id, kind, target.id)
-            if kind != .relates, try await work.leads(from: ends.target, to: ends.source, by: ends.kind) {
+            if kind != .relates, try await work.hasPath(from: ends.target, to: ends.source, by: ends.kind) {
                 throw ServiceError(.conflict, "The link would close a cycle.")
             }
             let added = try await work.transaction.execute(
@@ -32,7 +32,7 @@ extension TicketStore {
                     "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.links + 1,
                     "links per ticket")
             }
-            try await work.note(.linked, ticket, kind, target)
+            try await work.recordLink(.linked, ticket, kind, target)
         }
     }
 
@@ -49,7 +49,7 @@ extension TicketStore {
                 "DELETE FROM analytics.ticket_links WHERE source = \(ends.source) AND kind = \(ends.kind) AND target = \(ends.target)"
             )
             guard removed > 0 else { throw ServiceError(.notFound, "There is no such link.") }
-            try await work.note(.unlinked, ticket, kind, target)
+            try await work.recordLink(.unlinked, ticket, kind, target)
         }
     }
 
@@ -64,7 +64,7 @@ extension TicketStore {
 
 extension TicketWork {
     /// Whether a path of links of one kind leads from one ticket to another.
-    fileprivate func leads(from start: Int64, to end: Int64, by kind: String) async throws -> Bool {
+    fileprivate func hasPath(from start: Int64, to end: Int64, by kind: String) async throws -> Bool {
         try await transaction.query(
             """
             WITH RECURSIVE reached (id) AS (
@@ -75,14 +75,17 @@ extension TicketWork {
             """)[0].decode(0)
     }
 
-    fileprivate func note(_ act: TicketAct, _ ticket: TicketRow, _ kind: TicketLinkKind, _ other: TicketRow)
+    fileprivate func recordLink(
+        _ activity: TicketActivity, _ ticket: TicketRow, _ kind: TicketLinkKind, _ other: TicketRow
+    )
         async throws
     {
         for (id, kind, number) in [(ticket.id, kind, other.number), (other.id, kind.inverse, ticket.number)] {
             let value = JSONValue.object([
                 .init("kind", .string(kind.rawValue)), .init("ticket", .number(String(number))),
             ])
-            try await record(act, of: id, before: act == .unlinked ? value : nil, after: act == .linked ? value : nil)
+            try await record(
+                activity, of: id, before: activity == .unlinked ? value : nil, after: activity == .linked ? value : nil)
             try await touch(id)
         }
     }

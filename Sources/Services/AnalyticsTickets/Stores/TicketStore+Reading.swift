@@ -36,11 +36,11 @@ extension TicketStore {
     }
 
     /// A page of tickets, with the cursor of the next page.
-    func list(_ filter: TicketFilter, _ order: TicketOrder, behind place: TicketOrder.Place?, limit: Int) async throws
+    func list(_ filter: TicketFilter, _ order: TicketOrder, after place: TicketOrder.Place?, limit: Int) async throws
         -> (page: [String], next: String?)
     {
         let condition =
-            try place.map { filter.condition + " AND " + (try order.condition(behind: $0)) } ?? filter.condition
+            try place.map { filter.condition + " AND " + (try order.condition(after: $0)) } ?? filter.condition
         let rows = try await postgres.query(
             """
             SELECT (\(Self.summary))::text, \(order.place), t.number

@@ -137,13 +137,16 @@ struct TicketWork: Sendable {
     }
 
     /// Adds an entry to the history of a ticket.
-    func record(_ act: TicketAct, of id: Int64, field: String? = nil, before: JSONValue? = nil, after: JSONValue? = nil)
+    func record(
+        _ activity: TicketActivity, of id: Int64, field: String? = nil, before: JSONValue? = nil,
+        after: JSONValue? = nil
+    )
         async throws
     {
         try await transaction.execute(
             """
             INSERT INTO analytics.ticket_history (ticket, author, act, field, before, after)
-            VALUES (\(id), \(author.text), \(act.rawValue), \(field), \(before.map { PostgresJSON($0.text) }), \(after.map { PostgresJSON($0.text) }))
+            VALUES (\(id), \(author.text), \(activity.rawValue), \(field), \(before.map { PostgresJSON($0.text) }), \(after.map { PostgresJSON($0.text) }))
             """)
     }
 

@@ -51,7 +51,7 @@ extension StaffGrant {
     /// The apps in which the member's rights satisfy `isMeant`. Rights in the server's own areas are not rights in an
     /// app.
     fileprivate func apps(_ isMeant: (StaffRights.Areas) -> Bool) -> AppStore.Selection {
-        let everywhere = rights.apps[StaffRights.everyApp]?.filter { !$0.key.isOfServer } ?? [:]
+        let everywhere = rights.apps[StaffRights.everyApp]?.filter { !$0.key.isServerWide } ?? [:]
         if isAdministrator || isMeant(everywhere) { return .all }
         return .only(rights.apps.filter { $0.key != StaffRights.everyApp && isMeant($0.value) }.map(\.key))
     }

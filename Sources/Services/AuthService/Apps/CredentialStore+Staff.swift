@@ -20,7 +20,7 @@ extension CredentialStore {
     /// The maximum number of credentials of an app, without revoked ones.
     static let maximumPerApp = 200
 
-    struct Made: Sendable {
+    struct CreatedCredential: Sendable {
         var id: UUID
         var text: Secret
         /// The credential without its text, as JSON.
@@ -41,7 +41,7 @@ extension CredentialStore {
 
     /// - Throws: `forbidden` if the key would give rights that its author does not have, `limit-exceeded`; the errors
     ///   of `AppStore.lock`.
-    func create(_ new: NewCredential, of appID: String, by author: AppAuthor) async throws -> Made {
+    func create(_ new: NewCredential, of appID: String, by author: AppAuthor) async throws -> CreatedCredential {
         try author.checkMayOpen(new.kind, scopes: new.scopes, of: appID)
         return try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
@@ -57,7 +57,7 @@ extension CredentialStore {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             guard let known = try await Self.find(id, of: appID, transaction) else { return nil }
-            if case .some(.some) = change.scopes, !known.kind.takesScopes {
+            if case .some(.some) = change.scopes, !known.kind.acceptsScopes {
                 throw ServiceError(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
             }
             // An expired credential cannot be extended, so that someone who finds its text on an old phone or backup
@@ -109,7 +109,7 @@ extension CredentialStore {
     /// - Returns: Nil if there is no such credential or it is revoked.
     /// - Throws: The errors of `create`.
     func rotate(_ id: UUID, grace: Int, of appID: String, by author: AppAuthor) async throws -> (
-        new: Made, old: String
+        new: CreatedCredential, old: String
     )? {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
@@ -135,7 +135,7 @@ extension CredentialStore {
     /// Runs in a transaction that holds the lock of the app.
     private static func create(
         _ new: NewCredential, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction
-    ) async throws -> Made {
+    ) async throws -> CreatedCredential {
         let count: Int = try await transaction.query(
             "SELECT count(*) FROM auth.credentials WHERE app_id = \(appID) AND revoked IS NULL")[0].decode(0)
         guard count < maximumPerApp else {
@@ -146,7 +146,7 @@ extension CredentialStore {
         let json: String = try await transaction.query(
             "SELECT \(Self.json) FROM auth.credentials AS c WHERE c.id = \(record.id)")[0].decode(0)
         try await author.record("create-key", of: appID, target: name(record.id), after: json, transaction)
-        return Made(id: record.id, text: text, json: json)
+        return CreatedCredential(id: record.id, text: text, json: json)
     }
 
     private struct Known: Sendable {
@@ -216,5 +216,5 @@ extension CredentialStore {
 
 extension CredentialKind {
     /// Whether the kind can be limited to parts of the API. The other kinds give access to only one thing each.
-    var takesScopes: Bool { self == .secret || self == .master }
+    var acceptsScopes: Bool { self == .secret || self == .master }
 }

@@ -88,7 +88,7 @@ struct CreateKey: Endpoint {
             kind: kind, environment: try fields.environment(of: kind), label: try fields.text("label", upTo: 200) ?? "",
             expires: try fields.expiry("expires", now()), networks: try fields.networks("networks"),
             scopes: try fields.scopes("scopes"))
-        guard new.scopes == nil || kind.takesScopes else {
+        guard new.scopes == nil || kind.acceptsScopes else {
             throw ServiceError(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
         }
         let made = try await credentials.create(new, of: id, by: author)
@@ -239,7 +239,7 @@ struct RotateKey: Endpoint {
     }
 }
 
-extension CredentialStore.Made {
+extension CredentialStore.CreatedCredential {
     fileprivate func path(of appID: String) -> String { "/admin/apps/\(appID)/keys/\(id.uuidString.lowercased())" }
 
     /// - Parameter more: Further members, each with a comma before it.

@@ -43,14 +43,14 @@ struct CodeFlow: Sendable {
     /// - Parameter answer: The parameters that the provider sent.
     /// - Throws: `ProviderFailure`, `IDTokenRefusal`.
     func identity(from answer: [String: String], state: String, of provider: RegisteredProvider) async throws
-        -> ProvenIdentity
+        -> VerifiedIdentity
     {
         let settings = provider.settings
         let addresses = try await directory.addresses(of: settings)
         // RFC 9207: a different issuer means that the answer is not from the provider that was asked.
         if let issuer = answer["iss"], issuer != addresses.issuer { throw ProviderFailure.refused("iss") }
         guard let code = answer["code"], let callback = callbackURL(of: provider) else {
-            throw ProviderFailure.notUnderstood
+            throw ProviderFailure.malformedAnswer
         }
         let tokens = try await tokens(
             for: [
@@ -61,10 +61,10 @@ struct CodeFlow: Sendable {
         case .github: return try await gitHubIdentity(tokens, provider, addresses)
         case .facebook: return try await facebookIdentity(tokens, provider, addresses)
         case .google, .apple, .oidc:
-            guard let text = tokens.string("id_token") else { throw ProviderFailure.notUnderstood }
+            guard let text = tokens.string("id_token") else { throw ProviderFailure.malformedAnswer }
             let token = try await verifier.verify(
                 text, of: addresses, for: [settings.clientIDs[0]], nonce: .own(nonce(state)))
-            var identity = ProvenIdentity(
+            var identity = VerifiedIdentity(
                 provider: provider, issuer: addresses.issuer, subject: token.subject, email: token.email,
                 isEmailVerified: token.isEmailVerified,
                 name: token.name ?? Self.appleName(answer["user"]))
@@ -87,7 +87,7 @@ struct CodeFlow: Sendable {
             for: [("grant_type", "authorization_code"), ("code", code)], clientID: clientID, provider, addresses)
         guard let text = tokens.string("id_token"),
             try await verifier.verify(text, of: addresses, for: [clientID], nonce: nil).subject == subject
-        else { throw ProviderFailure.notUnderstood }
+        else { throw ProviderFailure.malformedAnswer }
         return tokens.string("refresh_token").map { RevocableToken(token: $0, clientID: clientID) }
     }
 
@@ -126,7 +126,7 @@ struct CodeFlow: Sendable {
         // GitHub reports errors with status 200.
         if let code = answer.json?.string("error") { throw ProviderFailure.refused(code) }
         guard answer.status == 200 else { throw ProviderFailure.status(answer.status) }
-        guard let tokens = answer.json else { throw ProviderFailure.notUnderstood }
+        guard let tokens = answer.json else { throw ProviderFailure.malformedAnswer }
         return tokens
     }
 
@@ -161,15 +161,15 @@ struct CodeFlow: Sendable {
 
     /// Takes the address from the user info if the id token has none (OpenID Connect Core 1.0 §5.3).
     private func addUserInfo(
-        _ tokens: JSONValue, to identity: inout ProvenIdentity, _ provider: RegisteredProvider,
+        _ tokens: JSONValue, to identity: inout VerifiedIdentity, _ provider: RegisteredProvider,
         _ addresses: ProviderAddresses
     ) async throws {
         guard provider.settings.scopes.contains("email"), let address = addresses.userInfo,
             let token = tokens.string("access_token")
         else { return }
         let info = try await client.get(address, token: token)
-        guard info.string("sub") == identity.subject else { throw ProviderFailure.notUnderstood }
-        identity = ProvenIdentity(
+        guard info.string("sub") == identity.subject else { throw ProviderFailure.malformedAnswer }
+        identity = VerifiedIdentity(
             provider: provider, issuer: identity.issuer, subject: identity.subject, email: info.string("email"),
             isEmailVerified: info["email_verified"] == .bool(true) || info["email_verified"] == .string("true"),
             name: identity.name ?? info.string("name"))
@@ -178,31 +178,31 @@ struct CodeFlow: Sendable {
     /// The number is the subject, because names change hands. Of the addresses, the primary one is used if it is
     /// verified.
     private func gitHubIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
-        async throws -> ProvenIdentity
+        async throws -> VerifiedIdentity
     {
         guard let token = tokens.string("access_token"), let address = addresses.userInfo else {
-            throw ProviderFailure.notUnderstood
+            throw ProviderFailure.malformedAnswer
         }
         let user = try await client.get(address, token: token)
-        guard case .number(let id) = user["id"] else { throw ProviderFailure.notUnderstood }
+        guard case .number(let id) = user["id"] else { throw ProviderFailure.malformedAnswer }
         var email: String?
         if provider.settings.scopes.contains("user:email"), let address = addresses.emails,
             case .array(let list) = try await client.get(address, token: token)
         {
             email = list.first { $0["primary"] == .bool(true) && $0["verified"] == .bool(true) }?.string("email")
         }
-        return ProvenIdentity(
+        return VerifiedIdentity(
             provider: provider, issuer: addresses.issuer, subject: id, email: email, isEmailVerified: email != nil,
             name: user.string("name"))
     }
 
     /// Facebook does not tell whether an address is verified, so it counts as unverified.
     private func facebookIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
-        async throws -> ProvenIdentity
+        async throws -> VerifiedIdentity
     {
         guard let token = tokens.string("access_token"), let address = addresses.userInfo, let secret = provider.secret
         else {
-            throw ProviderFailure.notUnderstood
+            throw ProviderFailure.malformedAnswer
         }
         // https://developers.facebook.com/docs/graph-api/guides/secure-requests: the proof makes a token stolen
         // elsewhere useless here.
@@ -212,8 +212,8 @@ struct CodeFlow: Sendable {
             })
         let user = try await client.get(
             address + "?" + FormBody.encode([("fields", "id,name,email"), ("appsecret_proof", proof)]), token: token)
-        guard let id = user.string("id") else { throw ProviderFailure.notUnderstood }
-        return ProvenIdentity(
+        guard let id = user.string("id") else { throw ProviderFailure.malformedAnswer }
+        return VerifiedIdentity(
             provider: provider, issuer: addresses.issuer, subject: id, email: user.string("email"),
             isEmailVerified: false, name: user.string("name"))
     }

@@ -8,8 +8,8 @@ import MartletHTTP
 /// misses something in a copy can have it fetched again, at most once a minute.
 actor DocumentCache {
     static let maximumCount = 500
-    private static let freshFor: TimeInterval = 3_600
-    private static let usableFor: TimeInterval = 86_400
+    private static let freshLifetime: TimeInterval = 3_600
+    private static let usableLifetime: TimeInterval = 86_400
     private static let pauseBetweenFetches: TimeInterval = 60
     /// Applies when there is no usable copy.
     private static let pauseAfterFailure: TimeInterval = 5
@@ -18,7 +18,7 @@ actor DocumentCache {
         var document: JSONValue?
         var fetched = Date.distantPast
         var tried = Date.distantPast
-        var failure = ProviderFailure.notUnderstood
+        var failure = ProviderFailure.malformedAnswer
         var underWay: Task<JSONValue, any Error>?
         var used = Date.distantPast
     }
@@ -39,11 +39,11 @@ actor DocumentCache {
     {
         let time = now()
         let entry = entries[url, default: Entry()]
-        if let document = entry.document, time < entry.fetched + Self.freshFor, isSufficient(document) {
+        if let document = entry.document, time < entry.fetched + Self.freshLifetime, isSufficient(document) {
             entries[url]?.used = time
             return document
         }
-        let usable = time < entry.fetched + Self.usableFor ? entry.document : nil
+        let usable = time < entry.fetched + Self.usableLifetime ? entry.document : nil
         let pause = usable == nil ? Self.pauseAfterFailure : Self.pauseBetweenFetches
         if entry.underWay == nil, time < entry.tried + pause {
             guard let usable else { throw entry.failure }
@@ -81,7 +81,7 @@ actor DocumentCache {
 
     private func makeRoom() {
         guard entries.count >= Self.maximumCount else { return }
-        let idlest = entries.filter { $0.value.underWay == nil }.min { $0.value.used < $1.value.used }
-        if let idlest { entries[idlest.key] = nil }
+        let leastRecentlyUsed = entries.filter { $0.value.underWay == nil }.min { $0.value.used < $1.value.used }
+        if let leastRecentlyUsed { entries[leastRecentlyUsed.key] = nil }
     }
 }

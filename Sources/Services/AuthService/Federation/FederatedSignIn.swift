@@ -38,7 +38,7 @@ struct FederatedSignIn: Sendable {
                     try await identities.link(identity, to: user, in: space)
                     return true
                 }
-            case .unproven(let user):
+            case .unverified(let user):
                 guard try await take() else { throw ServiceError.spentProof }
                 if try await identities.claim(user, for: identity, in: space) {
                     response = try await completion.signIn(user, code: nil, session: session, in: space) { true }
@@ -56,7 +56,7 @@ struct FederatedSignIn: Sendable {
     }
 
     /// Nil if a concurrent request was faster.
-    private func signUp(_ identity: ProvenIdentity, _ session: NewSession, in space: AppSpace) async throws
+    private func signUp(_ identity: VerifiedIdentity, _ session: NewSession, in space: AppSpace) async throws
         -> Response?
     {
         // An address verified by the provider counts as verified by mail. An invitation cannot be given here.

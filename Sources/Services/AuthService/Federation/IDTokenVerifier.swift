@@ -3,7 +3,7 @@ import JWTKit
 import MartletCore
 
 /// A verified id token.
-struct ProvenIDToken: Sendable {
+struct VerifiedIDToken: Sendable {
     var subject: String
     /// The client id that the token was issued for.
     var clientID: String
@@ -58,7 +58,7 @@ struct IDTokenVerifier: Sendable {
     /// - Parameter nonce: The expected nonce; nil if the token was requested without one or the nonce is not known.
     /// - Throws: `IDTokenRefusal`; `ProviderFailure` if the issuer's keys cannot be fetched.
     func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: ExpectedNonce?)
-        async throws -> ProvenIDToken
+        async throws -> VerifiedIDToken
     {
         let claims = try await claims(of: text, try Header(of: text), addresses)
         guard Self.isIssuer(claims.issuer, addresses.issuer) else {
@@ -86,7 +86,7 @@ struct IDTokenVerifier: Sendable {
         else {
             throw IDTokenRefusal("The id token's sub must be 1 to 255 ASCII characters.")
         }
-        return ProvenIDToken(
+        return VerifiedIDToken(
             subject: claims.subject, clientID: clientID, email: claims.email,
             isEmailVerified: claims.isEmailVerified?.value ?? false,
             name: claims.name,
@@ -153,7 +153,7 @@ struct IDTokenVerifier: Sendable {
         }
         let set = try await documents.document(at: address) { fitting($0) != nil }
         // Without a key set, a valid token cannot be told from an invalid one.
-        guard case .array = set["keys"] else { throw ProviderFailure.notUnderstood }
+        guard case .array = set["keys"] else { throw ProviderFailure.malformedAnswer }
         guard let key = fitting(set) else {
             throw IDTokenRefusal("The id token is signed with a key that the issuer does not publish.")
         }

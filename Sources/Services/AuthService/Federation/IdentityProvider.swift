@@ -97,7 +97,7 @@ extension IdentityProvider.Kind {
 }
 
 /// A proven identity at a provider.
-struct ProvenIdentity: Codable, Sendable {
+struct VerifiedIdentity: Codable, Sendable {
     /// The app's name for the provider.
     var provider: String
     var issuer: String

@@ -16,12 +16,12 @@ struct IdentityStore: Sendable {
         /// An account with its address, which both sides have verified.
         case address(UUID)
         /// An account with its address, which the account has not verified.
-        case unproven(UUID)
+        case unverified(UUID)
         case nobody
     }
 
     /// - Throws: `sign-in-failed` if the account with its address is disabled.
-    func owner(of identity: ProvenIdentity, in space: AppSpace) async throws -> Owner {
+    func owner(of identity: VerifiedIdentity, in space: AppSpace) async throws -> Owner {
         let user: UUID? = try await postgres.query(
             "SELECT user_id FROM auth.identities AS i WHERE \(Self.isIdentity(identity, in: space))"
         ).first?.decode(0)
@@ -32,13 +32,13 @@ struct IdentityStore: Sendable {
         ).first
         guard let row else { return .nobody }
         guard try !row.decode(2, as: Bool.self) else { throw ServiceError.spentProof }
-        return try row.decode(1) ? .address(row.decode(0)) : .unproven(row.decode(0))
+        return try row.decode(1) ? .address(row.decode(0)) : .unverified(row.decode(0))
     }
 
     /// Links an identity to a user, or records that it was used.
     ///
     /// - Throws: `conflict` if the identity belongs to another user, or the user has another one at the same provider.
-    func link(_ identity: ProvenIdentity, to user: UUID, in space: AppSpace) async throws {
+    func link(_ identity: VerifiedIdentity, to user: UUID, in space: AppSpace) async throws {
         do {
             let isLinked =
                 try await postgres.execute(
@@ -55,7 +55,7 @@ struct IdentityStore: Sendable {
 
     /// Gives a user without an address the address of an identity, or marks the user's own as verified if it is the
     /// same. Does nothing if another user has it.
-    func adoptEmail(of identity: ProvenIdentity, for user: UUID, in space: AppSpace) async throws {
+    func adoptEmail(of identity: VerifiedIdentity, for user: UUID, in space: AppSpace) async throws {
         guard let email = identity.verifiedEmail else { return }
         do {
             try await postgres.execute(
@@ -70,7 +70,7 @@ struct IdentityStore: Sendable {
     /// Hands an account with an unverified address over to the owner of the address (`UserStore.handOver`).
     ///
     /// - Returns: Whether the address was still unverified and the account's.
-    func claim(_ user: UUID, for identity: ProvenIdentity, in space: AppSpace) async throws -> Bool {
+    func claim(_ user: UUID, for identity: VerifiedIdentity, in space: AppSpace) async throws -> Bool {
         guard let email = identity.verifiedEmail else { return false }
         return try await postgres.withTransaction { transaction in
             guard try await UserStore.handOver(user, toOwnerOf: email.text, in: space, transaction) else {
@@ -121,7 +121,7 @@ struct IdentityStore: Sendable {
     // MARK: Tokens to revoke
 
     /// Stores a token that Apple wants revoked when the account is deleted.
-    func keep(_ token: RevocableToken, of identity: ProvenIdentity, in space: AppSpace) async throws {
+    func keep(_ token: RevocableToken, of identity: VerifiedIdentity, in space: AppSpace) async throws {
         let sealed = try key.seal(value: token, for: Self.tokenPurpose)
         try await postgres.execute(
             "UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isIdentity(identity, in: space))")
@@ -155,7 +155,7 @@ struct IdentityStore: Sendable {
         """
 
     /// Inserts the identity as a new row for the user `u`.
-    static func insertion(_ identity: ProvenIdentity, _ source: PostgresQuery, in space: AppSpace) -> PostgresQuery {
+    static func insertion(_ identity: VerifiedIdentity, _ source: PostgresQuery, in space: AppSpace) -> PostgresQuery {
         """
         INSERT INTO auth.identities AS i (app_id, environment, issuer, subject, provider, user_id, email)
         SELECT \(space.appID), \(space.environment.rawValue), \(identity.issuer), \(identity.subject), \(identity.provider), u.id, \(identity.email)
@@ -163,7 +163,7 @@ struct IdentityStore: Sendable {
         """
     }
 
-    private static func isIdentity(_ identity: ProvenIdentity, in space: AppSpace) -> PostgresQuery {
+    private static func isIdentity(_ identity: VerifiedIdentity, in space: AppSpace) -> PostgresQuery {
         """
         i.app_id = \(space.appID) AND i.environment = \(space.environment.rawValue)
             AND i.issuer = \(identity.issuer) AND i.subject = \(identity.subject)

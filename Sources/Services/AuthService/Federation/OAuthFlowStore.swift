@@ -22,7 +22,7 @@ struct OAuthFlowStore: Sendable {
 
     /// The result of a completed flow.
     struct Return: Sendable {
-        var identity: ProvenIdentity
+        var identity: VerifiedIdentity
         var codeChallenge: String
     }
 
@@ -52,7 +52,7 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// Stores the identity until the app requests it with the returned code.
-    func keep(_ identity: ProvenIdentity, of flow: Flow) async throws -> String {
+    func keep(_ identity: VerifiedIdentity, of flow: Flow) async throws -> String {
         let code = Secret.random().withValue { $0 }
         let hash = Self.hash(code)
         try await postgres.execute(
@@ -73,7 +73,7 @@ struct OAuthFlowStore: Sendable {
             WHERE code_hash = \(hash) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND expires > now()
             """
         ).first.flatMap { row in
-            guard let identity = key.value(ProvenIdentity.self, in: try row.decode(0), for: Self.purpose(hash)) else {
+            guard let identity = key.value(VerifiedIdentity.self, in: try row.decode(0), for: Self.purpose(hash)) else {
                 return nil
             }
             return Return(identity: identity, codeChallenge: try row.decode(1))

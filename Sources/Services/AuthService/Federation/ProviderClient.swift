@@ -37,7 +37,7 @@ struct ProviderClient: Sendable {
         if let token { request.headers.add(name: "authorization", value: "Bearer \(token)") }
         let answer = try await send(request)
         guard answer.status == 200 else { throw ProviderFailure.status(answer.status) }
-        guard let json = answer.json else { throw ProviderFailure.notUnderstood }
+        guard let json = answer.json else { throw ProviderFailure.malformedAnswer }
         return json
     }
 
@@ -62,7 +62,7 @@ struct ProviderClient: Sendable {
         let complete = request
         try host(of: complete.url)
         return try await semaphore.withPermit {
-            try await Self.tellingFailures {
+            try await Self.mappingFailures {
                 let answer = try await client.send(complete, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
                 return Answer(status: answer.status, json: try? JSONValue(parsing: answer.body.readableBytesView))
             }
@@ -73,7 +73,7 @@ struct ProviderClient: Sendable {
     ///
     /// - Throws: `ProviderFailure`. A host name that does not resolve passes, because it may resolve later.
     func check(_ url: String) async throws {
-        try await Self.tellingFailures { try await client.check(url, isPlainHTTPAllowed: isPlainHTTPAllowed) }
+        try await Self.mappingFailures { try await client.check(url, isPlainHTTPAllowed: isPlainHTTPAllowed) }
     }
 
     /// The host of a URL, if its form allows calling it and showing it to users.
@@ -90,7 +90,7 @@ struct ProviderClient: Sendable {
 
     private func isPlainHTTPAllowed(_ host: String) -> Bool { arePrivateAddressesAllowed && Loopback.contains(host) }
 
-    private static func tellingFailures<Result>(_ body: () async throws -> Result) async throws -> Result {
+    private static func mappingFailures<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let failure as OutgoingFailure {
@@ -108,7 +108,7 @@ enum Loopback {
 enum ProviderFailure: Error, Sendable, Equatable {
     case call(OutgoingFailure)
     case status(Int)
-    case notUnderstood
+    case malformedAnswer
     /// The provider's settings lack something that is needed, such as an address for the code flow.
     case missing(String)
     /// The provider refused with this error code (RFC 6749 §5.2).
@@ -119,7 +119,7 @@ enum ProviderFailure: Error, Sendable, Equatable {
         switch self {
         case .call(let failure): failure.cause
         case .status(let status): "The provider answered with the status \(status)."
-        case .notUnderstood: "The provider's answer does not have the expected form."
+        case .malformedAnswer: "The provider's answer does not have the expected form."
         case .missing(let what): "The provider's \(what) is unknown."
         case .refused(let code): "The provider refused with the error \(code)."
         }

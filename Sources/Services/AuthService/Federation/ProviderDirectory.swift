@@ -37,7 +37,7 @@ struct ProviderDirectory: Sendable {
         let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
         let document = try await documents.document(at: base + "/.well-known/openid-configuration")
         // §4.3: a document that names another issuer is not trusted.
-        guard document.string("issuer") == issuer else { throw ProviderFailure.notUnderstood }
+        guard document.string("issuer") == issuer else { throw ProviderFailure.malformedAnswer }
         return document
     }
 }

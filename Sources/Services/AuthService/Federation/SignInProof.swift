@@ -7,7 +7,7 @@ import MartletHTTP
 
 /// A proof of a user's identity at a provider. It can be used once.
 struct SignInProof: Sendable {
-    var identity: ProvenIdentity
+    var identity: VerifiedIdentity
     /// Consumes the proof. Returns false if it has been consumed already.
     var take: @Sendable () async throws -> Bool
     /// Completes the work after the proof was consumed.
@@ -77,7 +77,7 @@ extension Federation {
             let addresses = try await codeFlow.directory.addresses(of: provider.settings)
             let token = try await verifier.verify(
                 text, of: addresses, for: provider.settings.clientIDs, nonce: nonce.map { .hashed($0) })
-            let identity = ProvenIdentity(
+            let identity = VerifiedIdentity(
                 provider: provider, issuer: addresses.issuer, subject: token.subject, email: token.email,
                 isEmailVerified: token.isEmailVerified,
                 name: token.name ?? fullName)
@@ -97,7 +97,7 @@ extension Federation {
 
     /// A failure does not prevent the sign-in; there is then no token to revoke when the account is deleted.
     private func keepToken(
-        forAppCode code: String, clientID: String, _ identity: ProvenIdentity, _ provider: RegisteredProvider,
+        forAppCode code: String, clientID: String, _ identity: VerifiedIdentity, _ provider: RegisteredProvider,
         in space: AppSpace
     ) async throws {
         do {

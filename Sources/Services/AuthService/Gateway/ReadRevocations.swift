@@ -14,9 +14,9 @@ struct ReadRevocations: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let query = try FeedQuery(request, default: -1)
         guard feed.isReady else { throw ServiceError(.unavailable) }
-        guard let news = await feed.revocations(after: query.after, wait: query.wait) else {
+        guard let update = await feed.revocations(after: query.after, wait: query.wait) else {
             return Response(status: .noContent)
         }
-        return try .encoding(news)
+        return try .encoding(update)
     }
 }

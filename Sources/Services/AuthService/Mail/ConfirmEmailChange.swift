@@ -38,7 +38,7 @@ struct ConfirmEmailChange: Endpoint {
         if let former {
             var notice = MailOrder(.emailChanged, to: former, user: user, in: space)
             notice.values = ["newEmail": proof.email, "time": mailing.outbox.time]
-            await mailing.outbox.tell(notice)
+            await mailing.outbox.sendNotice(notice)
         }
         return Response(status: .noContent)
     }

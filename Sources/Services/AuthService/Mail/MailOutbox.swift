@@ -48,10 +48,10 @@ struct MailOutbox: Sendable {
     }
 
     /// Orders a notice to a user whose password was changed.
-    func tellOfNewPassword(to email: String, of user: UUID, in space: AppSpace) async {
+    func notifyOfNewPassword(to email: String, of user: UUID, in space: AppSpace) async {
         var order = MailOrder(.passwordChanged, to: email, user: user, in: space)
         order.values["time"] = time
-        await tell(order)
+        await sendNotice(order)
     }
 
     /// The current time in readable form, such as `2026-11-22 02:30 UTC`.
@@ -62,7 +62,7 @@ struct MailOutbox: Sendable {
     }
 
     /// Places an order for a notice. Never fails: the user's action is complete without it.
-    func tell(_ order: MailOrder) async {
+    func sendNotice(_ order: MailOrder) async {
         do {
             let areNoticesWanted = try await settings.current(in: order.space).settings.notices
             guard try await canSendMail(in: order.space), order.kind.hasProof || areNoticesWanted else { return }

@@ -71,9 +71,9 @@ struct MailProofStore: Sendable {
             ).first
             let digits = code.filter { $0 != " " && $0 != "-" }
             guard let row, digits.utf8.count == Self.codeLength else { return nil }
-            let isRight = HMAC<SHA256>.isValidAuthenticationCode(
+            let isCorrect = HMAC<SHA256>.isValidAuthenticationCode(
                 try row.decode(3) as Data, authenticating: Self.text(digits, kind, subject, space), using: codeKey)
-            return isRight ? try Self.proof(row) : nil
+            return isCorrect ? try Self.proof(row) : nil
         }
     }
 

@@ -45,7 +45,7 @@ struct Mailing: Sendable {
         guard let email, settings.verifyOnSignUp || settings.requireVerifiedEmail else { return }
         var order = MailOrder(.verifyEmail, to: email.text, user: user, in: space)
         order.languages = languages
-        await outbox.tell(order)
+        await outbox.sendNotice(order)
     }
 
     /// The handler that writes and sends ordered mail.

@@ -70,7 +70,7 @@ struct ConfirmPasswordReset: Endpoint {
         guard let user = try await users.resetPassword(to: hash, by: proof, in: space) else {
             throw ServiceError.proofRefused
         }
-        await mailing.outbox.tellOfNewPassword(to: proof.email, of: user, in: space)
+        await mailing.outbox.notifyOfNewPassword(to: proof.email, of: user, in: space)
         return Response(status: .noContent)
     }
 }

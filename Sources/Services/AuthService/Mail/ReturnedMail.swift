@@ -19,7 +19,7 @@ final class ReturnedMail: Sendable {
     }
 
     /// Limits the delay of mail that a user is waiting for.
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
 
     private let notifications: ServiceAddress
     private let calls: ServiceCalls
@@ -42,7 +42,7 @@ final class ReturnedMail: Sendable {
         do {
             let question = Question(app: space.appID, environment: space.environment, address: address)
             let answer = try await calls.post(
-                "/internal/mail/returned", question, to: notifications, upTo: 1 << 10, within: Self.patience)
+                "/internal/mail/returned", question, to: notifications, upTo: 1 << 10, within: Self.timeout)
             return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView)).isReturned
         } catch {
             try Task.checkCancellation()

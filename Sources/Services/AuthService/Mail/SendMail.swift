@@ -46,7 +46,7 @@ struct SendMail: JobHandler {
                 detail: "Earlier mail to this address was returned because the mailbox does not exist.")
         }
         let sender = try await senders.find(in: space)
-        guard let way = server.way(of: sender, app: app.name) else {
+        guard let transport = server.transport(of: sender, app: app.name) else {
             throw JobFailure(code: "mail-unavailable", detail: "No mail server is configured.")
         }
         guard let proof = try await values(order, recipient, settings) else { return JobNoResult() }
@@ -54,12 +54,12 @@ struct SendMail: JobHandler {
             .merging(proof) { $1 }
         let filled = try await template(order, recipient, settings).filled(values)
         var message = MailMessage(
-            from: way.from, to: try MailAddress(address: order.email), subject: filled.subject, text: filled.text,
+            from: transport.from, to: try MailAddress(address: order.email), subject: filled.subject, text: filled.text,
             html: filled.html)
-        message.bounces = way.bounces
-        message.replyTo = way.replyTo
+        message.bounces = transport.bounces
+        message.replyTo = transport.replyTo
         do {
-            try await client.send(message, by: way.server)
+            try await client.send(message, by: transport.server)
         } catch SMTPError.cancelled {
             throw CancellationError()
         } catch let error as SMTPError {

@@ -80,7 +80,7 @@ extension UserStore {
     /// - Returns: The user and the former address; nil if the proof is used up.
     /// - Throws: `conflict` if someone else has the address now.
     func changeEmail(by proof: MailProof) async throws -> (user: UUID, former: String?)? {
-        try await Self.tellingConflicts {
+        try await Self.mappingConflicts {
             try await postgres.query(
                 """
                 WITH proof AS (\(MailProofStore.consumption(of: proof))),
@@ -137,7 +137,7 @@ extension UserStore {
 
     /// Ends all sessions but `kept` and cancels what was started in them: whoever used one may have requested a change
     /// of address or a second factor.
-    static func endAll(of user: UUID, butFor kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
+    static func endAll(of user: UUID, except kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid"
         )

@@ -75,7 +75,7 @@ struct AddPasskey: Endpoint {
         let credential = try PasskeyCredential(fields)
         let name = try fields.passkeyName() ?? ""
         let party = try await passkeys.requiredParty(in: space)
-        let (challenge, passkey) = try credential.tellingRefusal { try credential.registration(for: party) }
+        let (challenge, passkey) = try credential.mappingRefusals { try credential.registration(for: party) }
         let json = try await passkeys.add(
             passkey, name: name, challenge: challenge, of: user, session: try context.session, in: space)
         guard let json else { throw ServiceError.closedChallenge }
@@ -226,7 +226,7 @@ extension BodyFields {
 
 extension PasskeyCredential {
     /// - Throws: `invalid-body` with the reason, which a caller who registers a passkey of their own may know.
-    func tellingRefusal<Result>(_ body: () throws -> Result) throws -> Result {
+    func mappingRefusals<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let refusal as PasskeyRefusal {

@@ -154,7 +154,7 @@ struct PasskeyStore: Sendable {
     func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, session: UUID?, in space: AppSpace)
         async throws -> String?
     {
-        try await Self.tellingConflicts {
+        try await Self.mappingConflicts {
             try await postgres.withTransaction { transaction in
                 // Serializes concurrent calls: the second one waits here and counts what the first has added.
                 let exists = try await !transaction.query(
@@ -193,8 +193,8 @@ struct PasskeyStore: Sendable {
         _ user: NewUser, passkey: NewPasskey, name: String, challenge: Data, session: NewSession,
         needsVerifiedEmail: Bool, in space: AppSpace
     ) async throws -> (json: String, isSignedIn: Bool)? {
-        try await UserStore.tellingConflicts {
-            try await Self.tellingConflicts {
+        try await UserStore.mappingConflicts {
+            try await Self.mappingConflicts {
                 try await postgres.withTransaction { transaction in
                     guard try await Self.take(challenge, for: .signUp, of: user.id, in: space, transaction) else {
                         return nil
@@ -275,7 +275,7 @@ struct PasskeyStore: Sendable {
             'created', \(PostgresQuery.rfc3339("k.created")), 'lastUsed', \(PostgresQuery.rfc3339("k.last_used")))::text
         """
 
-    private static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
+    private static func mappingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as PostgresError where error.isUniqueViolation && error.constraint == "passkeys_credential" {

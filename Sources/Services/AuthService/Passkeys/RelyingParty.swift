@@ -65,11 +65,11 @@ struct RelyingParty: Sendable, Equatable {
     }
 
     private static func isOrigin(_ text: String, of id: String) -> Bool {
-        if let hash = text.suffix(behind: "android:apk-key-hash:") {
+        if let hash = text.suffix(after: "android:apk-key-hash:") {
             // The SHA-256 of the certificate that signs the app, in base64url.
             return Base64URLText.bytes(String(hash), count: 32...32) != nil
         }
-        guard let rest = text.suffix(behind: "https://") ?? (id == "localhost" ? text.suffix(behind: "http://") : nil)
+        guard let rest = text.suffix(after: "https://") ?? (id == "localhost" ? text.suffix(after: "http://") : nil)
         else { return false }
         let parts = rest.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard isDomain(String(parts[0])), parts[0] == id || parts[0].hasSuffix("." + id) else { return false }
@@ -79,5 +79,5 @@ struct RelyingParty: Sendable, Equatable {
 }
 
 extension String {
-    fileprivate func suffix(behind prefix: String) -> Substring? { hasPrefix(prefix) ? dropFirst(prefix.count) : nil }
+    fileprivate func suffix(after prefix: String) -> Substring? { hasPrefix(prefix) ? dropFirst(prefix.count) : nil }
 }

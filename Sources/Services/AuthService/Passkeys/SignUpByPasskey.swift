@@ -103,7 +103,7 @@ struct SignUpByPasskey: Endpoint {
         let party = try await passkeys.requiredParty(in: space)
         try await attempts.begin(context.nameLimits(of: request))
 
-        let (challenge, passkey) = try credential.tellingRefusal { try credential.registration(for: party) }
+        let (challenge, passkey) = try credential.mappingRefusals { try credential.registration(for: party) }
         guard let id = try await passkeys.newUser(of: challenge, in: space) else { throw ServiceError.closedChallenge }
         user.id = id
         let made = try await passkeys.signUp(

@@ -24,7 +24,7 @@ struct AuthorizationFlow: Sendable {
                 try await AuthorizationRequest(query: request.uri.query ?? "", of: clients, in: issuer.space), issuer)
         } catch let refusal as AuthorizationRequest.Refusal {
             guard let target = refusal.target else { return ProviderPages.failure(refusal.error) }
-            return Self.sendBack(refusal.error, target.redirectURI, state: target.state, issuer)
+            return Self.redirectToClient(refusal.error, target.redirectURI, state: target.state, issuer)
         } catch let error as OAuthError {
             return ProviderPages.failure(error)
         }
@@ -45,7 +45,7 @@ struct AuthorizationFlow: Sendable {
     }
 
     /// Continues with a signed-in user: asks for consent unless it was given before, and redirects back to the client.
-    func goOn(
+    func continueFlow(
         _ asked: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer
     ) async throws -> Response {
         // A program that intercepts a code cannot use it without the confidential client's secret.
@@ -55,7 +55,7 @@ struct AuthorizationFlow: Sendable {
             return try await sendCode(asked, browser, issuer)
         }
         if asked.prompts.contains(.none) {
-            return Self.sendBack(OAuthError(.consentRequired, "The user's consent is required."), asked, issuer)
+            return Self.redirectToClient(OAuthError(.consentRequired, "The user's consent is required."), asked, issuer)
         }
         let secret = browsers.formSecret(request, issuer)
         let token = browsers.formToken(
@@ -76,23 +76,23 @@ struct AuthorizationFlow: Sendable {
         guard let code else {
             throw ServiceError(.tooManyRequests, retryAfter: Int(AuthorizationCodeStore.lifetimeInSeconds))
         }
-        return Self.sendBack([("code", code)], asked.redirectURI, state: asked.state, issuer)
+        return Self.redirectToClient([("code", code)], asked.redirectURI, state: asked.state, issuer)
     }
 
-    static func sendBack(_ error: OAuthError, _ asked: AuthorizationRequest, _ issuer: Issuer) -> Response {
-        sendBack(error, asked.redirectURI, state: asked.state, issuer)
+    static func redirectToClient(_ error: OAuthError, _ asked: AuthorizationRequest, _ issuer: Issuer) -> Response {
+        redirectToClient(error, asked.redirectURI, state: asked.state, issuer)
     }
 
-    private static func sendBack(_ error: OAuthError, _ redirectURI: String, state: String?, _ issuer: Issuer)
+    private static func redirectToClient(_ error: OAuthError, _ redirectURI: String, state: String?, _ issuer: Issuer)
         -> Response
     {
-        sendBack(
+        redirectToClient(
             [("error", error.code.rawValue), ("error_description", error.description)], redirectURI, state: state,
             issuer)
     }
 
     /// Includes `iss`, so that a client of several providers knows which one answered (RFC 9207).
-    private static func sendBack(
+    private static func redirectToClient(
         _ parameters: [(name: String, value: String)], _ redirectURI: String, state: String?, _ issuer: Issuer
     ) -> Response {
         let all = parameters + (state.map { [("state", $0)] } ?? []) + [("iss", issuer.url)]

@@ -51,10 +51,11 @@ struct Authorize: Endpoint {
             if let browser = try await flow.browsers.session(request, issuer),
                 !asked.wantsLogIn(since: browser.authenticated, at: flow.now())
             {
-                return try await flow.goOn(asked, request, as: browser, issuer)
+                return try await flow.continueFlow(asked, request, as: browser, issuer)
             }
             if asked.prompts.contains(.none) {
-                return AuthorizationFlow.sendBack(OAuthError(.loginRequired, "The user must sign in."), asked, issuer)
+                return AuthorizationFlow.redirectToClient(
+                    OAuthError(.loginRequired, "The user must sign in."), asked, issuer)
             }
             return flow.showLogIn(asked, request, issuer)
         }

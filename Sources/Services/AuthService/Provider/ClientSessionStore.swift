@@ -79,7 +79,7 @@ struct ClientSessionStore: Sendable {
             """)
     }
 
-    func endIdlest(of user: UUID, in client: UUID) async throws {
+    func endLeastRecentlyUsed(of user: UUID, in client: UUID) async throws {
         try await postgres.execute(
             """
             UPDATE auth.sessions SET revoked = now() WHERE revoked IS NULL AND id IN (

@@ -83,7 +83,7 @@ struct IssueTokens: ProviderEndpoint {
                 "The code is wrong, was used before, has expired, or does not match the client, redirect_uri or code_verifier."
             )
         }
-        try await clientSessions.endIdlest(of: taken.session.userID, in: client.id)
+        try await clientSessions.endLeastRecentlyUsed(of: taken.session.userID, in: client.id)
         return try answer(taken.session, client, issuer, number: 0, nonce: taken.nonce)
     }
 

@@ -50,9 +50,9 @@ struct ReadProviderMetadata: Endpoint {
         var revocationAuthentication = ClientAuthentication.methods
         var introspectionAuthentication = ClientAuthentication.methods.filter { $0 != "none" }
         var namesIssuer = true
-        var takesClaims = false
-        var takesRequests = false
-        var takesRequestURIs = false
+        var supportsClaims = false
+        var supportsRequests = false
+        var supportsRequestURIs = false
 
         init(_ issuer: Issuer) {
             self.issuer = issuer.url
@@ -87,9 +87,9 @@ struct ReadProviderMetadata: Endpoint {
             case revocationAuthentication = "revocation_endpoint_auth_methods_supported"
             case introspectionAuthentication = "introspection_endpoint_auth_methods_supported"
             case namesIssuer = "authorization_response_iss_parameter_supported"
-            case takesClaims = "claims_parameter_supported"
-            case takesRequests = "request_parameter_supported"
-            case takesRequestURIs = "request_uri_parameter_supported"
+            case supportsClaims = "claims_parameter_supported"
+            case supportsRequests = "request_parameter_supported"
+            case supportsRequestURIs = "request_uri_parameter_supported"
         }
     }
 }

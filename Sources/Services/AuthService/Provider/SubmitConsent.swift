@@ -63,7 +63,7 @@ struct SubmitConsent: Endpoint {
                 )
             }
             guard fields["decision"] == "allow" else {
-                return AuthorizationFlow.sendBack(
+                return AuthorizationFlow.redirectToClient(
                     OAuthError(.accessDenied, "The user denied the request."), asked, issuer)
             }
             try await flow.grants.remember(asked.scopes, of: browser.userID, to: asked.client.id)

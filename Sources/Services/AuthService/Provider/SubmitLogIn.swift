@@ -87,7 +87,7 @@ struct SubmitLogIn: Endpoint {
             let browser = ClientSessionStore.Browser(
                 session: session.id, userID: userID, userName: name,
                 authenticated: Int64(flow.now().timeIntervalSince1970))
-            var response = try await flow.goOn(asked, request, as: browser, issuer)
+            var response = try await flow.continueFlow(asked, request, as: browser, issuer)
             response.setCookie(flow.browsers.sessionCookie(session.id, issuer))
             return response
         }

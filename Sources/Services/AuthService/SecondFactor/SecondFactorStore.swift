@@ -104,7 +104,7 @@ struct SecondFactorStore: Sendable {
     func check(_ code: String?, of person: Person) async throws -> SignInCheck {
         guard try await isAsked(of: person) else { return .passed }
         guard let code else { return .codeRequired }
-        return try await isRight(code, of: person) ? .passed : .wrongCode
+        return try await isCorrect(code, of: person) ? .passed : .wrongCode
     }
 
     /// The same, with a refusal for the client.
@@ -122,10 +122,10 @@ struct SecondFactorStore: Sendable {
     ///
     /// - Throws: `sign-in-failed` with `field`, `too-many-requests`.
     func take(_ code: String, of person: Person, field: String) async throws {
-        guard try await isRight(code, of: person) else { throw Self.wrongCode(field) }
+        guard try await isCorrect(code, of: person) else { throw Self.wrongCode(field) }
     }
 
-    private func isRight(_ code: String, of person: Person) async throws -> Bool {
+    private func isCorrect(_ code: String, of person: Person) async throws -> Bool {
         try await attempts.guess(person.codeLimit) { try await consume(code, of: person) ? true : nil } != nil
     }
 

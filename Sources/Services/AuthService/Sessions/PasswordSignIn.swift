@@ -60,8 +60,8 @@ struct PasswordSignIn: Sendable {
         try await attempts.succeed(account: account, address: address)
         await renewHash(of: found, attempt.password)
         // Without this record, the owner may have to wait once if others guess the password.
-        if let address = attempt.address { try? await places.note(address, of: found.id, in: space) }
-        await completion.notice.tell(found.id, session, in: space)
+        if let address = attempt.address { try? await places.record(address, of: found.id, in: space) }
+        await completion.notice.send(found.id, session, in: space)
         return (found.id, user)
     }
 

@@ -10,7 +10,7 @@ struct PlaceStore: Sendable {
     /// The approximate maximum; the most recently used ones are kept.
     static let maximumPerUser = 20
     /// Counted from the last use.
-    static let daysKept: Int32 = 90
+    static let retentionInDays: Int32 = 90
 
     let postgres: PostgresClient
     let key: SymmetricKey
@@ -21,12 +21,12 @@ struct PlaceStore: Sendable {
             """
             SELECT FROM auth.users AS u JOIN auth.sign_in_places AS p ON p.user_id = u.id
             WHERE \(UserStore.isIn(space)) AND \(UserStore.isOf(identity)) AND p.place = \(place(address, in: space))
-                AND p.last_used > now() - make_interval(days => \(Self.daysKept))
+                AND p.last_used > now() - make_interval(days => \(Self.retentionInDays))
             """
         ).isEmpty
     }
 
-    func note(_ address: String, of user: UUID, in space: AppSpace) async throws {
+    func record(_ address: String, of user: UUID, in space: AppSpace) async throws {
         try await postgres.execute(
             """
             WITH noted AS (
@@ -43,7 +43,7 @@ struct PlaceStore: Sendable {
     /// Deletes addresses that have not been used for a long time.
     func clean() async throws {
         try await postgres.execute(
-            "DELETE FROM auth.sign_in_places WHERE last_used < now() - make_interval(days => \(Self.daysKept))",
+            "DELETE FROM auth.sign_in_places WHERE last_used < now() - make_interval(days => \(Self.retentionInDays))",
             timeout: .seconds(120))
     }
 

@@ -85,7 +85,7 @@ struct EndSessions: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let person = try context.person(request)
         let keepsCurrent = request.uri.queryParameters["keep"] != nil
-        let count = try await sessions.end(butFor: keepsCurrent ? try context.session : nil, of: person)
+        let count = try await sessions.end(except: keepsCurrent ? try context.session : nil, of: person)
         return .json(#"{"count":\#(count)}"#)
     }
 }

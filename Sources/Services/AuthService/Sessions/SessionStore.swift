@@ -69,7 +69,7 @@ struct SessionStore: Sendable {
             SELECT \(UserStore.ownJSON) FROM signed_in AS u
             """
         ).first?.decode(0)
-        try await users.endIdlest(of: user, beyond: Self.maximumPerUser)
+        try await users.endLeastRecentlyUsed(of: user, beyond: Self.maximumPerUser)
         return json
     }
 
@@ -97,9 +97,9 @@ struct SessionStore: Sendable {
     /// Ends one session of the person, or all but `kept`. If the person is of the staff, records it in the audit log.
     /// Returns the number of ended sessions.
     @discardableResult
-    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of person: Person) async throws -> Int {
+    func end(_ session: UUID? = nil, except kept: UUID? = nil, of person: Person) async throws -> Int {
         let (table, condition) = sessions(of: person)
-        let ending = table.ending(session, butFor: kept, of: person.id, where: condition)
+        let ending = table.ending(session, except: kept, of: person.id, where: condition)
         guard person.isStaff else { return try await postgres.execute(ending) }
         return try await postgres.withTransaction { transaction in
             let count = try await transaction.execute(ending)

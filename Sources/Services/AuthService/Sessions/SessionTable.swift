@@ -90,7 +90,7 @@ struct SessionTable: Sendable {
     }
 
     /// The statement that ends one session of the person, or all but `kept`.
-    func ending(_ session: UUID?, butFor kept: UUID?, of id: UUID, where condition: PostgresQuery) -> PostgresQuery {
+    func ending(_ session: UUID?, except kept: UUID?, of id: UUID, where condition: PostgresQuery) -> PostgresQuery {
         """
         UPDATE \(name) AS s SET revoked = now() FROM \(people) AS u
         WHERE s.\(person) = \(id) AND u.id = s.\(person) AND \(condition) AND s.revoked IS NULL AND s.expires > now()
@@ -99,7 +99,7 @@ struct SessionTable: Sendable {
     }
 
     /// Ends the sessions beyond `maximum`, the longest idle first.
-    func endIdlest(of id: UUID, beyond maximum: Int) async throws {
+    func endLeastRecentlyUsed(of id: UUID, beyond maximum: Int) async throws {
         try await postgres.execute(
             """
             UPDATE \(name) SET revoked = now() WHERE revoked IS NULL AND id IN (

@@ -30,7 +30,7 @@ struct SignInCompletion: Sendable {
         guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else {
             throw ServiceError.spentProof
         }
-        await notice.tell(user, session, in: space)
+        await notice.send(user, session, in: space)
         return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)
     }
 }
@@ -41,13 +41,13 @@ struct NewDeviceNotice: Sendable {
     let outbox: MailOutbox
 
     /// Never fails, because the user is already signed in.
-    func tell(_ user: UUID, _ session: NewSession, in space: AppSpace) async {
+    func send(_ user: UUID, _ session: NewSession, in space: AppSpace) async {
         guard (try? await outbox.canSendMail(in: space)) == true,
             let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
         else { return }
         var order = MailOrder(.newDevice, to: email, user: user, in: space)
         order.values["time"] = outbox.time
         if !session.device.isEmpty { order.values["device"] = session.device }
-        await outbox.tell(order)
+        await outbox.sendNotice(order)
     }
 }

@@ -67,7 +67,7 @@ struct FinishStaffOAuth: Endpoint {
     }
 
     private func newcomer(
-        _ identity: ProvenIdentity, _ provider: IdentityProvider, from address: String
+        _ identity: VerifiedIdentity, _ provider: IdentityProvider, from address: String
     ) async throws -> StaffStore.Account? {
         guard let email = identity.verifiedEmail, let domain = email.text.split(separator: "@").last,
             provider.allowedDomains?.contains(String(domain)) == true, let name = try? StaffName(email.text)

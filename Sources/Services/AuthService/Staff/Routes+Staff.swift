@@ -54,7 +54,7 @@ extension AuthService {
         routes.on(DeleteStaffProvider.route, DeleteStaffProvider(federation: federation))
 
         // Calls from other processes of the suite
-        routes.on(NameStaff.route, NameStaff(staff: staff))
+        routes.on(ListStaffNames.route, ListStaffNames(staff: staff))
 
         // Sign-ins and the audit log
         routes.on(ListSignIns.route, ListSignIns(sessions: sessions, now: now))

@@ -52,7 +52,7 @@ extension SessionStore {
                 transaction)
             return json
         }
-        if json != nil { try await staff.endIdlest(of: account.id, beyond: Self.maximumPerMember) }
+        if json != nil { try await staff.endLeastRecentlyUsed(of: account.id, beyond: Self.maximumPerMember) }
         return json
     }
 

@@ -72,7 +72,7 @@ extension BodyFields {
                     throw invalid(
                         "An area must be one of \(StaffArea.allCases.map(\.rawValue).joined(separator: ", ")).")
                 }
-                guard !area.isOfServer || app == StaffRights.everyApp else {
+                guard !area.isServerWide || app == StaffRights.everyApp else {
                     throw invalid("The area \(name) does not belong to an app; it must be under *.")
                 }
                 let known = actions.compactMap(StaffAction.init)

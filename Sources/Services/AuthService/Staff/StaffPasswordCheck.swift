@@ -14,10 +14,10 @@ struct StaffPasswordCheck: Sendable {
     /// - Throws: `sign-in-failed`, `staff-not-found`, `too-many-requests`.
     func confirm(_ password: Secret, of id: UUID) async throws -> StaffStore.Account {
         guard let account = try await staff.account(id) else { throw ServiceError(.staffNotFound) }
-        let isRight = try await attempts.guess(.staffAccount(id.uuidString)) {
+        let isCorrect = try await attempts.guess(.staffAccount(id.uuidString)) {
             try await hasher.verify(password, against: account.passwordHash) ? true : nil
         }
-        guard isRight != nil else { throw ServiceError.wrongPassword }
+        guard isCorrect != nil else { throw ServiceError.wrongPassword }
         return account
     }
 }

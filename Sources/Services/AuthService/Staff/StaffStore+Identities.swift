@@ -67,7 +67,7 @@ extension StaffStore {
     // MARK: Signing in
 
     /// The member with the identity: by its subject, otherwise by an address that is waiting for a subject.
-    func account(of identity: ProvenIdentity) async throws -> Account? {
+    func account(of identity: VerifiedIdentity) async throws -> Account? {
         try await account(
             where: """
                 u.id = (
@@ -80,7 +80,7 @@ extension StaffStore {
 
     /// Records that the identity signs the member in, and fixes its subject if only the address was linked. Returns
     /// false if the identity is no longer the member's.
-    func use(_ identity: ProvenIdentity, of id: UUID) async throws -> Bool {
+    func use(_ identity: VerifiedIdentity, of id: UUID) async throws -> Bool {
         try await postgres.execute(
             """
             UPDATE auth.staff_identities SET subject = \(identity.subject), last_used = now()
@@ -92,7 +92,8 @@ extension StaffStore {
     /// Creates a linked staff member without rights, named after their address.
     ///
     /// - Returns: Nil if the name is taken: a matching address does not give access to an existing member.
-    func create(_ name: StaffName, passwordHash: String, _ identity: ProvenIdentity, from address: String) async throws
+    func create(_ name: StaffName, passwordHash: String, _ identity: VerifiedIdentity, from address: String)
+        async throws
         -> Account?
     {
         try await postgres.withTransaction { transaction in

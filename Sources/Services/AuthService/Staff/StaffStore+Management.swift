@@ -39,11 +39,11 @@ struct StaffActor: Sendable {
 extension StaffStore {
     /// - Throws: `conflict` if the name is taken; `forbidden` by `StaffRules`.
     func create(_ new: NewStaff, by actor: StaffActor) async throws -> String {
-        try await Self.tellingConflicts {
+        try await Self.mappingConflicts {
             try await postgres.withTransaction { transaction in
                 let grant = try await lock(actor, transaction)
                 try StaffRules.check(grant, .create)
-                try StaffRules.check(grant, mayGive: new.rights, isAdministrator: new.isAdministrator)
+                try StaffRules.check(grant, canGrant: new.rights, isAdministrator: new.isAdministrator)
                 let rows = try await transaction.query(
                     """
                     INSERT INTO auth.staff AS u (user_name, password, must_reset, is_administrator, rights, email)
@@ -64,12 +64,12 @@ extension StaffStore {
     /// - Throws: `staff-not-found`; `conflict` if the name is taken or no administrator would remain; `forbidden` by
     ///   `StaffRules`.
     func change(_ id: UUID, _ change: StaffChange, by actor: StaffActor) async throws -> String {
-        try await Self.tellingConflicts {
+        try await Self.mappingConflicts {
             try await postgres.withTransaction { transaction in
                 let (grant, target, before) = try await lock(id, actor, transaction)
                 try StaffRules.check(grant, .update, target)
                 try StaffRules.check(
-                    grant, mayGive: change.rights ?? .none, isAdministrator: change.isAdministrator ?? false)
+                    grant, canGrant: change.rights ?? .none, isAdministrator: change.isAdministrator ?? false)
                 let rows = try await transaction.query(
                     """
                     UPDATE auth.staff AS u SET
@@ -95,7 +95,7 @@ extension StaffStore {
 
     /// - Throws: `staff-not-found`; `conflict` if no administrator would remain; `forbidden` by `StaffRules`.
     func delete(_ id: UUID, by actor: StaffActor) async throws {
-        try await Self.tellingConflicts {
+        try await Self.mappingConflicts {
             try await postgres.withTransaction { transaction in
                 let (grant, target, before) = try await lock(id, actor, transaction)
                 try StaffRules.check(grant, .delete, target)
@@ -168,7 +168,7 @@ extension StaffStore {
         return (grant, try Self.grant(target), try JSONValue(parsing: target.decode(6, as: String.self).utf8))
     }
 
-    private static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
+    private static func mappingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as PostgresError where error.constraint == "staff_user_name_key" {
@@ -193,7 +193,7 @@ enum StaffRules {
         }
     }
 
-    static func check(_ actor: StaffGrant, mayGive rights: StaffRights, isAdministrator: Bool) throws {
+    static func check(_ actor: StaffGrant, canGrant rights: StaffRights, isAdministrator: Bool) throws {
         guard actor.isAdministrator || (!isAdministrator && rights.isCovered(by: actor.rights)) else {
             throw ServiceError(
                 .forbidden, "You cannot give rights that you do not have.",

@@ -75,7 +75,7 @@ public struct StaffStore: Sendable {
                 """
             ).first?.decode(0)
             guard let json else { return nil }
-            try await Self.endSessions(of: account.id, butFor: kept, transaction)
+            try await Self.endSessions(of: account.id, except: kept, transaction)
             try await audit.record(
                 AuditEntry(by: account.grant, "change-password", .staff, target: account.grant.id, from: address),
                 transaction)
@@ -83,7 +83,7 @@ public struct StaffStore: Sendable {
         }
     }
 
-    static func endSessions(of id: UUID, butFor kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
+    static func endSessions(of id: UUID, except kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             "UPDATE auth.staff_sessions SET revoked = now() WHERE staff_id = \(id) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid"
         )

@@ -91,7 +91,7 @@ struct DeletionStore: Sendable {
     }
 
     /// Records what a step has erased and its next position.
-    func note(_ slice: UserErasure, by step: String, on receipt: UUID) async throws {
+    func record(_ slice: UserErasure, by step: String, on receipt: UUID) async throws {
         try await postgres.execute(
             """
             UPDATE auth.receipts AS r SET erased = \(try Self.sum(slice.erased, of: step)),

@@ -28,7 +28,7 @@ struct EraseUser: JobHandler {
             // Present with the value nil: the step is complete.
             if let place = known[step.name], place == nil { continue }
             try await step.erase(parameters.subject, from: known[step.name] ?? nil, job) { slice in
-                try await deletions.note(slice, by: step.name, on: parameters.receipt)
+                try await deletions.record(slice, by: step.name, on: parameters.receipt)
             }
         }
         try await deletions.finish(parameters, job)
@@ -58,16 +58,16 @@ struct EraseUserAgain: JobHandler {
 }
 
 extension UserDataPart {
-    /// Erases all slices, calling `note` after each.
+    /// Erases all slices, calling `record` after each.
     fileprivate func erase(
-        _ subject: UserDataSubject, from place: String?, _ job: RunningJob, _ note: (UserErasure) async throws -> Void
+        _ subject: UserDataSubject, from place: String?, _ job: RunningJob, _ record: (UserErasure) async throws -> Void
     ) async throws {
         var place = place
         repeat {
             try job.check()
             let slice = try await holder.erase(subject.request(after: place))
             guard slice.next == nil || slice.next != place else { throw UserDataFailure.standstill(name) }
-            try await note(slice)
+            try await record(slice)
             place = slice.next
         } while place != nil
     }

@@ -43,11 +43,11 @@ struct StartExport: Endpoint {
         ])
 
     let exports: ExportStore
-    let whose: ExportedUser
+    let exportedUser: ExportedUser
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (user, space) = try whose.user(context)
-        try await exports.start(of: user, isLimited: whose == .me, in: space)
+        let (user, space) = try exportedUser.user(context)
+        try await exports.start(of: user, isLimited: exportedUser == .me, in: space)
         guard let export = try await exports.find(of: user, in: space) else { throw ServiceError(.userNotFound) }
         var response = Response.json(export)
         response.status = .accepted
@@ -75,10 +75,10 @@ struct ReadExport: Endpoint {
         errors: [404: "The user has no export (`job-not-found`)."])
 
     let exports: ExportStore
-    let whose: ExportedUser
+    let exportedUser: ExportedUser
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (user, space) = try whose.user(context)
+        let (user, space) = try exportedUser.user(context)
         guard let export = try await exports.find(of: user, in: space) else { throw ServiceError(.jobNotFound) }
         return .json(export)
     }
@@ -110,10 +110,10 @@ struct FetchExport: Endpoint {
         errors: [409: "The user has no finished export (`conflict`)."])
 
     let exports: ExportStore
-    let whose: ExportedUser
+    let exportedUser: ExportedUser
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (user, space) = try whose.user(context)
+        let (user, space) = try exportedUser.user(context)
         guard let file = try await exports.file(of: user, in: space) else {
             throw ServiceError(.conflict, "The user has no finished export.")
         }
@@ -150,10 +150,10 @@ struct CancelExport: Endpoint {
         errors: [404: "The user has no export (`job-not-found`)."])
 
     let exports: ExportStore
-    let whose: ExportedUser
+    let exportedUser: ExportedUser
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (user, space) = try whose.user(context)
+        let (user, space) = try exportedUser.user(context)
         guard try await exports.cancel(of: user, in: space) else { throw ServiceError(.jobNotFound) }
         return Response(status: .noContent)
     }

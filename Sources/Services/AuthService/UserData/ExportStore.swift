@@ -10,7 +10,7 @@ struct ExportStore: Sendable {
     /// The minimum time between two exports that a user requests.
     private static let interval: Duration = .seconds(86_400)
     /// How long a finished export can be downloaded, which is how long its job is kept.
-    private static let keptDays: Int32 = 7
+    private static let retentionInDays: Int32 = 7
 
     let postgres: PostgresClient
     let jobs: JobQueue
@@ -66,7 +66,7 @@ struct ExportStore: Sendable {
                 'progress', jsonb_build_object('done', j.done, 'total', j.total, 'at', CASE WHEN j.finished IS NULL THEN j.message END),
                 'error', CASE WHEN j.state = 'failed' THEN jsonb_build_object('code', j.error_code, 'detail', j.error_detail) END,
                 'created', \(PostgresQuery.rfc3339("j.created")), 'finished', \(PostgresQuery.rfc3339("j.finished")),
-                'expires', to_char((j.finished + make_interval(days => \(Self.keptDays))) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
+                'expires', to_char((j.finished + make_interval(days => \(Self.retentionInDays))) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
             FROM auth.exports AS e JOIN auth.users AS u ON u.id = e.user_id JOIN auth.jobs AS j ON j.id = e.job
                 LEFT JOIN auth.job_files AS f ON f.job = j.id AND f.complete
             WHERE e.user_id = \(user) AND \(UserStore.isIn(space))

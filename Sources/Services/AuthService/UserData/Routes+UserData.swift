@@ -11,13 +11,13 @@ extension AuthService {
         routes.on(ReadProfileOfUser.route, ReadProfileOfUser(users: users))
         routes.on(ReadReceipt.route, ReadReceipt(deletions: deletions))
 
-        routes.on(StartExport.route, StartExport(exports: exports, whose: .me))
-        routes.on(ReadExport.route, ReadExport(exports: exports, whose: .me))
-        routes.on(CancelExport.route, CancelExport(exports: exports, whose: .me))
-        routes.on(FetchExport.route, FetchExport(exports: exports, whose: .me))
-        routes.on(StartExport.startUserExport, StartExport(exports: exports, whose: .named))
-        routes.on(ReadExport.readUserExport, ReadExport(exports: exports, whose: .named))
-        routes.on(CancelExport.cancelUserExport, CancelExport(exports: exports, whose: .named))
-        routes.on(FetchExport.fetchUserExport, FetchExport(exports: exports, whose: .named))
+        routes.on(StartExport.route, StartExport(exports: exports, exportedUser: .me))
+        routes.on(ReadExport.route, ReadExport(exports: exports, exportedUser: .me))
+        routes.on(CancelExport.route, CancelExport(exports: exports, exportedUser: .me))
+        routes.on(FetchExport.route, FetchExport(exports: exports, exportedUser: .me))
+        routes.on(StartExport.startUserExport, StartExport(exports: exports, exportedUser: .named))
+        routes.on(ReadExport.readUserExport, ReadExport(exports: exports, exportedUser: .named))
+        routes.on(CancelExport.cancelUserExport, CancelExport(exports: exports, exportedUser: .named))
+        routes.on(FetchExport.fetchUserExport, FetchExport(exports: exports, exportedUser: .named))
     }
 }

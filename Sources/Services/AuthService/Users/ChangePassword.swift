@@ -32,10 +32,10 @@ struct ChangePassword: Endpoint {
         let isChanged =
             try await check.users.change(
                 id, UserChange(passwordHash: hash), where: "password = \(account.passwordHash)",
-                ending: .all(butFor: try context.session), in: space) != nil
+                ending: .all(except: try context.session), in: space) != nil
         guard isChanged else { throw ServiceError(.conflict, "The password was changed by another request.") }
         if let email = account.email, account.isEmailVerified {
-            await outbox.tellOfNewPassword(to: email, of: id, in: space)
+            await outbox.notifyOfNewPassword(to: email, of: id, in: space)
         }
         return Response(status: .noContent)
     }

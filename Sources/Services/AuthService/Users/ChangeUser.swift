@@ -50,7 +50,7 @@ struct ChangeUser: Endpoint {
             try PasswordPolicy.check(password)
             change.passwordHash = try await hasher.hash(password)
         }
-        let ended = change.passwordHash != nil || change.isDisabled == true ? EndedSessions.all(butFor: nil) : .none
+        let ended = change.passwordHash != nil || change.isDisabled == true ? EndedSessions.all(except: nil) : .none
         let condition: PostgresQuery =
             change.isEmailVerified == true && change.email == nil ? "u.email IS NOT NULL" : "TRUE"
         if let user = try await users.change(id, change, where: condition, ending: ended, in: space) {

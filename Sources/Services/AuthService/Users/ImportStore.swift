@@ -55,7 +55,7 @@ struct ImportStore: Sendable {
         try await transaction.execute("SAVEPOINT one")
         do {
             let isNew =
-                try await UserStore.tellingConflicts {
+                try await UserStore.mappingConflicts {
                     try await transaction.execute(Self.insertion(of: imported, in: space))
                 } > 0
             try await transaction.execute("RELEASE one")

@@ -32,13 +32,13 @@ struct NewUser: Sendable {
     /// The code of an invitation, which is consumed.
     var invitation: String?
     /// The identity that the user signed in with elsewhere.
-    var identity: ProvenIdentity?
+    var identity: VerifiedIdentity?
 }
 
 /// The user's sessions to end, together with mailed proofs that would change the account.
 enum EndedSessions: Sendable {
     case none
-    case all(butFor: UUID?)
+    case all(except: UUID?)
 }
 
 /// A change to a user; nil leaves a property unchanged.
@@ -86,7 +86,7 @@ struct UserStore: Sendable {
     func create(
         _ user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: AppSpace
     ) async throws -> (id: UUID, json: String, isSignedIn: Bool) {
-        try await Self.tellingConflicts {
+        try await Self.mappingConflicts {
             let row = try await postgres.query(
                 Self.insertion(of: user, session: session, needsVerifiedEmail: needsVerifiedEmail, in: space)
             ).first
@@ -197,7 +197,7 @@ struct UserStore: Sendable {
         _ id: UUID, _ change: UserChange, where condition: PostgresQuery = "TRUE", ending ended: EndedSessions = .none,
         in space: AppSpace
     ) async throws -> String? {
-        try await Self.tellingConflicts {
+        try await Self.mappingConflicts {
             guard case .all(let kept) = ended else {
                 return try await postgres.query(Self.update(id, change, where: condition, in: space)).first?.decode(0)
             }
@@ -207,7 +207,7 @@ struct UserStore: Sendable {
                 let user: String? = try await transaction.query(Self.update(id, change, where: condition, in: space))
                     .first?.decode(0)
                 guard let user else { return nil }
-                try await Self.endAll(of: id, butFor: kept, transaction)
+                try await Self.endAll(of: id, except: kept, transaction)
                 return user
             }
         }
@@ -325,7 +325,7 @@ struct UserStore: Sendable {
         """
     }
 
-    static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
+    static func mappingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as PostgresError where error.sqlState == "23505" {

@@ -2,7 +2,7 @@ import MartletCore
 
 extension ConfigurationCheck {
     /// The kind of a controller that does not name one.
-    private static let usualController = "UIViewController"
+    private static let defaultController = "UIViewController"
 
     mutating func checkControllers(_ value: JSONValue, at place: DocumentPlace) {
         let list = findings.elements(value, at: place, upTo: Limits.controllers)
@@ -15,7 +15,7 @@ extension ConfigurationCheck {
                 continue
             }
             var checked = CheckedController(
-                kind: kind(controller["classType"] ?? .string(Self.usualController), at: place / "classType"))
+                kind: kind(controller["classType"] ?? .string(Self.defaultController), at: place / "classType"))
             if let properties = controller["classProperties"] {
                 checkProperties(properties, of: checked.kind, at: place / "classProperties")
             }

@@ -16,7 +16,7 @@ struct RemoteConfiguration: Sendable {
     let experiments: Experiments
     let users: UserAttributes
 
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
 
     /// - Throws: `document-not-found`.
     func response(to asked: ConfigurationRequest, _ request: Request) async throws -> Response {
@@ -51,7 +51,7 @@ struct RemoteConfiguration: Sendable {
 
     /// Waits for the generation that an event named if this instance does not have it yet.
     private func space(_ asked: ConfigurationRequest) async throws -> LiveSpace {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.timeout
         while true {
             let space = try await live.current(asked.space)
             guard let generation = asked.generation, space.generation < generation, .now < deadline else {

@@ -68,19 +68,20 @@ private struct DefinitionReader {
         self.members = members
     }
 
-    private mutating func note(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error)
-    {
+    private mutating func addFinding(
+        _ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error
+    ) {
         findings.append(Finding(severity, code, at: "/" + path, message))
     }
 
     mutating func parts(_ name: String) -> [JSONValue.Member] {
         guard let value = document[name] else { return [] }
         guard case .object(let parts) = value else {
-            note("bad-shape", name, "This must be an object of \(name) by name.")
+            addFinding("bad-shape", name, "This must be an object of \(name) by name.")
             return []
         }
         for part in parts where !Self.isName(part.name) {
-            note(
+            addFinding(
                 "bad-name", "\(name)/\(JSONPointer.escape(part.name))",
                 "A name must be 1 to 64 letters, digits and . _ -, starting with a letter or digit.")
         }
@@ -90,8 +91,8 @@ private struct DefinitionReader {
     mutating func name(_ name: String) -> String? {
         switch document[name] {
         case .string(let text)? where !text.isEmpty && text.utf8.count <= 200: return text
-        case nil: note("missing-member", name, "This member is required: \(name).")
-        default: note("bad-shape", name, "This must be a string of 1 to 200 bytes.")
+        case nil: addFinding("missing-member", name, "This member is required: \(name).")
+        default: addFinding("bad-shape", name, "This must be a string of 1 to 200 bytes.")
         }
         return nil
     }
@@ -99,14 +100,14 @@ private struct DefinitionReader {
     mutating func version(_ name: String) -> VersionNumber? {
         guard let value = document[name] else { return nil }
         if case .string(let text) = value, let version = VersionNumber(text) { return version }
-        note("bad-shape", name, "This must be an app's version in quotes, such as \"1.10\".")
+        addFinding("bad-shape", name, "This must be an app's version in quotes, such as \"1.10\".")
         return nil
     }
 
     mutating func requirements(_ name: String) -> [String: Int] {
         guard let value = document[name] else { return [:] }
         guard let requirements = DefinitionCheck.requirements(value) else {
-            note(
+            addFinding(
                 "bad-shape", name,
                 "This must be an object from kinds and operations of the host app to their minimum versions, whole numbers."
             )
@@ -121,7 +122,7 @@ private struct DefinitionReader {
             let version = Int(literal), version > 0,
             case .object(let members) = value, members.count == 2
         else {
-            note(
+            addFinding(
                 "bad-shape", name,
                 "This must be {\"flag\": a flag's key, \"otherwise\": the version to use if the flag is off}.")
             return nil
@@ -131,7 +132,7 @@ private struct DefinitionReader {
 
     mutating func checkNames(_ known: Set<String>) {
         for member in members where !known.contains(member.name) {
-            note(
+            addFinding(
                 "unknown-member", JSONPointer.escape(member.name),
                 "This member of app.json is unknown; it is passed on unchanged.", .warning)
         }

@@ -5,14 +5,14 @@ extension DefinitionCheck {
     mutating func check(controller: JSONValue.Member) {
         let path = "/controllers/" + JSONPointer.escape(controller.name)
         guard case .object(let members) = controller.value else {
-            return note("bad-shape", path, "A controller must be an object.")
+            return addFinding("bad-shape", path, "A controller must be an object.")
         }
         checkName(controller, at: path)
         let kind = checkKind(
             controller.value["kind"], default: "ViewController", among: Component.controllers, hasFallback: false,
             at: path)
         if kind == "ViewController" || kind == "NavController", controller.value["render"] == nil {
-            note("missing-member", path, "A \(kind) needs a view to render.")
+            addFinding("missing-member", path, "A \(kind) needs a view to render.")
         }
         for member in members {
             let path = path + "/" + JSONPointer.escape(member.name)
@@ -31,11 +31,11 @@ extension DefinitionCheck {
     /// The manual's controllers list their own parts. Here the parts belong to the app, so only names remain.
     private mutating func check(names: JSONValue, _ parts: [JSONValue.Member], _ what: String, at path: String) {
         guard case .array(let elements) = names else {
-            return note("bad-shape", path, "This must be a list of names of the app's \(what)s.")
+            return addFinding("bad-shape", path, "This must be a list of names of the app's \(what)s.")
         }
         for (index, element) in elements.enumerated() {
             guard case .string(let name) = element else {
-                note("bad-shape", "\(path)/\(index)", "This must be a name.")
+                addFinding("bad-shape", "\(path)/\(index)", "This must be a name.")
                 continue
             }
             refer(to: name, in: parts, what, at: "\(path)/\(index)")
@@ -44,25 +44,27 @@ extension DefinitionCheck {
 
     mutating func check(actions: JSONValue, at path: String) {
         guard case .array(let actions) = actions else {
-            return note("bad-shape", path, "This must be a list of actions.")
+            return addFinding("bad-shape", path, "This must be a list of actions.")
         }
         for (index, action) in actions.enumerated() { check(action: action, at: "\(path)/\(index)") }
     }
 
     private mutating func check(action: JSONValue, at path: String) {
-        guard case .object(let members) = action else { return note("bad-shape", path, "An action must be an object.") }
+        guard case .object(let members) = action else {
+            return addFinding("bad-shape", path, "An action must be an object.")
+        }
         guard case .string(let name)? = action["action"] else {
             let isEmpty = members.isEmpty
-            return note(
+            return addFinding(
                 "missing-member", path,
                 isEmpty ? "This action is empty and does nothing." : "The member action is missing.",
                 isEmpty ? .warning : .error)
         }
         if name == "openController", action["controller"] == nil {
-            note("missing-member", path, "openController needs the controller to open.")
+            addFinding("missing-member", path, "openController needs the controller to open.")
         }
         if !Component.actions.contains(name), app.requires[name] == nil {
-            note(
+            addFinding(
                 "unknown-action", path + "/action",
                 "No built-in kind handles \"\(name)\". If the host app does, name it in requires.", .warning)
         }

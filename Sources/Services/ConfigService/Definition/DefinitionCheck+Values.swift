@@ -12,10 +12,10 @@ extension DefinitionCheck {
         case (.view, .string(let name)): refer(to: name, in: app.views, "view", at: path)
         case (.model, .string(let name)): refer(to: name, in: app.models, "model", at: path)
         case (.controller, .string(let name)): refer(to: name, in: app.controllers, "controller", at: path)
-        default: if let (code, message) = Self.problem(value, property) { note(code, path, message) }
+        default: if let (code, message) = Self.problem(value, property) { addFinding(code, path, message) }
         }
         if property == .url, case .string(let url) = value, url.hasPrefix("http:") {
-            note(
+            addFinding(
                 "insecure-url", path, "iOS blocks http URLs unless the app declares an exception; use https.", .warning)
         }
     }
@@ -65,7 +65,9 @@ extension DefinitionCheck {
     private mutating func isComputed(_ value: JSONValue, at path: String) -> Bool {
         switch value {
         case .string(let text) where text.hasPrefix("@"):
-            if !Self.isBinding(text) { note("bad-binding", path, "A binding must be @, @.field or @.field.field.") }
+            if !Self.isBinding(text) {
+                addFinding("bad-binding", path, "A binding must be @, @.field or @.field.field.")
+            }
         case .object(let members) where members.count == 1 && members[0].name == "logic":
             check(rule: members[0].value, at: path + "/logic")
         case .object(let members) where members.count == 1 && members[0].name == "translation":
@@ -81,27 +83,27 @@ extension DefinitionCheck {
         } catch {
             switch error {
             case .unknownOperation(let name, let place):
-                note(
+                addFinding(
                     "unknown-operation", path + place,
                     "JsonLogic has no operation \"\(name)\". If the host app does, name it in requires.")
-            default: note("bad-rule", path, "\(error)")
+            default: addFinding("bad-rule", path, "\(error)")
             }
         }
     }
 
     private mutating func check(translation: JSONValue, at path: String) {
         guard case .string(let key) = translation else {
-            return note("bad-value", path, "This must be the key of a translation.")
+            return addFinding("bad-value", path, "This must be the key of a translation.")
         }
         guard checkedKeys.insert(key).inserted else { return }
         if translations.isEmpty {
-            return note("missing-translation", path, "No translation is live, so the key \"\(key)\" has no text.")
+            return addFinding("missing-translation", path, "No translation is live, so the key \"\(key)\" has no text.")
         }
         for gap in translations.gaps(of: key) {
             switch gap.language {
-            case nil: note("missing-translation", path, "The translation \(gap.document) has no key \"\(key)\".")
+            case nil: addFinding("missing-translation", path, "The translation \(gap.document) has no key \"\(key)\".")
             case let language?:
-                note(
+                addFinding(
                     "untranslated", path, "The translation \(gap.document) has no text for \"\(key)\" in \(language).",
                     .warning)
             }

@@ -7,7 +7,7 @@ extension DefinitionCheck {
         switch content {
         case .string(let name): refer(to: name, in: app.views, "view", at: path)
         case .object: check(view: content, at: path)
-        default: note("bad-shape", path, "A view must be an object or the name of one.")
+        default: addFinding("bad-shape", path, "A view must be an object or the name of one.")
         }
     }
 
@@ -27,7 +27,7 @@ extension DefinitionCheck {
             case (_, let property?): check(member.value, as: property, at: path)
             case (let name, nil):
                 if Component.views.contains(kind) {
-                    note("unknown-property", path, "No built-in kind has a property \"\(name)\".", .warning)
+                    addFinding("unknown-property", path, "No built-in kind has a property \"\(name)\".", .warning)
                 }
                 look(into: member.value, at: path)
             }
@@ -36,14 +36,16 @@ extension DefinitionCheck {
 
     private mutating func checkList(_ list: JSONValue, at path: String) {
         for name in ["items_model", "row_view"] where list[name] == nil {
-            note("missing-member", path, "A ListView requires \(name).")
+            addFinding("missing-member", path, "A ListView requires \(name).")
         }
     }
 
     private mutating func check(requires: JSONValue, hasFallback: Bool, at path: String) {
-        if Self.requirements(requires) == nil { note("bad-shape", path, "This must be an object of whole numbers.") }
+        if Self.requirements(requires) == nil {
+            addFinding("bad-shape", path, "This must be an object of whole numbers.")
+        }
         if !hasFallback {
-            note(
+            addFinding(
                 "missing-member", path,
                 "A view that only some clients support needs a fallback: another view or \"drop\".")
         }
@@ -57,7 +59,7 @@ extension DefinitionCheck {
             for (index, element) in elements.enumerated() {
                 check(content: element, at: "\(path)/\(index)")
                 guard case .object = element, element["before"] != nil else { continue }
-                note(
+                addFinding(
                     "bad-shape", "\(path)/\(index)/before",
                     "before only applies to contents given as an object of named views.")
             }
@@ -69,11 +71,11 @@ extension DefinitionCheck {
                 guard case .string(let other) = before, other != member.name,
                     members.contains(where: { $0.name == other })
                 else {
-                    note("dangling-reference", place + "/before", "There is no such view next to this one.")
+                    addFinding("dangling-reference", place + "/before", "There is no such view next to this one.")
                     continue
                 }
             }
-        default: note("bad-shape", path, "This must be a list of views or an object of views by name.")
+        default: addFinding("bad-shape", path, "This must be a list of views or an object of views by name.")
         }
     }
 }

@@ -36,7 +36,7 @@ struct DefinitionCheck {
             if case .object = view.value {
                 check(view: view.value, at: path)
             } else {
-                note("bad-shape", path, "A view must be an object.")
+                addFinding("bad-shape", path, "A view must be an object.")
             }
         }
         for controller in app.controllers { check(controller: controller) }
@@ -46,7 +46,7 @@ struct DefinitionCheck {
         return findings
     }
 
-    mutating func note(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error) {
+    mutating func addFinding(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error) {
         // No one reads more. Errors have a higher limit, so that warnings do not crowd them out.
         guard findings.count < (severity == .error ? 2_000 : 1_000) else { return }
         findings.append(Finding(severity, code, at: path, message))
@@ -55,21 +55,21 @@ struct DefinitionCheck {
     mutating func refer(to name: String, in parts: [JSONValue.Member], _ what: String, at path: String) {
         used.insert(what + "/" + name)
         if !parts.contains(where: { $0.name == name }) {
-            note("dangling-reference", path, "The app has no \(what) named \"\(name)\".")
+            addFinding("dangling-reference", path, "The app has no \(what) named \"\(name)\".")
         }
     }
 
     /// A model is inline data or the address of the data.
     private mutating func check(model: JSONValue.Member) {
         guard case .string(let address) = model.value, !Self.isAddress(address) else { return }
-        note(
+        addFinding(
             "bad-url", "/models/" + JSONPointer.escape(model.name),
             "The address of a model must be a path or an https URL.")
     }
 
     mutating func checkName(_ part: JSONValue.Member, at path: String) {
         guard let name = part.value["name"], name != .string(part.name) else { return }
-        note(
+        addFinding(
             "name-mismatch", path + "/name", "The name must be \"\(part.name)\", the name under which the app lists it."
         )
     }
@@ -82,23 +82,23 @@ struct DefinitionCheck {
         case nil: return standard
         case .string(let kind)?:
             if !builtIn.contains(kind), app.requires[kind] == nil, !hasFallback {
-                note(
+                addFinding(
                     "unknown-kind", path + "/kind",
                     "\"\(kind)\" is not built in. Name it in requires or give a fallback.")
             }
             return kind
         default:
-            note("bad-shape", path + "/kind", "This must be a string.")
+            addFinding("bad-shape", path + "/kind", "This must be a string.")
             return standard
         }
     }
 
     private mutating func checkUse() {
         for view in app.views where !used.contains("view/" + view.name) {
-            note("unused-view", "/views/" + JSONPointer.escape(view.name), "Nothing shows this view.", .warning)
+            addFinding("unused-view", "/views/" + JSONPointer.escape(view.name), "Nothing shows this view.", .warning)
         }
         for controller in app.controllers where !used.contains("controller/" + controller.name) {
-            note(
+            addFinding(
                 "unused-controller", "/controllers/" + JSONPointer.escape(controller.name),
                 "Nothing opens this controller.", .warning)
         }

@@ -37,7 +37,7 @@ extension Response {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = "application/json; charset=utf-8"
-        guard let gzip, request.takesGzip else {
+        guard let gzip, request.acceptsGzip else {
             return Response(status: .ok, headers: headers, body: .init(byteBuffer: content))
         }
         headers[.contentEncoding] = "gzip"
@@ -47,7 +47,7 @@ extension Response {
 
 extension Request {
     /// Whether `Accept-Encoding` includes gzip with a weight above 0 (RFC 9110 §12.5.3).
-    var takesGzip: Bool {
+    var acceptsGzip: Bool {
         guard let header = headers[.acceptEncoding] else { return false }
         return header.split(separator: ",").contains { part in
             let pieces = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }

@@ -10,7 +10,7 @@ extension ExperimentDocument.Metric {
         "name", "kind", "goal", "covariate", "minimumEffect", "prior", "event", "property", "denominatorEvent",
         "covariateDays",
     ]
-    private static let usualCovariateDays = 14
+    private static let defaultCovariateDays = 14
 
     init(_ json: JSONValue, at path: String, _ reader: inout DocumentReader) {
         let json = reader.object(json, at: path, known: Self.members) ?? .object([])
@@ -35,7 +35,7 @@ extension ExperimentDocument.Metric {
         denominatorEvent = reader.text(json["denominatorEvent"], at: path + "/denominatorEvent")
         let days = reader.integer(
             json["covariateDays"], at: path + "/covariateDays", in: 1...ExperimentQuestion.maximumCovariateDays)
-        covariateDays = days ?? Self.usualCovariateDays
+        covariateDays = days ?? Self.defaultCovariateDays
         checkSource(at: path, saysDays: days != nil, &reader)
     }
 

@@ -153,7 +153,7 @@ final class LiveDocuments: Service {
             state.withLock { state in
                 state.first[space] = nil
                 state.entries[space] = Entry(current: read, read: number, lastUsed: .now)
-                evictSpaces(&state, but: space)
+                evictSpaces(&state, except: space)
             }
             return read
         } catch {
@@ -194,14 +194,14 @@ final class LiveDocuments: Service {
             state.entries[read.space]?.read = number
             guard isNew else { return [] }
             state.entries[read.space]?.current = read
-            evictSpaces(&state, but: read.space)
+            evictSpaces(&state, except: read.space)
             return Array(entry.followers.values)
         }
         for follower in followers { follower.yield(read) }
     }
 
     /// Evicts the least recently used spaces that have no followers.
-    private func evictSpaces(_ state: inout State, but space: AppSpace) {
+    private func evictSpaces(_ state: inout State, except space: AppSpace) {
         var size = state.entries.values.reduce(0) { $0 + $1.current.sizeInBytes }
         guard state.entries.count > limits.spaces || size > limits.sizeInBytes else { return }
         let candidates = state.entries.filter { $0.key != space && $0.value.followers.isEmpty }.sorted {

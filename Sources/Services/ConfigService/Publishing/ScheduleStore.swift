@@ -99,7 +99,7 @@ struct ScheduleStore: Sendable {
             == 1
     }
 
-    static func note(version: Int, of id: UUID, _ transaction: PostgresTransaction) async throws {
+    static func record(version: Int, of id: UUID, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute("UPDATE config.schedules SET version = \(Int32(version)) WHERE id = \(id)")
     }
 

@@ -61,7 +61,7 @@ extension Publisher {
         _ = try await run(request) { document, space, transaction in
             guard try await ScheduleStore.complete(due.id, transaction) else { return "" }
             let published = try await add(due.content, request, document, space, .schedule, transaction)
-            try await ScheduleStore.note(version: published.version, of: due.id, transaction)
+            try await ScheduleStore.record(version: published.version, of: due.id, transaction)
             return published.json
         }
     }

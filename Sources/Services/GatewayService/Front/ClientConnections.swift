@@ -85,10 +85,12 @@ final class ClientConnections: Sendable {
             isAddressFull = own >= maximumPerAddress
             var evicted: Permit?
             if isAddressFull || state.count >= maximum {
-                let idlest = isAddressFull ? address.flatMap { Self.idlest(state.permits[$0]) } : Self.idlest(state)
-                guard let idlest else { return (false, nil) }
-                Self.remove(idlest, &state)
-                evicted = idlest
+                let leastRecentlyUsed =
+                    isAddressFull
+                    ? address.flatMap { Self.leastRecentlyUsed(state.permits[$0]) } : Self.leastRecentlyUsed(state)
+                guard let leastRecentlyUsed else { return (false, nil) }
+                Self.remove(leastRecentlyUsed, &state)
+                evicted = leastRecentlyUsed
             }
             Self.add(permit, &state)
             return (true, evicted)
@@ -112,13 +114,13 @@ final class ClientConnections: Sendable {
 
     /// Belongs to the busiest address, or, if all of its connections are busy, to another one with more than one
     /// connection.
-    private static func idlest(_ state: State) -> Permit? {
-        idlest(state.permits.values.max { $0.count < $1.count })
-            ?? state.permits.values.lazy.compactMap { idlest($0) }.min { $0.idleSince < $1.idleSince }
+    private static func leastRecentlyUsed(_ state: State) -> Permit? {
+        leastRecentlyUsed(state.permits.values.max { $0.count < $1.count })
+            ?? state.permits.values.lazy.compactMap { leastRecentlyUsed($0) }.min { $0.idleSince < $1.idleSince }
     }
 
     /// Nil if all connections are busy, or if the address has only one, which is never evicted.
-    private static func idlest(_ permits: [ObjectIdentifier: Permit]?) -> Permit? {
+    private static func leastRecentlyUsed(_ permits: [ObjectIdentifier: Permit]?) -> Permit? {
         guard let permits, permits.count > 1 else { return nil }
         return permits.values.lazy.filter(\.isIdle).min { $0.idleSince < $1.idleSince }
     }

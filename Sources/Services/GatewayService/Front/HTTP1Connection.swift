@@ -283,7 +283,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
 
     func respond(_ body: ByteBuffer) {
         guard let context else { return }
-        if writer.copies(body, behind: out) {
+        if writer.copies(body, after: out) {
             writer.write(body, to: &out)
         } else {
             writer.writeChunkStart(body.readableBytes, to: &out)

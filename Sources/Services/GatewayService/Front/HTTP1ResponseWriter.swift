@@ -36,7 +36,7 @@ struct HTTP1ResponseWriter {
             writer.write(bytes[head.statusText])
             writer.write("\r\n")
             writer.write(head.fields, of: bytes) { field in
-                head.passesOn(field, bytes, hasOrigin: origin != nil) || (isUpgrade && field.meaning == .upgrade)
+                head.forwards(field, bytes, hasOrigin: origin != nil) || (isUpgrade && field.meaning == .upgrade)
             }
             if isUpgrade { writer.write("connection: upgrade\r\n") } else { writeConnection(&writer) }
             if isChunked { writer.write("transfer-encoding: chunked\r\n") }
@@ -74,7 +74,7 @@ struct HTTP1ResponseWriter {
     }
 
     /// Whether to copy the body into `out` instead of writing it separately.
-    func copies(_ body: ByteBuffer, behind out: ByteBuffer) -> Bool {
+    func copies(_ body: ByteBuffer, after out: ByteBuffer) -> Bool {
         body.readableBytes <= Self.maximumCopiedBytes && out.readableBytes <= 4 * Self.maximumCopiedBytes
     }
 
@@ -128,7 +128,7 @@ struct HTTP1ResponseWriter {
 extension ResponseHead {
     /// Whether a field of the upstream's response is forwarded to the client.
     @inline(__always)
-    func passesOn(_ field: Field, _ bytes: UnsafeRawBufferPointer, hasOrigin: Bool) -> Bool {
+    func forwards(_ field: Field, _ bytes: UnsafeRawBufferPointer, hasOrigin: Bool) -> Bool {
         switch field.meaning {
         case .other: !connectionNamesFields || !fields.connectionNames(bytes[field.name], in: bytes)
         case .contentLength: true

@@ -66,7 +66,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
             guard case .byteBuffer(let buffer) = frame.data else { return }
             if buffer.readableBytes > 0, exchange != nil { held.append(buffer) }
             endRequest(frame.endStream)
-            passBodyOn()
+            forwardBody()
         default:
             break
         }
@@ -110,12 +110,12 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     private func endRequest(_ ends: Bool) {
         guard ends else { return }
         requestEnded = true
-        passBodyOn()
+        forwardBody()
     }
 
     private var hasEndedExchangeRequest = false
 
-    private func passBodyOn() {
+    private func forwardBody() {
         guard let exchange, exchange.wantsBody else { return }
         let buffers = held
         held = []
@@ -142,7 +142,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     }
 
     func resumeBody() {
-        passBodyOn()
+        forwardBody()
         exchange?.clientReadComplete()
     }
 
@@ -150,7 +150,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         var headers = HPACKHeaders()
         headers.reserveCapacity(head.fields.count + 4)
         headers.add(name: ":status", value: "\(head.status)")
-        for field in head.fields where head.passesOn(field, bytes, hasOrigin: exchange.origin != nil) {
+        for field in head.fields where head.forwards(field, bytes, hasOrigin: exchange.origin != nil) {
             headers.add(name: bytes[field.name].text.lowercased(), value: bytes[field.value].text)
         }
         write(headers, of: exchange, endStream: false)

@@ -51,7 +51,7 @@ struct Listener: Sendable {
     }
 
     private func initialize(_ channel: any Channel) throws {
-        probes.note(channel.remoteAddress)
+        probes.record(channel.remoteAddress)
         let client = ClientConnection(channel.remoteAddress, isSecure: certificates != nil, settings: settings)
         let address = client.isTrustedProxy ? nil : client.address?.bucket
         guard let worker = workers.first(where: { $0.eventLoop === channel.eventLoop }),
@@ -69,11 +69,11 @@ struct Listener: Sendable {
     private func secure(_ channel: any Channel, _ client: ClientConnection, _ worker: Worker, _ context: NIOSSLContext)
         throws
     {
-        let impatience = channel.eventLoop.assumeIsolated().scheduleTask(in: settings.headerTimeout) {
+        let timeoutTask = channel.eventLoop.assumeIsolated().scheduleTask(in: settings.headerTimeout) {
             channel.close(promise: nil)
         }
         let negotiation = ApplicationProtocolNegotiationHandler { (result: ALPNResult, channel: any Channel) in
-            impatience.cancel()
+            timeoutTask.cancel()
             return channel.eventLoop.makeCompletedFuture {
                 if case .negotiated("h2") = result {
                     try HTTP2.configure(channel, client: client, worker: worker)
@@ -82,7 +82,7 @@ struct Listener: Sendable {
                 }
             }
         }
-        channel.closeFuture.assumeIsolated().whenComplete { _ in impatience.cancel() }
+        channel.closeFuture.assumeIsolated().whenComplete { _ in timeoutTask.cancel() }
         try channel.pipeline.syncOperations.addHandlers(NIOSSLServerHandler(context: context), negotiation)
     }
 }

@@ -105,7 +105,7 @@ final class Probes: Sendable {
     private static let limit = TimeAmount.milliseconds(500)
     private static let pause = TimeAmount.milliseconds(5)
 
-    func note(_ peer: SocketAddress?) {
+    func record(_ peer: SocketAddress?) {
         guard isProbing.load(ordering: .relaxed), let peer else { return }
         accepted.withLock { _ = $0.insert(peer) }
     }

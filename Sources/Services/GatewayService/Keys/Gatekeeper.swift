@@ -95,7 +95,7 @@ final class Gatekeeper {
 
     /// Returns the credentials used since the last call, with the time of use in seconds since 1970.
     func takeCredentialUses() -> [String: Double] {
-        for grant in grants.values { noteUse(of: grant) }
+        for grant in grants.values { recordUse(of: grant) }
         defer { uses = [:] }
         return uses
     }
@@ -223,7 +223,7 @@ final class Gatekeeper {
             principal: principal, credentialIDs: credentialIDs(), scopes: scopes,
             header: try sign(principal, at: seconds),
             validUntil: min(seconds + Self.grantSeconds, end))
-        if let old = grants[key] { noteUse(of: old) }
+        if let old = grants[key] { recordUse(of: old) }
         if grants.count >= Self.maximumGrants { forgetGrants() }
         grants[key] = grant
         return grant
@@ -308,11 +308,11 @@ final class Gatekeeper {
     }
 
     private func forgetGrants() {
-        for grant in grants.values { noteUse(of: grant) }
+        for grant in grants.values { recordUse(of: grant) }
         grants = [:]
     }
 
-    private func noteUse(of grant: Grant) {
+    private func recordUse(of grant: Grant) {
         guard grant.lastUsed > 0 else { return }
         for id in grant.credentialIDs { uses[id] = max(uses[id] ?? 0, grant.lastUsed) }
         grant.lastUsed = 0

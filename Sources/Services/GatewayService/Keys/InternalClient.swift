@@ -22,12 +22,12 @@ struct InternalClient: Sendable {
     }
 
     /// The contents of a feed newer than `version`; nil if nothing changed while `auth` held the request.
-    func news(of feed: String, after version: Int64) async throws -> Data? {
-        try await news(at: "/internal/" + feed, after: version, wait: Self.waitSeconds)
+    func poll(feed: String, after version: Int64) async throws -> Data? {
+        try await poll(at: "/internal/" + feed, after: version, wait: Self.waitSeconds)
     }
 
     /// The contents of the feed at `path` newer than `version`, waiting up to `wait` seconds.
-    func news(at path: String, after version: Int64, wait: Int) async throws -> Data? {
+    func poll(at path: String, after version: Int64, wait: Int) async throws -> Data? {
         let request = HTTPClientRequest(url: "\(baseURL)\(path)?after=\(version)&wait=\(wait)")
         let response = try await send(request, timeout: .seconds(Int64(wait) + 10))
         switch response.status {
@@ -55,12 +55,12 @@ struct InternalClient: Sendable {
 
 extension [UpstreamTarget] {
     /// The base URL of one of the service's instances; successive turns rotate through them.
-    func address(_ turn: Int) async throws -> String {
+    func address(_ attempt: Int) async throws -> String {
         var addresses: [String] = []
         for target in self {
             addresses += try await target.resolve().compactMap { UpstreamMonitor.url(of: $0, path: "") }
         }
         guard !addresses.isEmpty else { throw InternalClient.Failure.noAddress }
-        return addresses[turn % addresses.count]
+        return addresses[attempt % addresses.count]
     }
 }

@@ -12,7 +12,7 @@ struct KeyRingFeed: Sendable {
     /// Passes every new key ring to `publish` until cancelled.
     func follow(_ publish: @Sendable (KeyRing) async -> Void) async {
         await Feed.follow { version in
-            guard let data = try await auth.news(of: "keyring", after: version) else { return version }
+            guard let data = try await auth.poll(feed: "keyring", after: version) else { return version }
             let ring = try KeyRingFile.decode(data)
             await publish(ring)
             save(ring)

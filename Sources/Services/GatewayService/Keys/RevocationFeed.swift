@@ -27,12 +27,12 @@ struct RevocationFeed: Sendable {
             group.addTask { await self.save(unsaved) }
             var revoked = known
             await Feed.follow { version in
-                guard let data = try await auth.news(of: "revocations", after: version) else { return version }
-                let news = try JSONDecoder().decode(Revocations.self, from: data)
-                revoked.add(news.sessions, cutOff: news.cutOff ?? 0, at: Int64(auth.now().timeIntervalSince1970))
+                guard let data = try await auth.poll(feed: "revocations", after: version) else { return version }
+                let update = try JSONDecoder().decode(Revocations.self, from: data)
+                revoked.add(update.sessions, cutOff: update.cutOff ?? 0, at: Int64(auth.now().timeIntervalSince1970))
                 await publish(revoked)
                 save.yield(revoked)
-                return news.last
+                return update.last
             } didFail: { error in
                 logger.warning(
                     "The feed of ended sessions failed; known sessions remain refused.", metadata: ["error": "\(error)"]

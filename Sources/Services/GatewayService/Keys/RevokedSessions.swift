@@ -29,9 +29,9 @@ struct RevokedSessions: Sendable, Equatable {
     private func refuses(_ session: String, _ expires: Int64) -> Bool { expires <= cutOff || contains(session) }
 
     /// - Parameter now: Seconds since 1970; entries that expired earlier are dropped.
-    mutating func add(_ news: [String: Int64], cutOff newCutOff: Int64 = 0, at now: Int64) {
+    mutating func add(_ update: [String: Int64], cutOff newCutOff: Int64 = 0, at now: Int64) {
         cutOff = max(cutOff, newCutOff)
-        sessions.merge(news) { max($0, $1) }
+        sessions.merge(update) { max($0, $1) }
         sessions = sessions.filter { [cutOff] in $0.value >= now && $0.value > cutOff }
         guard sessions.count > maximumCount else { return }
         // Removes a tenth more than necessary, so that this does not happen for every session.

@@ -4,7 +4,7 @@ import Logging
 import MartletAPI
 import MartletCore
 
-/// Follows an upstream's feed of space generations, for `UnchangedAnswers`.
+/// Follows an upstream's feed of space generations, for `NotModifiedCache`.
 struct GenerationFeed: Sendable {
     /// Short, so that a hanging instance is noticed soon; another instance may publish in the meantime.
     private static let waitSeconds = 5
@@ -25,15 +25,15 @@ struct GenerationFeed: Sendable {
                 // After a failure, asks the next instance.
                 let config = InternalClient(
                     baseURL: try await targets.address(failures), client: client, signer: signer, now: now)
-                guard let data = try await config.news(at: path, after: number, wait: Self.waitSeconds) else {
+                guard let data = try await config.poll(at: path, after: number, wait: Self.waitSeconds) else {
                     return number
                 }
-                let news = try JSONDecoder().decode(LiveVersions.self, from: data)
+                let update = try JSONDecoder().decode(LiveVersions.self, from: data)
                 await publish(
                     Dictionary(
-                        news.spaces.map { ($0.environment.rawValue + ":" + $0.appID, $0.generation) },
+                        update.spaces.map { ($0.environment.rawValue + ":" + $0.appID, $0.generation) },
                         uniquingKeysWith: { $1 }))
-                return news.number
+                return update.number
             } catch {
                 failures += 1
                 await publish(nil)

@@ -47,8 +47,8 @@ final class Exchange {
     private var needsFlush = false
     private var slot: InFlightLimits.Slot?
     private var share: RelayedStream?
-    /// Set if the answer may be repeated from `UnchangedAnswers`.
-    private var unchangedKey: UnchangedAnswers.Key?
+    /// Set if the answer may be repeated from `NotModifiedCache`.
+    private var notModifiedKey: NotModifiedCache.Key?
     /// The credential that will count the request once its body is complete.
     private var laterCredential: String?
     private var contentLength: Int64?
@@ -57,7 +57,7 @@ final class Exchange {
     private var bodyDeadline = NIODeadline.distantFuture
     private var stallDeadline = NIODeadline.distantFuture
     /// Tracks a response of unbounded length, which may end between events only.
-    private var stream: EndlessAnswer?
+    private var stream: UnboundedResponse?
 
     private static let maximumAttempts = 3
     /// How long a request may long-poll while the gateway drains.
@@ -108,11 +108,12 @@ final class Exchange {
             route = admission.match.route
             grant = admission.grant
             slot = try enter(admission, hasBody: head.hasBody)
-            if let key = UnchangedAnswers.key(head, bytes, admission), let grant {
-                if let known = worker.unchanged[admission.match.route.upstreamIndex].answer(to: key, for: grant) {
+            if let key = NotModifiedCache.key(head, bytes, admission), let grant {
+                if let known = worker.notModifiedCache[admission.match.route.upstreamIndex].answer(to: key, for: grant)
+                {
                     return answer(known, closing: false)
                 }
-                unchangedKey = key
+                notModifiedKey = key
             }
             isUpgrade = admission.isUpgrade
             bodyFraming = head.isChunked ? .chunked : head.hasBody ? .length : .none
@@ -211,10 +212,10 @@ final class Exchange {
         phase = head.status == 101 ? .tunnel : .answering
         if route?.isStreaming == true, head.status < 500 { backend?.streamBegan() }
         if route?.isStreaming == true, head.contentLength == nil, method != .head {
-            stream = EndlessAnswer(head, bytes)
+            stream = UnboundedResponse(head, bytes)
         }
-        if let unchangedKey, let route, let grant {
-            worker.unchanged[route.upstreamIndex].note(head, bytes, to: unchangedKey, for: grant)
+        if let notModifiedKey, let route, let grant {
+            worker.notModifiedCache[route.upstreamIndex].record(head, bytes, to: notModifiedKey, for: grant)
         }
         front.respond(head, bytes, of: self)
         if phase == .tunnel {
@@ -227,7 +228,7 @@ final class Exchange {
         guard let front else { return }
         bytesOut += Int64(data.readableBytes)
         lastProgress = worker.now
-        stream?.note(data)
+        stream?.record(data)
         front.respond(data)
         if !front.isWritable { upstream?.pause() }
         if share != nil { relayedMayFollow(data.readableBytes) }
@@ -242,7 +243,7 @@ final class Exchange {
             return checkBacklog(adding: data.readableBytes)
         }
         bytesOut += Int64(data.readableBytes)
-        stream?.note(data)
+        stream?.record(data)
         front.respond(data)
         front.flush()
         if front.isWritable { lastProgress = worker.now } else { checkBacklog(adding: data.readableBytes) }
@@ -432,7 +433,7 @@ final class Exchange {
         backend.begin(at: now)
         if mayReuse, tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
         guard worker.mayConnect() else {
-            worker.metrics.countLackOfDescriptors()
+            worker.metrics.countDescriptorShortage()
             return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
         }
         backend.connect { [self] result in
@@ -518,7 +519,7 @@ final class Exchange {
         }
         front?.client.permit?.ended(at: .now())
         front = nil
-        worker.note(self)
+        worker.record(self)
     }
 
     private static let lineEnd = ByteBuffer(string: "\r\n")

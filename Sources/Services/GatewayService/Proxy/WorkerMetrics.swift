@@ -15,7 +15,7 @@ final class WorkerMetrics {
     private let bytesInCounter = Counter(label: "martlet_gateway_received_bytes_total")
     private let bytesOutCounter = Counter(label: "martlet_gateway_sent_bytes_total")
     private let lateBodies = Counter(label: "martlet_gateway_bodies_late")
-    private let lacksOfDescriptors = Counter(label: "martlet_gateway_descriptors_lacking")
+    private let descriptorShortages = Counter(label: "martlet_gateway_descriptors_lacking")
 
     private let slowReaders = Counter(label: "martlet_gateway_slow_readers")
 
@@ -55,7 +55,7 @@ final class WorkerMetrics {
     func countLateBody() { lateBodies.increment() }
 
     /// Counts a request that was refused because no descriptor was left for an upstream connection.
-    func countLackOfDescriptors() { lacksOfDescriptors.increment() }
+    func countDescriptorShortage() { descriptorShortages.increment() }
 
     /// Counts a connection that was closed because its client read an answer too slowly.
     func countSlowReader() { slowReaders.increment() }

@@ -19,7 +19,7 @@ final class Route: Sendable {
     let isStreaming: Bool
     /// The upstream's path for opening a relay of its streams (`Relay`).
     let relayPath: String?
-    /// The upstream's path for its generation feed, which lets the gateway repeat 304 responses (`UnchangedAnswers`).
+    /// The upstream's path for its generation feed, which lets the gateway repeat 304 responses (`NotModifiedCache`).
     let generationPath: String?
     let tellsAddress: Bool
     let ignoresToken: Bool

@@ -30,7 +30,7 @@ struct RouteFile: Codable {
         /// The upstream's path for opening a relay, which lets it send one event to many streams. Requires `streaming`.
         var relay: String?
         /// The upstream's path for its generation feed, which lets the gateway repeat 304 responses
-        /// (`UnchangedAnswers`).
+        /// (`NotModifiedCache`).
         var generations: String?
         /// Sends the client address used for rate limits to the service in `X-Martlet-Address`.
         var tellsAddress: Bool?

@@ -30,7 +30,7 @@ final class Backend {
     }
 
     /// Records the result of a health check. An address that becomes healthy again resets its breaker.
-    func note(isHealthy: Bool) {
+    func record(isHealthy: Bool) {
         if isHealthy, !self.isHealthy { breaker = Breaker() }
         self.isHealthy = isHealthy
     }
@@ -79,7 +79,7 @@ final class Backend {
     /// The time since which the longest idle connection has been idle.
     var idleSince: NIODeadline? { idle.first?.idleSince }
 
-    func closeIdlest() {
+    func closeLeastRecentlyUsed() {
         guard !idle.isEmpty else { return }
         idle.removeFirst().close()
     }

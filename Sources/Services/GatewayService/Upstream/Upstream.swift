@@ -6,7 +6,7 @@ final class Upstream {
     private(set) var backends: [Backend] = []
     private let eventLoop: any EventLoop
     private let settings: Settings
-    private var turn = 0
+    private var nextIndex = 0
 
     init(name: String, eventLoop: any EventLoop, settings: Settings) {
         self.name = name
@@ -20,7 +20,7 @@ final class Upstream {
         backends = addresses.map { address in
             let known = old.first { $0.address == address.address }
             let backend = known ?? Backend(address.address, eventLoop: eventLoop, settings: settings)
-            backend.note(isHealthy: address.isHealthy)
+            backend.record(isHealthy: address.isHealthy)
             return backend
         }
         for backend in old where !backends.contains(where: { $0 === backend }) { backend.retire() }
@@ -36,9 +36,9 @@ final class Upstream {
 
     private func choose(excluding tried: [Backend], at now: NIODeadline, healthy: Bool) -> Backend? {
         var best: Backend?
-        turn = backends.isEmpty ? 0 : (turn + 1) % backends.count
+        nextIndex = backends.isEmpty ? 0 : (nextIndex + 1) % backends.count
         for offset in backends.indices {
-            let backend = backends[(turn + offset) % backends.count]
+            let backend = backends[(nextIndex + offset) % backends.count]
             guard backend.isHealthy == healthy, backend.isAvailable(at: now), !tried.contains(where: { $0 === backend })
             else { continue }
             if best.map({ backend.inFlight < $0.inFlight }) ?? true { best = backend }

@@ -61,7 +61,7 @@ struct UpstreamMonitor: Sendable {
                 }
             }
             if found != published {
-                note(found, before: published)
+                record(found, before: published)
                 published = found
                 await publish(found)
             }
@@ -107,7 +107,7 @@ struct UpstreamMonitor: Sendable {
         return true
     }
 
-    private func note(_ found: [[UpstreamAddress]], before: [[UpstreamAddress]]) {
+    private func record(_ found: [[UpstreamAddress]], before: [[UpstreamAddress]]) {
         for (index, name) in names.enumerated() {
             for address in found[index] {
                 let old = index < before.count ? before[index].first { $0.address == address.address } : nil

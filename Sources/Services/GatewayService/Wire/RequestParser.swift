@@ -98,11 +98,11 @@ struct RequestParser {
     private mutating func parseField(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ lineFeed: Int) throws(Refusal) {
         let field = try FieldLines.field(in: bytes, from: start, lineFeed: lineFeed)
         guard head.fields.count < limits.fieldCount else { throw Refusal(.headersTooLarge) }
-        if field.meaning != .other { try note(field, bytes) }
+        if field.meaning != .other { try record(field, bytes) }
         head.fields.append(field)
     }
 
-    private mutating func note(_ field: Field, _ bytes: UnsafeRawBufferPointer) throws(Refusal) {
+    private mutating func record(_ field: Field, _ bytes: UnsafeRawBufferPointer) throws(Refusal) {
         let index = head.fields.count
         switch field.meaning {
         case .host:
@@ -121,7 +121,7 @@ struct RequestParser {
             }
             head.isChunked = true
         case .connection:
-            noteConnection(bytes[field.value])
+            recordConnectionOptions(bytes[field.value])
             head.connection = index
         case .expect:
             guard bytes[field.value].spells("100-continue") else { throw Refusal(.expectationFailed) }
@@ -149,7 +149,7 @@ struct RequestParser {
         slot = index
     }
 
-    private mutating func noteConnection(_ value: UnsafeRawBufferPointer) {
+    private mutating func recordConnectionOptions(_ value: UnsafeRawBufferPointer) {
         let options = ConnectionOptions(value)
         if options.close {
             head.keepsAlive = false

@@ -50,7 +50,7 @@ struct DeliveryRecords: Sendable {
     /// Records that the app was opened from the message. Only the first time counts.
     ///
     /// - Returns: False if the message was not sent to the installation.
-    func noteOpened(_ message: UUID, by installation: UUID, in space: Space) async throws -> Bool {
+    func recordOpened(_ message: UUID, by installation: UUID, in space: Space) async throws -> Bool {
         try await postgres.query(
             """
             WITH found AS (

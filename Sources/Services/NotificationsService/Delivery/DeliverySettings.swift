@@ -16,9 +16,9 @@ struct DeliverySettings: Sendable {
     /// cancelled messages.
     var pollInterval: Duration = .milliseconds(500)
     /// How long a message that this version cannot read waits for another version to send it, before it fails.
-    var patienceWithUnreadable: Duration = .seconds(3_600)
+    var unreadableLifetime: Duration = .seconds(3_600)
     /// How long a push service must keep rejecting a credential before it counts as broken.
-    var patience: Duration = .seconds(30)
+    var rejectionPeriod: Duration = .seconds(30)
     /// How long to wait for answers at shutdown.
     var shutdownGrace: Duration = .seconds(3)
 

@@ -69,8 +69,8 @@ final class PushClients: Sendable {
     }
 
     private struct State {
-        var accounts = LatelyUsed<Int32, Account>(maximumCount: maximumAccounts)
-        var hosts = LatelyUsed<Host, WebPushClient>(maximumCount: maximumHosts)
+        var accounts = LRUCache<Int32, Account>(maximumCount: maximumAccounts)
+        var hosts = LRUCache<Host, WebPushClient>(maximumCount: maximumHosts)
     }
 
     let apns: APNsClients
@@ -109,7 +109,7 @@ final class PushClients: Sendable {
 }
 
 /// A bounded cache that evicts the least recently stored value.
-private struct LatelyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+private struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let maximumCount: Int
     private var entries: [Key: (value: Value, lastUse: Int)] = [:]
     private var uses = 0

@@ -17,7 +17,7 @@ struct AppMailOptions: Sendable {
     /// How long records of mail are kept.
     var retentionInDays = 90
     /// Nil: contacts come from the auth service.
-    var contacts: MailContactBook?
+    var contacts: MailContactClient?
 
     init() {}
 

@@ -16,17 +16,17 @@ struct Mail: Sendable {
     let suppressed: SuppressedStore
     let permission: MailPermission
     let eraser: AddressEraser
-    let unsubscribing: Unsubscribing
+    let unsubscribeLinks: UnsubscribeLinks
     let orders: MailOrders
     let senders: MailSenders
-    let contacts: MailContactBook
-    let client = SMTPClient(concurrency: MailServerLoad.places)
+    let contacts: MailContactClient
+    let client = SMTPClient(concurrency: MailServerLoad.slots)
     /// A separate client, so that test mails and other mail do not wait for each other.
     let testClient = SMTPClient()
     let tests = MailTestLimit()
     let writer: MailWriter
     private let jobs: JobQueue
-    private let places = MailServerPlaces()
+    private let slots = MailServerSlots()
     private let postgres: PostgresClient
     private let options: AppMailOptions
     private let logger: Logger
@@ -50,7 +50,7 @@ struct Mail: Sendable {
         suppressed = SuppressedStore(postgres: postgres, digest: digest)
         permission = MailPermission(postgres: postgres, digest: digest)
         eraser = AddressEraser(postgres: postgres, digest: digest)
-        unsubscribing = Unsubscribing(
+        unsubscribeLinks = UnsubscribeLinks(
             sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-unsubscribe"),
             publicURL: options.mail.publicURL)
         jobs = JobQueue(postgres: postgres, schema: NotificationsService.name)
@@ -58,22 +58,22 @@ struct Mail: Sendable {
         senders = MailSenders(credentials: credentials, settings: options.mail.server)
         contacts =
             options.mail.contacts
-            ?? MailContactBook(
+            ?? MailContactClient(
                 of: options.auth,
                 calls: ServiceCalls(caller: NotificationsService.name, internalSecret: options.internalSecret))
-        writer = MailWriter(templates: templates, unsubscribing: unsubscribing)
+        writer = MailWriter(templates: templates, unsubscribeLinks: unsubscribeLinks)
     }
 
     /// Each job sends one mail at a time.
     static var workers: JobWorker.Configuration {
         var configuration = JobWorker.Configuration()
-        configuration.concurrency = MailServerLoad.places
+        configuration.concurrency = MailServerLoad.slots
         return configuration
     }
 
     var background: [any Service] {
         [
-            client, testClient, MailWaking(mails: mails, jobs: jobs, logger: logger),
+            client, testClient, MailWaker(mails: mails, jobs: jobs, logger: logger),
             MailHousekeeping(postgres: postgres, retentionInDays: options.retentionInDays, logger: logger, now: now),
         ]
     }
@@ -83,7 +83,7 @@ struct Mail: Sendable {
             SendAppMail(
                 spaces: spaces, mails: mails, permission: permission, suppressed: suppressed, writer: writer,
                 senders: senders, contacts: contacts,
-                client: client, places: places, options: options, logger: logger)
+                client: client, slots: slots, options: options, logger: logger)
         ]
     }
 

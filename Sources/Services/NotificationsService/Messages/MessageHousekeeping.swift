@@ -7,13 +7,13 @@ import MartletPostgres
 /// The settings for messages.
 struct MessageSettings: Sendable {
     /// A finished message and its delivery records are deleted after this many days.
-    var daysKept = 90
+    var retentionInDays = 90
 
     init() {}
 
     /// Reads `push.messages.days`.
     init(_ settings: Settings) throws {
-        daysKept = try settings.integer("push.messages.days", default: 90, in: 1...3_650)
+        retentionInDays = try settings.integer("push.messages.days", default: 90, in: 1...3_650)
     }
 }
 

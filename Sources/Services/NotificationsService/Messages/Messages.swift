@@ -32,7 +32,7 @@ struct Messages: Sendable {
         clientRules = ClientRuleStore(postgres: postgres)
         clients = ClientSends(postgres: postgres, messages: store, templates: templates, rules: clientRules)
         userData = MessageUserData(postgres: postgres, spaces: spaces)
-        housekeeping = MessageHousekeeping(postgres: postgres, days: settings.daysKept, logger: logger)
+        housekeeping = MessageHousekeeping(postgres: postgres, days: settings.retentionInDays, logger: logger)
     }
 
     var background: [any Service] { [housekeeping] }

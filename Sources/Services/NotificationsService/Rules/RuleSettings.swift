@@ -23,5 +23,5 @@ struct RuleSettings: Sendable {
     }
 
     /// Storage at its default port on this machine.
-    static let usual = RuleSettings(storage: ServiceAddress(.storage))
+    static let standard = RuleSettings(storage: ServiceAddress(.storage))
 }

@@ -83,7 +83,7 @@ struct RuleStore: Sendable {
     /// - Parameter end: The end of storage's change log before the write; only for a rule on changes.
     /// - Throws: `precondition-failed`, `limit-exceeded`.
     func write(
-        _ rule: Rule, _ condition: Precondition?, mustBeNew: Bool, end: StoredChanges.Page?, by author: Author,
+        _ rule: Rule, _ condition: Precondition?, mustBeNew: Bool, end: StorageClient.Page?, by author: Author,
         in space: Space
     ) async throws -> Written {
         try await postgres.withTransaction { transaction in

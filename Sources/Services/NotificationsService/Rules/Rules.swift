@@ -12,12 +12,12 @@ struct Rules: Sendable {
     let spaces: Spaces
     let store: RuleStore
     let webhooks: RuleWebhooks
-    let stored: StoredChanges
-    let acts: RuleActionBuilder
-    let work: RuleWork
+    let storage: StorageClient
+    let actionBuilder: RuleActionBuilder
+    let performer: RuleActionPerformer
     let clock: RuleClock
     let now: @Sendable () -> Date
-    private let following: RuleFollowing
+    private let followers: RuleFollowers
     private let logger: Logger
 
     init(
@@ -31,37 +31,40 @@ struct Rules: Sendable {
         let secret = options.internalSecret
         let rules = options.rules
         let store = RuleStore(postgres: postgres, secrets: WebhookSecrets(internalSecret: secret), now: now)
-        let stored = StoredChanges(
+        let storage = StorageClient(
             rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
-        let acts = RuleActionBuilder(templates: messages.templates, mail: mail, now: now)
-        let work = RuleWork(
+        let actionBuilder = RuleActionBuilder(templates: messages.templates, mail: mail, now: now)
+        let performer = RuleActionPerformer(
             messages: messages.store, orders: mail.orders,
             queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
         self.store = store
-        self.stored = stored
-        self.acts = acts
-        self.work = work
+        self.storage = storage
+        self.actionBuilder = actionBuilder
+        self.performer = performer
         webhooks = RuleWebhooks(
             postgres: postgres, store: store,
             sender: WebhookSender(arePrivateAddressesAllowed: options.rules.arePrivateAddressesAllowed))
-        let (feeds, news, stuck) = (
-            RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleChangeSignal(), StuckRules()
+        let (feeds, changeSignal, stuck) = (
+            RuleFeeds(postgres: postgres, spaces: spaces, instance: UUID()), RuleChangeSignal(), StuckRules()
         )
         clock = RuleClock(
-            postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger,
+            postgres: postgres, spaces: spaces, storage: storage, actionBuilder: actionBuilder, performer: performer,
+            changeSignal: changeSignal, logger: logger,
             now: now)
-        following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in
+        followers = RuleFollowers(feeds: feeds, postgres: postgres, changeSignal: changeSignal, logger: logger) {
+            space in
             // Waiting for changes occupies a connection, so each follower has its own client.
-            let own = StoredChanges(
+            let own = StorageClient(
                 rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
             return RuleFollower(
-                space: space, store: store, feeds: feeds, stored: own, acts: acts, work: work, news: news, stuck: stuck,
+                space: space, store: store, feeds: feeds, storage: own, actionBuilder: actionBuilder,
+                performer: performer, changeSignal: changeSignal, stuck: stuck,
                 logger: logger)
         }
     }
 
     var background: [any Service] {
-        [following, clock, RuleHousekeeping(webhooks: webhooks, limits: work.limits, logger: logger)]
+        [followers, clock, RuleHousekeeping(webhooks: webhooks, limits: performer.limits, logger: logger)]
     }
 
     var handlers: [any JobHandler] { [DeliverWebhook(webhooks: webhooks)] }

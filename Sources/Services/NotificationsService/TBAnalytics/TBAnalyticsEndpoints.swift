@@ -149,7 +149,7 @@ struct ListTBAnalyticsNotifications: Endpoint {
         let list = try await messages.store.list(in: space, state: nil, before: before, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(
-            page.compactMap(\.message?.thesis.text),
+            page.compactMap(\.message?.tbAnalyticsJSON.text),
             next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)
     }
 }

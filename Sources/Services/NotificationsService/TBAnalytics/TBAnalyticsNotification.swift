@@ -11,7 +11,7 @@ struct TBAnalyticsNotification: Sendable {
     /// The template whose client rule lets users send it; see `ClientRules`.
     static let template = "TBNotification"
     private static let maximumRecipients = 100
-    private static let ownNames: Set<String> = ["_id", "created", "updated", "deleted", "_version"]
+    private static let reservedNames: Set<String> = ["_id", "created", "updated", "deleted", "_version"]
     private static let userNames = ["userID", "userId", "user"]
     private static let deviceNames = ["deviceID", "deviceId", "device", "UUID", "uuid"]
     private static let badgeNames = ["badge", "badgeNumber"]
@@ -29,12 +29,12 @@ struct TBAnalyticsNotification: Sendable {
 
     /// - Throws: `invalid-body` that names the member.
     init(_ json: JSONValue) throws {
-        let names = Self.ownNames.union(Self.userNames).union(Self.deviceNames).union(Self.badgeNames).union([
+        let names = Self.reservedNames.union(Self.userNames).union(Self.deviceNames).union(Self.badgeNames).union([
             "title", "message",
         ])
         let fields = try BodyFields(json, names)
         guard case .object(let members) = json else { throw ServiceError(.invalidBody) }
-        self.members = members.filter { !Self.ownNames.contains($0.name) }
+        self.members = members.filter { !Self.reservedNames.contains($0.name) }
         id = try fields.text("_id", upTo: 64)
         users = try Self.recipients(fields, Self.userNames)
         devices = try Self.recipients(fields, Self.deviceNames)
@@ -84,7 +84,7 @@ struct TBAnalyticsNotification: Sendable {
 
 extension Message {
     /// The message in the original TBAnalytics format, with its current state.
-    var thesis: JSONValue {
+    var tbAnalyticsJSON: JSONValue {
         let texts = content.texts(variant: 0, in: nil)
         var members: [JSONValue.Member] = [
             .init("_id", .string(id.uuidString.lowercased())), .init("created", .string(created.rfc3339)),

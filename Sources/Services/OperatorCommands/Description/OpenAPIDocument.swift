@@ -93,7 +93,7 @@ struct OpenAPIDocument {
                 list.append(parameter(declared ?? .path(name)))
             }
         }
-        if address.entry.takesEnvironment {
+        if address.entry.acceptsEnvironment {
             list.append(["$ref": "#/components/parameters/environment"])
         }
         return list + route.parameters.filter { $0.place != .path }.map { parameter($0) }
@@ -156,7 +156,7 @@ struct OpenAPIDocument {
 
 extension GatewayRoutes.Entry {
     /// Whether `X-Martlet-Environment` chooses the environment.
-    var takesEnvironment: Bool { path.hasPrefix("/api/{appKey}/") || path.hasPrefix("/admin/apps/{app}/") }
+    var acceptsEnvironment: Bool { path.hasPrefix("/api/{appKey}/") || path.hasPrefix("/admin/apps/{app}/") }
 }
 
 /// The named schemas that a document refers to.

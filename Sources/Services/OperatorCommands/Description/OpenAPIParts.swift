@@ -152,7 +152,7 @@ enum OpenAPIParts {
         var errors = [(status: 400, name: "BadRequest")]
         if !isOpen(entry) { errors.append((401, "Unauthorized")) }
         if route.callers.isRestricted { errors.append((403, "Forbidden")) }
-        if route.takesBody { errors.append((413, "TooLarge")) }
+        if route.acceptsBody { errors.append((413, "TooLarge")) }
         return errors + [(429, "TooManyRequests"), (503, "Unavailable")]
     }
 

@@ -35,14 +35,14 @@ struct GivenSettings {
         var settings: [String: String] = [:]
         for (key, variable) in Self.variables(forOne: process) {
             let forAll = SettingNames.variable(key)
-            let isForAll = !Self.ofOneProcess.contains(key) && !isOfStorageOnly(key, process)
+            let isForAll = !Self.ofOneProcess.contains(key) && !isStorageOnly(key, process)
             settings[forAll] = environment[variable] ?? (isForAll ? environment[forAll] : nil)
         }
         return settings
     }
 
     /// Storage deletes unknown files from its bucket or folder, so no other process may share it.
-    private func isOfStorageOnly(_ key: String, _ process: String) -> Bool {
+    private func isStorageOnly(_ key: String, _ process: String) -> Bool {
         key.hasPrefix("files.") && process != "storage"
     }
 

@@ -6,7 +6,7 @@ import Logging
 /// They are stopped in the order of a shutdown: first the gateway, which disconnects its clients, then all services at
 /// once, and PostgreSQL last. In the reverse order, each would wait for one that is gone.
 struct LeftoverProcesses {
-    private static let patience: Duration = .seconds(10)
+    private static let timeout: Duration = .seconds(10)
 
     /// The state folder, whose `run/<name>.pid` files list the started processes.
     let state: URL
@@ -39,7 +39,7 @@ struct LeftoverProcesses {
     }
 
     private func waitForEnd(of pids: [pid_t]) async throws {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.timeout
         while pids.contains(where: isAlive) {
             if .now > deadline { for pid in pids where isAlive(pid) { kill(pid, SIGKILL) } }
             try await Task.sleep(for: .milliseconds(20))

@@ -37,7 +37,7 @@ final class ChangeSignal: Sendable {
             state.notifying[space.schema] = !isNew
             return isNew
         }
-        if isNew { Task { await tell(space.schema) } }
+        if isNew { Task { await notify(space.schema) } }
     }
 
     /// Yields an element whenever the log may have grown. Several writes may yield a single element.
@@ -67,7 +67,7 @@ final class ChangeSignal: Sendable {
         for follower in followers { follower.yield() }
     }
 
-    private func tell(_ schema: String) async {
+    private func notify(_ schema: String) async {
         repeat {
             // If it fails, other copies find the changes at their next poll.
             _ = try? await postgres.execute("SELECT pg_notify(\(Self.channel), \(schema))")

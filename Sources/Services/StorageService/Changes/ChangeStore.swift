@@ -83,7 +83,7 @@ struct ChangeStore: Sendable {
     }
 
     /// The end of the log, and which of `collections` have changes that `snapshot` does not see.
-    func news(of collections: [String], since snapshot: Snapshot?, in space: AppSchema) async throws -> (
+    func changedCollections(of collections: [String], since snapshot: Snapshot?, in space: AppSchema) async throws -> (
         end: End, changed: Set<String>
     ) {
         let rows = try await run(
@@ -216,7 +216,7 @@ struct ChangeStore: Sendable {
     /// Identifies the log to which transaction numbers refer. Differs for another cluster, another timeline (a restore
     /// to a point in time, a promoted standby) and another table (a restore from a dump).
     static func epoch(of space: AppSchema) throws -> PostgresQuery {
-        "(SELECT left(md5(\(PostgresQuery.lineOfRecovery) || '/' || to_regclass(\(try space.own("_changes").quoted))::oid), 12))"
+        "(SELECT left(md5(\(PostgresQuery.recoveryTimeline) || '/' || to_regclass(\(try space.own("_changes").quoted))::oid), 12))"
     }
 
     /// The columns that `end(_:)` decodes: the snapshot, the epoch, and the latest transaction in the logs of

@@ -49,7 +49,7 @@ final class LiveRelay: Sendable {
 
     /// Sends `frame` through the relay to those outboxes that keep up, and through their tasks to the others. Must be
     /// called on the event loop.
-    func hand(_ frame: LiveFrame, to outboxes: [Outbox]) {
+    func deliver(_ frame: LiveFrame, to outboxes: [Outbox]) {
         var streams: [(number: UInt32, own: UInt64)] = []
         streams.reserveCapacity(outboxes.count)
         for outbox in outboxes {

@@ -13,7 +13,7 @@ actor LiveTail {
     /// The maximum number of groups that query the database at the same time.
     private static let maximumConcurrency = 16
     /// The maximum number of frames handed to event loops but not yet written.
-    private static let maximumHanded = 20_000
+    private static let maximumUnwrittenFrames = 20_000
 
     private let space: AppSchema
     private let changes: ChangeStore
@@ -24,7 +24,7 @@ actor LiveTail {
     private var members: [Int: LiveShape] = [:]
     private var epoch = ""
     /// The position of every group that is up to date.
-    private var level: Snapshot?
+    private var lastSnapshot: Snapshot?
     private var runner: Task<Void, Never>?
     /// Identifies the runner. Results of queries by an earlier runner do not apply to the current groups.
     private var generation = 0
@@ -34,7 +34,7 @@ actor LiveTail {
     /// Whether a subscriber joined with rights that changed while it was joining.
     private var hasStaleRights = false
     private var lastHeartbeat = ContinuousClock.now
-    private var handed = 0
+    private var unwrittenFrames = 0
 
     private struct Group {
         var position: Snapshot
@@ -123,7 +123,7 @@ actor LiveTail {
         runner?.cancel()
         runner = nil
         generation += 1
-        level = nil
+        lastSnapshot = nil
         resumeWaiting(false)
     }
 
@@ -170,7 +170,7 @@ actor LiveTail {
     // MARK: Following
 
     private func start(at snapshot: Snapshot) {
-        level = snapshot
+        lastSnapshot = snapshot
         lastHeartbeat = .now
         let wakes = signal.follow(space)
         // For changes since the snapshot.
@@ -189,14 +189,14 @@ actor LiveTail {
                 }
                 for await _ in wakes {
                     guard let self, !Task.isCancelled else { break }
-                    await self.turn(generation)
+                    await self.runCycle(generation)
                 }
                 tasks.cancelAll()
             }
         }
     }
 
-    private func turn(_ generation: Int) async {
+    private func runCycle(_ generation: Int) async {
         guard generation == self.generation else { return }
         let waiting = waiting
         self.waiting = []
@@ -229,28 +229,28 @@ actor LiveTail {
     private func advance(_ generation: Int) async throws {
         let collections = Set(groups.keys.map(\.collection))
         let before = groups.mapValues(\.position)
-        let news = try await changes.news(of: Array(collections), since: level, in: space)
+        let latest = try await changes.changedCollections(of: Array(collections), since: lastSnapshot, in: space)
         guard generation == self.generation else { return }
-        guard news.end.epoch == epoch else { return startOver() }
-        let known = level
-        var behind: [LiveShape] = []
+        guard latest.end.epoch == epoch else { return startOver() }
+        let known = lastSnapshot
+        var lagging: [LiveShape] = []
         for (shape, group) in groups {
-            // A group that was just created may be ahead of `news`; the next turn advances it.
+            // A group that was just created may be ahead of `latest`; the next turn advances it.
             guard before[shape] == group.position else {
                 signal.wake(space.schema)
                 continue
             }
-            if group.position == known, !news.changed.contains(shape.collection) {
-                groups[shape]?.position = news.end.snapshot
+            if group.position == known, !latest.changed.contains(shape.collection) {
+                groups[shape]?.position = latest.end.snapshot
             } else {
-                behind.append(shape)
+                lagging.append(shape)
             }
         }
-        level = news.end.snapshot
+        lastSnapshot = latest.end.snapshot
         await withTaskGroup(of: Void.self) { tasks in
-            for (number, shape) in behind.enumerated() {
+            for (number, shape) in lagging.enumerated() {
                 if number >= Self.maximumConcurrency { await tasks.next() }
-                tasks.addTask { await self.advance(shape, to: news.end.snapshot, generation) }
+                tasks.addTask { await self.advance(shape, to: latest.end.snapshot, generation) }
             }
         }
         await waitUntilWritten()
@@ -262,7 +262,7 @@ actor LiveTail {
             try await read(from: position, to: end, after: 0, shape) { change in
                 guard generation == self.generation else { return }
                 groups[shape]?.isPartial = true
-                hand(change, to: shape)
+                deliver(change, to: shape)
             }
             guard generation == self.generation else { return }
             groups[shape]?.position = end
@@ -298,7 +298,7 @@ actor LiveTail {
                 let isLast = !batch.hasMore && change.seq == batch.last
                 let position: ChangeCursor.Position = isLast ? .at(to) : .within(from: from, to: to, seq: change.seq)
                 body(Delivery(change, cursor: text(of: ChangeCursor(epoch: epoch, position: position), shape)))
-                if handed >= Self.maximumHanded { await waitUntilWritten() }
+                if unwrittenFrames >= Self.maximumUnwrittenFrames { await waitUntilWritten() }
             }
             guard batch.hasMore else { return }
             seq = batch.last
@@ -306,14 +306,14 @@ actor LiveTail {
         }
     }
 
-    private func hand(_ delivery: Delivery, to shape: LiveShape) {
+    private func deliver(_ delivery: Delivery, to shape: LiveShape) {
         guard let group = groups[shape] else { return }
-        var handout = Handout()
+        var handout = FrameFanOut()
         for (number, subscriber) in group.subscribers {
             guard let frame = delivery.frame(for: subscriber) else { continue }
             if subscriber.held == nil {
                 handout.add(frame, for: subscriber.outbox)
-                handed += 1
+                unwrittenFrames += 1
             } else if subscriber.held!.count < Outbox.maximumFrames,
                 subscriber.heldSize + frame.size <= Outbox.maximumSizeInBytes
             {
@@ -328,8 +328,8 @@ actor LiveTail {
 
     /// Waits until the event loops have written the frames handed to them. Nothing else limits how many are pending.
     private func waitUntilWritten() async {
-        guard handed > 0 else { return }
-        handed = 0
+        guard unwrittenFrames > 0 else { return }
+        unwrittenFrames = 0
         var loops: [ObjectIdentifier: any EventLoop] = [:]
         for subscriber in groups.values.flatMap(\.subscribers.values) {
             if let loop = subscriber.outbox.eventLoop { loops[ObjectIdentifier(loop)] = loop }
@@ -402,7 +402,7 @@ actor LiveTail {
         lastHeartbeat = now
         for (shape, group) in groups {
             let frame = LiveFrame.heartbeat(text(of: ChangeCursor(epoch: epoch, position: .at(group.position)), shape))
-            var handout = Handout()
+            var handout = FrameFanOut()
             for subscriber in group.subscribers.values where subscriber.held == nil {
                 if subscriber.ends < now {
                     subscriber.outbox.finish()

@@ -4,13 +4,13 @@ import Synchronization
 
 /// The frames waiting to be written to one subscriber; bounded, so that a slow reader cannot use unlimited memory.
 ///
-/// The subscriber's task writes waiting frames. While nothing is waiting and the subscriber keeps up, `hand` writes
+/// The subscriber's task writes waiting frames. While nothing is waiting and the subscriber keeps up, `deliver` writes
 /// directly from the event loop.
 final class Outbox: Sendable {
     static let maximumFrames = 1_000
     static let maximumSizeInBytes = 4 << 20
     /// How long a reader that is catching up may accept no bytes.
-    static let patience: Duration = .seconds(30)
+    static let stallTimeout: Duration = .seconds(30)
 
     let direct: DirectBody?
     /// The relay by which events reach this subscriber while nothing is waiting, and the subscriber's number in it.
@@ -54,7 +54,7 @@ final class Outbox: Sendable {
     }
 
     /// Writes the frame directly or leaves it to the task. Must be called on the event loop of `direct`.
-    func hand(_ frame: LiveFrame) {
+    func deliver(_ frame: LiveFrame) {
         if let direct, state.withLock({ $0.isDirect && !$0.isFinished }), direct.isWritable {
             direct.write(frame.chunk)
         } else {
@@ -131,14 +131,14 @@ final class Outbox: Sendable {
 
     /// Waits until most frames have been written.
     ///
-    /// - Throws: `CancellationError`, also if the stream is finished or the reader exceeds `patience`.
+    /// - Throws: `CancellationError`, also if the stream is finished or the reader exceeds `stallTimeout`.
     func untilNearlyEmpty() async throws {
-        var (least, deadline) = (Int.max, ContinuousClock.now + Self.patience)
+        var (least, deadline) = (Int.max, ContinuousClock.now + Self.stallTimeout)
         while true {
             let (isFinished, size) = state.withLock { ($0.isFinished, $0.size) }
             if isFinished { throw CancellationError() }
             if size <= Self.maximumSizeInBytes / 4 { return }
-            if size < least { (least, deadline) = (size, .now + Self.patience) }
+            if size < least { (least, deadline) = (size, .now + Self.stallTimeout) }
             guard .now < deadline else {
                 finish()
                 throw CancellationError()
@@ -164,7 +164,7 @@ final class Outbox: Sendable {
 }
 
 /// Distributes one event to many subscribers: passes their frames to their event loops in batches.
-struct Handout: ~Copyable {
+struct FrameFanOut: ~Copyable {
     private static let batchSize = 128
     private static let relayBatchSize = 1_024
 
@@ -178,48 +178,48 @@ struct Handout: ~Copyable {
         }
     }
 
-    private struct Way: Hashable {
+    private struct BatchKey: Hashable {
         /// The relay or event loop.
         var via: ObjectIdentifier
         var frame: UInt
     }
 
-    private var batches: [Way: Batch] = [:]
+    private var batches: [BatchKey: Batch] = [:]
     /// The most recently used batch, which usually fits the next outbox, too.
-    private var last: (way: Way, batch: Batch)?
+    private var last: (key: BatchKey, batch: Batch)?
 
     mutating func add(_ frame: LiveFrame, for outbox: Outbox) {
         guard let loop = outbox.eventLoop else {
             outbox.push(frame)
             return
         }
-        let way = Way(
+        let key = BatchKey(
             via: outbox.relay.map { ObjectIdentifier($0.relay) } ?? ObjectIdentifier(loop), frame: frame.identity)
-        let batch = batch(way, frame)
+        let batch = batch(key, frame)
         batch.outboxes.append(outbox)
         guard batch.outboxes.count >= (outbox.relay == nil ? Self.batchSize : Self.relayBatchSize) else { return }
-        Self.hand(batch)
+        Self.deliver(batch)
     }
 
     consuming func end() {
-        for batch in batches.values { Self.hand(batch) }
+        for batch in batches.values { Self.deliver(batch) }
     }
 
-    private mutating func batch(_ way: Way, _ frame: LiveFrame) -> Batch {
-        if let last, last.way == way { return last.batch }
-        let batch = batches[way] ?? Batch(frame)
-        batches[way] = batch
-        last = (way, batch)
+    private mutating func batch(_ key: BatchKey, _ frame: LiveFrame) -> Batch {
+        if let last, last.key == key { return last.batch }
+        let batch = batches[key] ?? Batch(frame)
+        batches[key] = batch
+        last = (key, batch)
         return batch
     }
 
-    private static func hand(_ batch: Batch) {
+    private static func deliver(_ batch: Batch) {
         guard let first = batch.outboxes.first, let loop = first.eventLoop else { return }
         let (frame, outboxes, relay) = (batch.frame, batch.outboxes, first.relay?.relay)
         batch.outboxes = []
         loop.execute {
-            if let relay { return relay.hand(frame, to: outboxes) }
-            for outbox in outboxes { outbox.hand(frame) }
+            if let relay { return relay.deliver(frame, to: outboxes) }
+            for outbox in outboxes { outbox.deliver(frame) }
         }
     }
 }

@@ -36,7 +36,7 @@ struct FileIntake: Sendable {
                 if: declaration.condition, in: scope)
         } catch let problem as ServiceError where problem.isCallersFault {
             // The row was certainly not written. After any other error it may have been, so the blob is left to
-            // `OrphanCollection`.
+            // `OrphanFileSweep`.
             try? await settings.backend.remove(blob)
             throw problem
         }

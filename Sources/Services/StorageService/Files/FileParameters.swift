@@ -9,7 +9,7 @@ import NIOCore
 
 extension Request {
     /// The path after its first `count` components, still percent-encoded.
-    func rest(behind count: Int) -> Substring {
+    func rest(after count: Int) -> Substring {
         var rest = uri.path.dropFirst()
         for _ in 0..<count {
             guard let slash = rest.firstIndex(of: "/") else { return "" }
@@ -21,8 +21,8 @@ extension Request {
     /// The file or directory in the path, after `count` fixed components.
     ///
     /// - Throws: `invalid-path`.
-    func fileTarget(behind count: Int = 1) throws -> FileTarget {
-        try FileTarget(encoded: rest(behind: count))
+    func fileTarget(after count: Int = 1) throws -> FileTarget {
+        try FileTarget(encoded: rest(after: count))
     }
 
     /// The precondition in `If-Match` or `If-None-Match: *`.

@@ -20,7 +20,7 @@ public struct FileSettings: Sendable {
     public var orphanAge: TimeInterval = 24 * 3_600
     /// How long the history of uploads is kept.
     public var historyInDays = 365
-    public var collectionInterval: Duration = .seconds(3_600)
+    public var orphanSweepInterval: Duration = .seconds(3_600)
     public var now: @Sendable () -> Date = { Date() }
 
     public init(

@@ -154,7 +154,7 @@ struct FileStore: Sendable {
         return rows
     }
 
-    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanCollection`, because it
+    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanFileSweep`, because it
     /// may still be being read.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.

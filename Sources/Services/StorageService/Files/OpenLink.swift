@@ -28,7 +28,7 @@ struct OpenLink: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         var principal = try context.principal
         guard [.link, .client, .master].contains(principal.kind) else { throw ServiceError(.forbidden) }
-        let (token, path) = (context.component("token"), try request.fileTarget(behind: 2).file)
+        let (token, path) = (context.component("token"), try request.fileTarget(after: 2).file)
         guard let claims = LinkSigner.claims(token), let environment = AppEnvironment(rawValue: claims.environment)
         else {
             throw ServiceError(.invalidLink)

@@ -27,7 +27,7 @@ struct ThumbnailStore: Sendable {
             thumbnail = try await settings.thumbnailer.thumbnail(
                 of: file.blob, sizeInBytes: file.sizeInBytes, in: settings.backend, size)
         } catch let refusal as Thumbnailer.Refusal {
-            if refusal.isLasting { try await keep(nil, refusal: refusal.reason, of: file, size, in: space) }
+            if refusal.isPermanent { try await keep(nil, refusal: refusal.reason, of: file, size, in: space) }
             throw ServiceError(.imageRefused, refusal.reason)
         }
         let blob = BlobName.random(in: space.schema)

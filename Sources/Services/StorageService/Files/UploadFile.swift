@@ -54,12 +54,12 @@ struct UploadFile: Endpoint {
     let intake: FileIntake
     let rights: RightsStore
     /// Whether the path may be a directory, as with `POST`.
-    var takesDirectory: Bool
+    var acceptsDirectory: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (target, grants, condition) = (try request.fileTarget(), try FileGrants(request), try request.fileCondition)
         let scope = try await context.fileScope(rights)
-        let isMultipart = takesDirectory && MultipartFile.isMultipart(request)
+        let isMultipart = acceptsDirectory && MultipartFile.isMultipart(request)
         let body = try CompleteBody(
             request, limitInBytes: intake.settings.maximumSizeInBytes + (isMultipart ? 64 << 10 : 0))
         let written: FileStore.Written
@@ -97,11 +97,11 @@ struct UploadFile: Endpoint {
     private func path(_ target: FileTarget, name: String?) throws -> FilePath {
         switch target {
         case .file(let path):
-            guard name == nil || takesDirectory else { throw ServiceError(.invalidPath, field: "path") }
+            guard name == nil || acceptsDirectory else { throw ServiceError(.invalidPath, field: "path") }
             // With a name, the path is a directory even without a slash at its end.
             return try name.map { try FilePath(path.text.components(separatedBy: "/") + [$0]) } ?? path
         case .directory(let directory):
-            guard takesDirectory else {
+            guard acceptsDirectory else {
                 _ = try target.file
                 return try directory.file("")
             }

@@ -274,7 +274,7 @@ extension BeforeHooks {
         -> Batch.Item
     {
         let write: Write =
-            switch item.act {
+            switch item.action {
             case .create(let document): .create(document, mustBeNew: false)
             case .replace(let id, let document): .replace(id, document)
             case .change(let id, let document): .change(id, document, isUpsert: false)
@@ -282,13 +282,13 @@ extension BeforeHooks {
             }
         let asked = try await asked(write, in: scope, until: deadline)
         guard let document = asked.document else { return item }
-        let act: Batch.Item.Act =
-            switch item.act {
+        let action: Batch.Item.Action =
+            switch item.action {
             case .create: .create(document)
             case .replace(let id, _): .replace(id, document)
             case .change(let id, _): .change(id, document)
-            case .delete: item.act
+            case .delete: item.action
             }
-        return Batch.Item(collection: item.collection, act: act, precondition: item.precondition)
+        return Batch.Item(collection: item.collection, action: action, precondition: item.precondition)
     }
 }

@@ -151,7 +151,7 @@ final class HookDelivery: Service {
         if outcome.isAccepted {
             ledger.count(hook, .answered, took: .now - start)
         } else {
-            await ledger.note(outcome, of: hook, in: space, took: .now - start)
+            await ledger.record(outcome, of: hook, in: space, took: .now - start)
         }
         let isLast = outcome.isGone || claim.attempts >= settings.maximumAttempts
         if !outcome.isAccepted, isLast {

@@ -59,19 +59,19 @@ final class HookLedger: Sendable {
     }
 
     /// Counts and records an unsuccessful call.
-    func note(_ outcome: WebhookOutcome, of hook: Hook, in space: AppSchema, took duration: Duration) async {
-        await note(
+    func record(_ outcome: WebhookOutcome, of hook: Hook, in space: AppSchema, took duration: Duration) async {
+        await record(
             Outcome(outcome.failedBy), status: outcome.status, outcome.failure ?? "", of: hook, in: space,
             took: duration)
     }
 
     /// Counts and records a failure. Does not throw: if recording fails, that is logged.
-    func note(
+    func record(
         _ outcome: Outcome, status: Int?, _ sentence: String, of hook: Hook, in space: AppSchema,
         took duration: Duration
     ) async {
         count(hook, outcome, took: duration)
-        guard let unnoted = turn(of: Key(space: space, hook: hook.name)) else { return }
+        guard let unnoted = takeUnrecordedCount(of: Key(space: space, hook: hook.name)) else { return }
         do {
             let table = try space.own("_hook_failures")
             _ = try await spaces.query(
@@ -92,7 +92,7 @@ final class HookLedger: Sendable {
     }
 
     /// The number of unrecorded failures since the last recorded one; nil if this one is not to be recorded either.
-    private func turn(of key: Key) -> Int? {
+    private func takeUnrecordedCount(of key: Key) -> Int? {
         let now = ContinuousClock.now
         return noted.withLock { noted in
             if let last = noted[key], now - last.at < Self.pause {

@@ -26,7 +26,7 @@ struct HookVerdict: Sendable {
         }
         let isRefusal = (400..<500).contains(outcome.status ?? 0)
         guard isRefusal || outcome.isAccepted else {
-            await ledger.note(outcome, of: hook, in: space, took: .now - start)
+            await ledger.record(outcome, of: hook, in: space, took: .now - start)
             throw Self.failed(hook, outcome.cause)
         }
         let value =
@@ -38,15 +38,15 @@ struct HookVerdict: Sendable {
                 .hookRefused, error.flatMap(Self.sentence), cause: "hook \(hook.name): \(outcome.status ?? 0)")
         }
         guard let value, case .object = value else {
-            await ledger.note(
-                .answer, status: outcome.status, Self.notUnderstood, of: hook, in: space, took: .now - start)
-            throw Self.failed(hook, Self.notUnderstood)
+            await ledger.record(
+                .answer, status: outcome.status, Self.malformedAnswer, of: hook, in: space, took: .now - start)
+            throw Self.failed(hook, Self.malformedAnswer)
         }
         ledger.count(hook, .answered, took: .now - start)
         answer = value
     }
 
-    private static let notUnderstood = "The hook's answer is not valid."
+    private static let malformedAnswer = "The hook's answer is not valid."
 
     private static func failed(_ hook: Hook, _ cause: String?) -> ServiceError {
         ServiceError(

@@ -41,20 +41,20 @@ final class AdviceStore: Sendable {
 
     private let shapes = Mutex<[Shape: Figures]>([:])
 
-    func note(_ query: ListQuery, in scope: QueryScope, took duration: Duration) {
+    func record(_ query: ListQuery, in scope: QueryScope, took duration: Duration) {
         guard duration >= Self.threshold, let filter = try? query.filter(in: scope) ?? Filter(condition: "TRUE") else {
             return
         }
-        note(filter, order: (query.order ?? []).map(\.text), in: scope, took: duration)
+        record(filter, order: (query.order ?? []).map(\.text), in: scope, took: duration)
     }
 
     /// The order of a summary is computed from its result, so no index can help.
-    func note(_ query: some SummaryQuery, in scope: QueryScope, took duration: Duration) {
+    func record(_ query: some SummaryQuery, in scope: QueryScope, took duration: Duration) {
         guard duration >= Self.threshold, let filter = try? query.condition(query.filter, scope) else { return }
-        note(filter, order: [], in: scope, took: duration)
+        record(filter, order: [], in: scope, took: duration)
     }
 
-    private func note(_ filter: Filter, order: [String], in scope: QueryScope, took duration: Duration) {
+    private func record(_ filter: Filter, order: [String], in scope: QueryScope, took duration: Duration) {
         var seen: Set<IndexUse> = []
         let uses = filter.uses.filter { seen.insert($0).inserted }.sorted {
             ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue)

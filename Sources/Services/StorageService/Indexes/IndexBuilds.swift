@@ -97,7 +97,7 @@ struct IndexBuilds: Sendable {
     }
 
     /// How long to wait for the builds of a collection that is dropped.
-    private static let patience: Duration = .seconds(5)
+    private static let timeout: Duration = .seconds(5)
 
     /// Cancels the builds of a space, of one collection or of one name; returns their number. The jobs themselves drop
     /// what they have built. Unless a name is given, this waits for them to end, because they would deadlock with a
@@ -116,7 +116,7 @@ struct IndexBuilds: Sendable {
     }
 
     private func waitForEnd(of ids: [UUID]) async throws {
-        let end = ContinuousClock.now + Self.patience
+        let end = ContinuousClock.now + Self.timeout
         while ContinuousClock.now < end {
             let running = try await postgres.query(
                 "SELECT FROM storage.jobs WHERE id = ANY (\(ids)) AND finished IS NULL LIMIT 1")

@@ -20,7 +20,7 @@ struct IndexStore: Sendable {
     let builds: IndexBuilds
     /// The largest collection whose indexes are built immediately, which briefly blocks writes. Indexes of larger
     /// collections are built by a job.
-    var atOnceSizeInBytes = 16 << 20
+    var immediateBuildLimitInBytes = 16 << 20
 
     static let maximumWaitingBuilds = 20
 
@@ -42,7 +42,7 @@ struct IndexStore: Sendable {
     func create(_ index: Definition, on collection: CollectionName, of space: AppSchema) async throws -> IndexEntry {
         let (keys, condition) = (try index.keys(), index.condition)
         try await spaces.prepare(space)
-        if try await size(of: collection, in: space) > atOnceSizeInBytes {
+        if try await size(of: collection, in: space) > immediateBuildLimitInBytes {
             let job = try await postgres.withTransaction { transaction in
                 try await check(index, on: collection, of: space, transaction)
                 return try await builds.start(index, on: collection, of: space, in: transaction)

@@ -19,7 +19,7 @@ struct Batch: Sendable {
     /// One write of a batch: `{"method","path","body"?,"ifMatch"?}`. The path is the part after the app key:
     /// `storage/Note/a`.
     struct Item: Sendable {
-        enum Act: Sendable {
+        enum Action: Sendable {
             case create(Document)
             case replace(ObjectID, Document)
             case change(ObjectID, Document)
@@ -27,7 +27,7 @@ struct Batch: Sendable {
         }
 
         let collection: CollectionName
-        let act: Act
+        let action: Action
         let precondition: Precondition?
     }
 
@@ -121,7 +121,7 @@ struct Batch: Sendable {
     }
 
     private func run(_ item: Item, _ scope: QueryScope, _ objects: ObjectStore) async throws -> Outcome {
-        switch item.act {
+        switch item.action {
         case .create(let document):
             let written = try await objects.create(document, in: scope)
             return Outcome(written, status: written.isNew ? 201 : 200)
@@ -173,10 +173,10 @@ extension Batch.Item {
         guard text("body")?.count ?? 0 <= Document.maximumSizeInBytes else { throw ServiceError(.payloadTooLarge) }
         let body = ByteBuffer(bytes: text("body") ?? [])
         switch (method, id) {
-        case ("POST", nil): act = .create(try Document(body, allowingOperations: true))
-        case ("PUT", let id?): act = .replace(id, try Document(body, replacing: id))
-        case ("PATCH", let id?): act = .change(id, try Document(body, replacing: id, allowingOperations: true))
-        case ("DELETE", let id?): act = .delete(id)
+        case ("POST", nil): action = .create(try Document(body, allowingOperations: true))
+        case ("PUT", let id?): action = .replace(id, try Document(body, replacing: id))
+        case ("PATCH", let id?): action = .change(id, try Document(body, replacing: id, allowingOperations: true))
+        case ("DELETE", let id?): action = .delete(id)
         default:
             throw ServiceError(
                 .invalidBody, "Expected POST to a collection, or PUT, PATCH or DELETE of an object.", field: "method")

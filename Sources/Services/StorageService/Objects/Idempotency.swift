@@ -17,7 +17,7 @@ struct Idempotency: Sendable {
     static let header = HTTPField.Name("Idempotency-Key")!
     static let replayed = HTTPField.Name("Idempotency-Replayed")!
     static let maximumAnswerSizeInBytes = 4 << 20
-    static let keptSeconds = 86_400
+    static let retentionInSeconds = 86_400
 
     let postgres: PostgresClient
     let objects: ObjectStore

@@ -15,7 +15,7 @@ final class LargePages: Sendable {
 
     func contains(_ kind: Kind) -> Bool { kinds.withLock { $0.contains(kind) } }
 
-    func note(_ kind: Kind, isLarge: Bool) {
+    func record(_ kind: Kind, isLarge: Bool) {
         kinds.withLock { kinds in
             guard isLarge else {
                 kinds.remove(kind)

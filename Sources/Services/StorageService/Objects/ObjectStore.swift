@@ -73,7 +73,7 @@ struct ObjectStore: Sendable {
         let known = try await rights.collections(of: scope.space)
         let rows = try await readingPage(limit: query.limit, of: scope) { scope in
             let start = ContinuousClock.now
-            defer { advice.note(query, in: scope, took: ContinuousClock.now - start) }
+            defer { advice.record(query, in: scope, took: ContinuousClock.now - start) }
             return try await reading(of: scope) { try ListStatement(query, in: $0, known: known) }
         }
         let end: String?? = query.cursor == nil ? nil : .some(nil)
@@ -124,7 +124,7 @@ struct ObjectStore: Sendable {
         try scope.access.require(.count)
         let rows = try await readingPage(limit: nil, of: scope) { scope in
             let start = ContinuousClock.now
-            defer { advice.note(query, in: scope, took: ContinuousClock.now - start) }
+            defer { advice.record(query, in: scope, took: ContinuousClock.now - start) }
             return try await reading(of: scope) { try query.statement(in: $0) }
         }
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
@@ -615,7 +615,7 @@ struct ObjectStore: Sendable {
         }
         try await memory.reserveAnswer(Self.maximumPageSizeInBytes)
         let rows = try await read(scope)
-        largePages.note(kind, isLarge: rows?.pageSizeInBytes ?? .max > Self.smallPageSizeInBytes)
+        largePages.record(kind, isLarge: rows?.pageSizeInBytes ?? .max > Self.smallPageSizeInBytes)
         return rows
     }
 

@@ -55,7 +55,7 @@ struct Cursor: Sendable {
         var branches: [PostgresQuery] = []
         for (index, (key, value)) in zip(keys, values).enumerated() {
             let fixed = try zip(keys, values).prefix(index).map { try Self.equal($0, $1) }
-            for condition in try Self.behind(key, value) {
+            for condition in try Self.after(key, value) {
                 branches.append((fixed + [condition]).joined(separator: " AND "))
             }
         }
@@ -67,7 +67,7 @@ struct Cursor: Sendable {
         return try compare(key, "=", value)
     }
 
-    private static func behind(_ key: OrderKey, _ value: JSONValue?) throws -> [PostgresQuery] {
+    private static func after(_ key: OrderKey, _ value: JSONValue?) throws -> [PostgresQuery] {
         let expression = key.target.expression
         switch (value, key.isDescending) {
         case (nil, true): return ["\(expression) IS NOT NULL"]

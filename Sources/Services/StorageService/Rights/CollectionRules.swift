@@ -176,7 +176,7 @@ struct CollectionRules: Sendable, Equatable {
 
 extension CollectionRules {
     /// The app's existing fields and roles. Rules that do not fit them would never allow anything.
-    struct Surroundings: Sendable {
+    struct RuleContext: Sendable {
         /// The fields that the collection's objects have had, with their types.
         var fields: [FieldName: [String]]
         var roles: Set<String>
@@ -188,42 +188,42 @@ extension CollectionRules {
     }
 
     /// - Throws: `invalid-body` naming the field and suggesting a correction.
-    func check(in surroundings: Surroundings) throws {
+    func check(in context: RuleContext) throws {
         for (field, names) in lists {
             for name in names where name != "*" && name != "authenticated" {
                 let isDefault = field.hasPrefix("defaults.")
                 guard !isDefault || name != "owner",
-                    let detail = Self.objection(to: name, isDefault: isDefault, surroundings)
+                    let detail = Self.objection(to: name, isDefault: isDefault, context)
                 else { continue }
                 throw ServiceError(.invalidBody, detail, field: field)
             }
         }
     }
 
-    private static func objection(to grantee: String, isDefault: Bool, _ surroundings: Surroundings) -> String? {
+    private static func objection(to grantee: String, isDefault: Bool, _ context: RuleContext) -> String? {
         if grantee.hasPrefix("role:") {
             let role = String(grantee.dropFirst(5))
-            return surroundings.roles.contains(role)
+            return context.roles.contains(role)
                 ? nil : "There is no role \"\(role)\". Make it first, with PUT roles/\(role)."
         }
-        if grantee.hasPrefix("field:") { return objection(toPath: String(grantee.dropFirst(6)), surroundings) }
-        if grantee == "owner" || surroundings.fields[FieldName(topOf: grantee)] != nil {
+        if grantee.hasPrefix("field:") { return objection(toPath: String(grantee.dropFirst(6)), context) }
+        if grantee == "owner" || context.fields[FieldName(topOf: grantee)] != nil {
             return isDefault
                 ? "\"\(grantee)\" is a field, not a user's id. Write \"owner\" for the user who creates the object."
                 : "\"\(grantee)\" is a field, not a user's id. Write \"field:\(grantee)\" for the user whom the field names."
         }
-        if surroundings.roles.contains(grantee) {
+        if context.roles.contains(grantee) {
             return "\"\(grantee)\" is a role, not a user's id. Write \"role:\(grantee)\"."
         }
         return nil
     }
 
-    private static func objection(toPath path: String, _ surroundings: Surroundings) -> String? {
+    private static func objection(toPath path: String, _ context: RuleContext) -> String? {
         let top = FieldName(topOf: path)
         guard SystemField(rawValue: top.text) == nil else {
             return "\"\(top.text)\" is maintained by the server. Name a field of the document that holds the user's id."
         }
-        guard let types = surroundings.fields[top], !types.isEmpty else { return nil }
+        guard let types = context.fields[top], !types.isEmpty else { return nil }
         let held = types.joined(separator: ", ")
         guard path.holds(".") else {
             let canName = types.contains { $0 == "String" || $0.hasPrefix("Pointer<") || $0.hasPrefix("Array") }

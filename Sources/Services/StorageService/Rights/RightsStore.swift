@@ -226,7 +226,7 @@ final class RightsStore: Sendable {
     }
 
     static let maximumRolesOfUser = 1_000
-    private static let maximumUsersAtOnce = 500
+    private static let maximumUsersPerQuery = 500
 
     /// Caches the roles of many users for longer than `time`, so that `rights(of:in:)` need not query each.
     func prepare(_ users: [String], in space: AppSchema, for time: Duration) async throws {
@@ -237,8 +237,8 @@ final class RightsStore: Sendable {
             }
             return (Array(unknown), memory.generation)
         }
-        for start in stride(from: 0, to: unknown.count, by: Self.maximumUsersAtOnce) {
-            let some = Array(unknown[start..<min(start + Self.maximumUsersAtOnce, unknown.count)])
+        for start in stride(from: 0, to: unknown.count, by: Self.maximumUsersPerQuery) {
+            let some = Array(unknown[start..<min(start + Self.maximumUsersPerQuery, unknown.count)])
             let roles = try await loadRoles(of: some, in: space)
             memory.withLock { memory in
                 guard memory.generation == generation else { return }

@@ -21,7 +21,7 @@ struct RulesStore: Sendable {
     /// - Throws: `invalid-body` naming the field, for rules that could never allow anything; the collection is then not
     ///   created.
     func set(_ rules: CollectionRules, on collection: CollectionName, of space: AppSchema) async throws {
-        try rules.check(in: try await surroundings(of: rules, on: collection, of: space))
+        try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
         try await collections.create(collection, of: space)
         let encoded = PostgresJSON(rules.json.text)
         let table = try space.own("_collections")
@@ -36,15 +36,15 @@ struct RulesStore: Sendable {
         rights.forget(space)
     }
 
-    private func surroundings(
+    private func ruleContext(
         of rules: CollectionRules, on collection: CollectionName, of space: AppSchema
-    ) async throws -> CollectionRules.Surroundings {
+    ) async throws -> CollectionRules.RuleContext {
         let row = try await spaces.query(
             """
             SELECT coalesce((SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)), '{}'),
                 ARRAY(SELECT name FROM \(try space.own("_roles")) WHERE name = ANY (\(rules.mentionedRoles)))
             """, in: space, on: postgres)[0]
-        return CollectionRules.Surroundings(
+        return CollectionRules.RuleContext(
             fields: try RightsStore.fields(row.decode(0)), roles: Set(try row.decode(1, as: [String].self)))
     }
 }

@@ -66,7 +66,7 @@ struct Housekeeping: PeriodicWork {
         try await delete(
             """
             DELETE FROM \(keys) WHERE ctid = ANY (ARRAY(
-                SELECT ctid FROM \(keys) WHERE created < now() - make_interval(secs => \(Double(Idempotency.keptSeconds))) LIMIT \(Self.batch)))
+                SELECT ctid FROM \(keys) WHERE created < now() - make_interval(secs => \(Double(Idempotency.retentionInSeconds))) LIMIT \(Self.batch)))
             """, role)
         try await delete(
             """

@@ -77,13 +77,13 @@ struct ImportCollection: JobHandler {
                 if options.format == .csv { try await readColumns() }
                 try await readRecords()
             } catch let fault as FileFault {
-                report.note(.init(line: fault.line, reason: fault.reason, field: nil))
+                report.record(.init(line: fault.line, reason: fault.reason, field: nil))
                 report.sort()
                 throw failure("The file cannot be read. Line \(fault.line): \(fault.reason)")
             }
             try await stageBatch()
             let duplicates = try await stage.removeDuplicates(refusingExisting: options.existing == .refuse)
-            for record in duplicates.first { report.note(record) }
+            for record in duplicates.first { report.record(record) }
             report.bad += duplicates.count - duplicates.first.count
             report.sort()
             report.good = report.records - report.bad
@@ -170,7 +170,7 @@ struct ImportCollection: JobHandler {
                 pending.append(record)
                 pendingSize += record.document.count
             } catch {
-                report.note(.init(line: raw.line, reason: error.reason, field: error.field))
+                report.record(.init(line: raw.line, reason: error.reason, field: error.field))
             }
             if pending.count >= ImportCollection.batch || pendingSize >= ImportCollection.batchSizeInBytes {
                 try await stageBatch()
@@ -191,7 +191,7 @@ struct ImportCollection: JobHandler {
 
         private mutating func stageBatch() async throws {
             for record in try await stage.add(pending[...], after: staged) {
-                report.note(.init(line: record.line, reason: "A value cannot be stored.", field: nil))
+                report.record(.init(line: record.line, reason: "A value cannot be stored.", field: nil))
             }
             staged += pending.count
             pending = []

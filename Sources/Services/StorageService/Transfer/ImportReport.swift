@@ -40,7 +40,7 @@ struct ImportReport: Codable, Sendable, Equatable {
         dryRun = options.dryRun
     }
 
-    mutating func note(_ record: BadRecord) {
+    mutating func record(_ record: BadRecord) {
         bad += 1
         if badRecords.count < Self.maximumBadRecords { badRecords.append(record) }
     }

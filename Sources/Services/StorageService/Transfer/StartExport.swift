@@ -29,7 +29,7 @@ struct StartExport: Endpoint {
         let export = try await transfers.export(request, context.collection, space)
         try await transfers.checkNumberOfJobs(of: space)
         try await transfers.spool.deleteFiles(
-            of: ExportCollection.kind, scope: space.jobScope, butForTheNewest: Self.maximumKept - 1)
+            of: ExportCollection.kind, scope: space.jobScope, keepingNewest: Self.maximumKept - 1)
         let options = ExportCollection.Options(
             space: SpaceName(space), collection: export.collection.text, format: export.format,
             areHeadersTyped: export.areHeadersTyped)

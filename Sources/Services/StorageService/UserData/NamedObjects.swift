@@ -12,20 +12,20 @@ struct NamedObjects: Sendable {
 
     /// The first `limit` ids after `id`, in order; nil if the indexes cannot be used and the collection must be
     /// scanned.
-    func ids(behind id: String, limit: Int, on postgres: PostgresClient) async throws -> [String]? {
+    func ids(after id: String, limit: Int, on postgres: PostgresClient) async throws -> [String]? {
         guard let condition = condition() else { return nil }
         return try await postgres.withTransaction(readOnly: true, role: space.role) { transaction in
             guard try await isIndexed(transaction) else { return nil }
             // PostgreSQL cannot know how many objects name the user, and would wrongly estimate a sequential scan to be
             // cheaper.
             try await transaction.executeScript("SET LOCAL enable_seqscan = off")
-            return try await transaction.query(statement(condition, behind: id, limit: limit)).map { try $0.decode(0) }
+            return try await transaction.query(statement(condition, after: id, limit: limit)).map { try $0.decode(0) }
         }
     }
 
     /// First selects all objects that name the user, then the requested ones. If PostgreSQL could use the order of ids,
     /// it would scan the objects of all users.
-    func statement(_ condition: PostgresQuery, behind id: String, limit: Int) -> PostgresQuery {
+    func statement(_ condition: PostgresQuery, after id: String, limit: Int) -> PostgresQuery {
         var statement: PostgresQuery = """
             WITH named AS MATERIALIZED (SELECT id FROM \(table) WHERE \(condition))
             SELECT id FROM named WHERE id > \(id) ORDER BY id LIMIT \(limit)

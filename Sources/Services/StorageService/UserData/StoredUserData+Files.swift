@@ -40,10 +40,10 @@ extension StoredUserData {
         "(owner = \(owner.id) OR readers @> ARRAY[\(owner.id)] OR writers @> ARRAY[\(owner.id)])"
     }
 
-    /// Erases the user's files. Their bytes are left to `OrphanCollection`.
-    func eraseFiles(of owner: Owner, behind path: String) async throws -> ([String: Int], UserDataPlace) {
+    /// Erases the user's files. Their bytes are left to `OrphanFileSweep`.
+    func eraseFiles(of owner: Owner, after path: String) async throws -> ([String: Int], UserDataPlace) {
         let (files, history) = (try owner.space.own("_files"), try owner.space.own("_uploads"))
-        guard let end = try await lastFile(behind: path, of: owner) else { return ([:], .history(behind: 0)) }
+        guard let end = try await lastFile(after: path, of: owner) else { return ([:], .history(after: 0)) }
         let row = try await run(
             """
             WITH room AS MATERIALIZED (SELECT FROM \(try owner.space.own("_file_usage")) FOR UPDATE),
@@ -60,25 +60,24 @@ extension StoredUserData {
             """, owner)[0]
         let (erased, changed, count): (Int, Int, Int) = (try row.decode(0), try row.decode(1), try row.decode(2))
         let last = count < Self.rowsPerSlice ? end : try row.decode(3)
-        return (["files": erased, "sharedFiles": changed], .files(behind: last))
+        return (["files": erased, "sharedFiles": changed], .files(after: last))
     }
 
     /// Exports names and sizes but not the bytes, which the user can fetch by the files' addresses.
-    func exportFiles(of owner: Owner, behind path: String, into lines: inout ByteBuffer) async throws -> UserDataPlace?
-    {
-        guard let end = try await lastFile(behind: path, of: owner) else { return nil }
+    func exportFiles(of owner: Owner, after path: String, into lines: inout ByteBuffer) async throws -> UserDataPlace? {
+        guard let end = try await lastFile(after: path, of: owner) else { return nil }
         let rows = try await run(
             """
             SELECT \(FileStore.record), path FROM \(try owner.space.own("_files"))
             WHERE path > \(path) AND path <= \(end) AND \(names(owner)) AND \(isOwn(owner)) ORDER BY path LIMIT \(Self.rowsPerSlice)
             """, owner)
         for row in rows { lines.writeUserData("file", of: .storage, try row.decode(0)) }
-        guard rows.count == Self.rowsPerSlice, let last = rows.last else { return .files(behind: end) }
-        return .files(behind: try last.decode(1))
+        guard rows.count == Self.rowsPerSlice, let last = rows.last else { return .files(after: end) }
+        return .files(after: try last.decode(1))
     }
 
     /// Erases the history of uploads: the entries of deleted files, and otherwise only the user's name in them.
-    func eraseHistory(of owner: Owner, behind id: Int64) async throws -> ([String: Int], UserDataPlace?) {
+    func eraseHistory(of owner: Owner, after id: Int64) async throws -> ([String: Int], UserDataPlace?) {
         let (files, history) = (try owner.space.own("_files"), try owner.space.own("_uploads"))
         let row = try await run(
             """
@@ -97,11 +96,11 @@ extension StoredUserData {
         let end: Int64? = try row.decode(3)
         guard let end else { return ([:], nil) }
         let last: Int64 = try row.decode(1, as: Int.self) < Self.rowsPerSlice ? end : try row.decode(2)
-        return (["fileHistory": try row.decode(0)], .history(behind: last))
+        return (["fileHistory": try row.decode(0)], .history(after: last))
     }
 
     /// The last path that one statement looks at; nil if there are no more files.
-    private func lastFile(behind path: String, of owner: Owner) async throws -> String? {
+    private func lastFile(after path: String, of owner: Owner) async throws -> String? {
         try await run(
             """
             SELECT max(path) FROM (

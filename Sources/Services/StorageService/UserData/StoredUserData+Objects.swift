@@ -9,14 +9,14 @@ extension StoredUserData {
     private struct Look {
         var scope: QueryScope
         var rules: CollectionRules
-        var behind: String
+        var after: String
         /// The last id in the range.
         var end: String
         /// The objects that name the user, if an index finds them; nil for the whole range.
         var ids: [String]?
 
         var range: PostgresQuery {
-            ids.map { "id = ANY (\($0))" } ?? "id > \(behind) AND id <= \(end)"
+            ids.map { "id = ANY (\($0))" } ?? "id > \(after) AND id <= \(end)"
         }
 
         /// The condition that an object names the user: as a reader or writer, or in a field that identifies its owner.
@@ -45,10 +45,10 @@ extension StoredUserData {
     }
 
     func eraseObjects(
-        of owner: Owner, in collection: String, behind id: String
+        of owner: Owner, in collection: String, after id: String
     ) async throws -> ([String: Int], UserDataPlace) {
-        guard let look = try await look(at: collection, behind: id, in: owner) else {
-            return ([:], .collections(behind: collection))
+        guard let look = try await look(at: collection, after: id, in: owner) else {
+            return ([:], .collections(after: collection))
         }
         do {
             return try await erase(look, of: owner)
@@ -92,15 +92,15 @@ extension StoredUserData {
         let (erased, changed, count): (Int, Int, Int) = (try row.decode(0), try row.decode(1), try row.decode(2))
         if count > 0 { signal.written(in: owner.space) }
         let last = count < Self.rowsPerSlice ? look.end : try row.decode(3)
-        return (["objects": erased, "sharedObjects": changed], .objects(collection: collection, behind: last))
+        return (["objects": erased, "sharedObjects": changed], .objects(collection: collection, after: last))
     }
 
     /// Exports the user's own objects as the user may see them.
     func exportObjects(
-        of owner: Owner, in collection: String, behind id: String, into lines: inout ByteBuffer
+        of owner: Owner, in collection: String, after id: String, into lines: inout ByteBuffer
     ) async throws -> UserDataPlace {
-        guard let look = try await look(at: collection, behind: id, in: owner) else {
-            return .collections(behind: collection)
+        guard let look = try await look(at: collection, after: id, in: owner) else {
+            return .collections(after: collection)
         }
         var principal = Principal(
             kind: .client, appID: owner.space.appID, appNumber: 0, environment: owner.space.environment,
@@ -125,13 +125,13 @@ extension StoredUserData {
         for row in rows { lines.writeString(try row.decode(0, as: String.self) + "\n") }
         guard let last = rows.last, try rows.count < last.decode(2, as: Int.self) || rows.count == Self.rowsPerSlice
         else {
-            return .objects(collection: collection, behind: look.end)
+            return .objects(collection: collection, after: look.end)
         }
-        return .objects(collection: collection, behind: try last.decode(1))
+        return .objects(collection: collection, after: try last.decode(1))
     }
 
     /// Nil if there are no more objects.
-    private func look(at collection: String, behind id: String, in owner: Owner) async throws -> Look? {
+    private func look(at collection: String, after id: String, in owner: Owner) async throws -> Look? {
         let name = try CollectionName(collection)
         let scope = QueryScope(space: owner.space, collection: name, rights: .master)
         do {
@@ -145,10 +145,10 @@ extension StoredUserData {
             let named = NamedObjects(
                 table: try scope.table, space: owner.space, collection: name, userID: owner.id,
                 fields: rules.ownerFields)
-            guard let ids = try await named.ids(behind: id, limit: Self.rowsPerSlice, on: postgres) else {
-                return Look(scope: scope, rules: rules, behind: id, end: end)
+            guard let ids = try await named.ids(after: id, limit: Self.rowsPerSlice, on: postgres) else {
+                return Look(scope: scope, rules: rules, after: id, end: end)
             }
-            return ids.last.map { Look(scope: scope, rules: rules, behind: id, end: $0, ids: ids) }
+            return ids.last.map { Look(scope: scope, rules: rules, after: id, end: $0, ids: ids) }
         } catch let error as PostgresError where error.isUndefinedTable {
             // The collection was just dropped.
             return nil

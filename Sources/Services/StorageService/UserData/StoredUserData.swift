@@ -85,11 +85,11 @@ struct StoredUserData: UserDataHolder {
     /// Erases a slice of the data at a place; returns the number of erased items and the next place.
     private func eraseSlice(of owner: Owner, at place: UserDataPlace) async throws -> ([String: Int], UserDataPlace?) {
         switch place {
-        case .roles: (try await eraseRolesAndUploads(of: owner), .collections(behind: ""))
-        case .collections(let name): ([:], try await collection(behind: name, in: owner))
-        case .objects(let collection, let id): try await eraseObjects(of: owner, in: collection, behind: id)
-        case .files(let path): try await eraseFiles(of: owner, behind: path)
-        case .history(let id): try await eraseHistory(of: owner, behind: id)
+        case .roles: (try await eraseRolesAndUploads(of: owner), .collections(after: ""))
+        case .collections(let name): ([:], try await collection(after: name, in: owner))
+        case .objects(let collection, let id): try await eraseObjects(of: owner, in: collection, after: id)
+        case .files(let path): try await eraseFiles(of: owner, after: path)
+        case .history(let id): try await eraseHistory(of: owner, after: id)
         }
     }
 
@@ -99,19 +99,19 @@ struct StoredUserData: UserDataHolder {
         switch place {
         case .roles:
             try await exportRoles(of: owner, into: &lines)
-            return .collections(behind: "")
-        case .collections(let name): return try await collection(behind: name, in: owner)
+            return .collections(after: "")
+        case .collections(let name): return try await collection(after: name, in: owner)
         case .objects(let collection, let id):
-            return try await exportObjects(of: owner, in: collection, behind: id, into: &lines)
-        case .files(let path): return try await exportFiles(of: owner, behind: path, into: &lines)
+            return try await exportObjects(of: owner, in: collection, after: id, into: &lines)
+        case .files(let path): return try await exportFiles(of: owner, after: path, into: &lines)
         case .history: return nil
         }
     }
 
-    private func collection(behind name: String, in owner: Owner) async throws -> UserDataPlace {
+    private func collection(after name: String, in owner: Owner) async throws -> UserDataPlace {
         let rows = try await run(
             "SELECT name FROM \(try owner.space.own("_collections")) WHERE name > \(name) ORDER BY name LIMIT 1", owner)
-        return try rows.first.map { .objects(collection: try $0.decode(0), behind: "") } ?? .files(behind: "")
+        return try rows.first.map { .objects(collection: try $0.decode(0), after: "") } ?? .files(after: "")
     }
 
     func run(_ statement: PostgresQuery, _ owner: Owner) async throws -> PostgresRows {
@@ -125,11 +125,11 @@ struct StoredUserData: UserDataHolder {
 /// A position in a walk through all of an app's stored data.
 enum UserDataPlace: Equatable, Sendable {
     case roles
-    case collections(behind: String)
-    case objects(collection: String, behind: String)
-    case files(behind: String)
+    case collections(after: String)
+    case objects(collection: String, after: String)
+    case files(after: String)
     /// The history of uploads.
-    case history(behind: Int64)
+    case history(after: Int64)
 
     /// - Parameter token: The place as text; nil for the beginning.
     /// - Throws: `invalid-body`.
@@ -141,12 +141,12 @@ enum UserDataPlace: Equatable, Sendable {
         let parts = (Base64URL.decode(token).flatMap { String(bytes: $0, encoding: .utf8) } ?? "").components(
             separatedBy: "\n")
         switch (parts[0], parts.count) {
-        case ("collections", 2): self = .collections(behind: parts[1])
-        case ("objects", 3): self = .objects(collection: parts[1], behind: parts[2])
-        case ("files", 2): self = .files(behind: parts[1])
+        case ("collections", 2): self = .collections(after: parts[1])
+        case ("objects", 3): self = .objects(collection: parts[1], after: parts[2])
+        case ("files", 2): self = .files(after: parts[1])
         case ("history", 2):
             guard let id = Int64(parts[1]) else { fallthrough }
-            self = .history(behind: id)
+            self = .history(after: id)
         default: throw ServiceError(.invalidBody, "This cursor did not come from an earlier answer.", field: "after")
         }
     }

@@ -49,9 +49,9 @@ final class ConfigFeed: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await Feed.follow { number in
-                guard let news = try await self.news(after: number) else { return number }
-                self.versions.replace(with: news.spaces)
-                return news.number
+                guard let newVersions = try await self.poll(after: number) else { return number }
+                self.versions.replace(with: newVersions.spaces)
+                return newVersions.number
             } didFail: { error in
                 self.logger.warning(
                     "Could not load live configuration versions; keeping the previous ones.",
@@ -61,7 +61,7 @@ final class ConfigFeed: Service {
     }
 
     /// Nil if nothing was published while `config` waited.
-    private func news(after number: Int64) async throws -> LiveVersions? {
+    private func poll(after number: Int64) async throws -> LiveVersions? {
         let base = url.absoluteString.hasSuffix("/") ? String(url.absoluteString.dropLast()) : url.absoluteString
         var request = HTTPClientRequest(url: "\(base)/internal/config/live?after=\(number)&wait=\(Self.waitSeconds)")
         request.headers.add(

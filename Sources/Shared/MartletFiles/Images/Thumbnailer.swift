@@ -42,7 +42,7 @@ public struct Thumbnailer: Sendable {
         /// Worded for the client.
         public var reason: String
         /// Whether the picture is certainly at fault, so that retries are pointless.
-        public var isLasting = false
+        public var isPermanent = false
     }
 
     /// - Throws: `Refusal`; `FileError.missing`; `FileError.unavailable` if too many requests are waiting, the programs
@@ -65,7 +65,7 @@ public struct Thumbnailer: Sendable {
             return try await files.withFile(of: blob, sizeInBytes: sizeInBytes, copyingTo: folder) { source in
                 do {
                     return try await make(size, of: source, in: folder)
-                } catch let refusal as Refusal where !refusal.isLasting {
+                } catch let refusal as Refusal where !refusal.isPermanent {
                     // The programs do not report whether it was the disk that failed to return the bytes.
                     try await disk { try InputFile(source, of: blob).check(sizeInBytes: sizeInBytes) }
                     throw refusal
@@ -87,7 +87,7 @@ public struct Thumbnailer: Sendable {
     private func make(_ size: ThumbnailSize, of source: String, in folder: String) async throws -> Thumbnail {
         let header = try await header(of: source, in: folder)
         guard header.width > 0, header.height > 0, header.width <= maximumPixels / header.height else {
-            throw Refusal(reason: "The picture has more than \(maximumPixels) pixels.", isLasting: true)
+            throw Refusal(reason: "The picture has more than \(maximumPixels) pixels.", isPermanent: true)
         }
         let name = folder + (header.isTransparent ? "/thumbnail.png" : "/thumbnail.jpg")
         var arguments = [
@@ -123,7 +123,7 @@ public struct Thumbnailer: Sendable {
                 of: /: (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$/),
             let width = Int(match.1), let height = Int(match.2), let bands = Int(match.3), let loader = match.5,
             ["jpegload", "pngload", "gifload", "webpload", "heifload"].contains(loader)
-        else { throw Refusal(reason: "Thumbnails cannot be made of this type of file.", isLasting: true) }
+        else { throw Refusal(reason: "Thumbnails cannot be made of this type of file.", isPermanent: true) }
         return Header(width: width, height: height, isTransparent: match.4 != "cmyk" && (bands == 2 || bands == 4))
     }
 
@@ -133,7 +133,7 @@ public struct Thumbnailer: Sendable {
         switch outcome.end {
         case .exited(0): return
         case .killed(SIGXCPU), .killed(SIGXFSZ):
-            throw Refusal(reason: "Processing the picture takes too much time or space.", isLasting: true)
+            throw Refusal(reason: "Processing the picture takes too much time or space.", isPermanent: true)
         case .exited
         where outcome.text.contains("\(program): ") && !Self.faults.contains(where: { outcome.text.contains($0) }):
             throw Refusal(reason: "The picture cannot be read.")

@@ -9,7 +9,7 @@ struct FlagValueCheck {
     var schema: ValueSchema?
 
     func check(_ value: JSONValue, at path: String, log: inout IssueLog) {
-        guard isRightKind(value) else {
+        guard isExpectedKind(value) else {
             return log.error(
                 "wrong-type", at: path,
                 "This must be a \(kind == .json ? "JSON value other than null" : kind.rawValue).")
@@ -20,7 +20,7 @@ struct FlagValueCheck {
         schema?.check(value, at: path, log: &log)
     }
 
-    private func isRightKind(_ value: JSONValue) -> Bool {
+    private func isExpectedKind(_ value: JSONValue) -> Bool {
         switch (kind, value) {
         case (.boolean, .bool), (.number, .number), (.string, .string): true
         case (.json, .null): false

@@ -24,7 +24,7 @@ public struct Route: Sendable {
     public let refusal: (@Sendable (ServiceError) -> Response?)?
     /// False for calls between our own processes, and for routes that always refuse.
     public let isDocumented: Bool
-    public let takesBody: Bool
+    public let acceptsBody: Bool
     public let documentation: @Sendable () -> Documentation
 
     /// The part that only the description needs. A function, so that running services do not keep it in memory.
@@ -53,7 +53,7 @@ public struct Route: Sendable {
         self.checksOwnQuery = checksOwnQuery
         self.refusal = refusal
         self.isDocumented = isDocumented && callers != .processes
-        takesBody = body() != nil
+        acceptsBody = body() != nil
         documentation = {
             Documentation(
                 details: details, body: body(), answers: answers(),
@@ -101,7 +101,7 @@ extension Route {
         checksOwnQuery = other.checksOwnQuery
         refusal = other.refusal
         isDocumented = other.isDocumented
-        takesBody = other.takesBody || body != nil
+        acceptsBody = other.acceptsBody || body != nil
         documentation = {
             let original = other.documentation()
             return Documentation(

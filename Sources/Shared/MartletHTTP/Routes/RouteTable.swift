@@ -87,7 +87,7 @@ private struct RequestChecks: Sendable {
         integers = Dictionary(
             (query ?? []).compactMap { check in check.defaultInteger.map { (check.name, $0) } },
             uniquingKeysWith: { $1 })
-        refusesBody = !route.takesBody && [.post, .put, .patch, .delete].contains(route.method)
+        refusesBody = !route.acceptsBody && [.post, .put, .patch, .delete].contains(route.method)
     }
 
     /// Checks the caller, the path, the query and the body, in this order.

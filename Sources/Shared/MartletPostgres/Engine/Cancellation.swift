@@ -10,7 +10,7 @@ struct Cancellation {
     static let gracePeriod: Nanoseconds = 5_000_000
     static let interval: Nanoseconds = 1_000_000_000
     /// A connection whose head does not finish within this time is closed.
-    static let patience: Nanoseconds = 5_000_000_000
+    static let timeout: Nanoseconds = 5_000_000_000
     /// How long after it was sent a cancellation may still take effect.
     static let echo: Nanoseconds = 2_000_000_000
 
@@ -26,7 +26,7 @@ struct Cancellation {
     mutating func schedule(now: Nanoseconds) {
         guard dueAt == nil, giveUpAt == nil else { return }
         dueAt = now + Self.gracePeriod
-        giveUpAt = now + Self.patience
+        giveUpAt = now + Self.timeout
     }
 
     mutating func didStart(now: Nanoseconds) {

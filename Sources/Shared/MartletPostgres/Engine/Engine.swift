@@ -88,7 +88,7 @@ final class Engine {
     }
 
     private func sleep() {
-        metrics.turn(waiting: waiting.count, inFlight: inFlight, connections: connections.count)
+        metrics.report(waiting: waiting.count, inFlight: inFlight, connections: connections.count)
         guard !isFinished else { return }
         let maySleep = mailbox.prepareToSleep(waiting: waiting.count)
         for index in 0..<poller.wait(timeout: maySleep ? timeUntilTimer : 0) {
@@ -126,7 +126,7 @@ final class Engine {
         listener.finish()
         for connection in connections { lose(connection, nil) }
         mailbox.liveConnections.store(0, ordering: .releasing)
-        metrics.turn(waiting: 0, inFlight: 0, connections: 0)
+        metrics.report(waiting: 0, inFlight: 0, connections: 0)
         drainers.forEach { $0.resume() }
     }
 }

@@ -23,7 +23,7 @@ struct EngineMetrics {
         counter.increment()
     }
 
-    mutating func turn(waiting: Int, inFlight: Int, connections: Int) {
+    mutating func report(waiting: Int, inFlight: Int, connections: Int) {
         if answered > 0 { queries.increment(by: answered) }
         answered = 0
         if waiting != last.waiting { self.waiting.record(waiting) }

@@ -2,10 +2,10 @@
 /// `compact`.
 struct RequestQueue {
     private var requests = FIFO<Request>()
-    private var husks = 0
+    private var abandonedCount = 0
 
     /// Number of requests that were not given up.
-    var count: Int { requests.count - husks }
+    var count: Int { requests.count - abandonedCount }
     var isEmpty: Bool { count == 0 }
 
     /// The next request that was not given up.
@@ -13,7 +13,7 @@ struct RequestQueue {
         while let request = requests.first {
             guard request.isDone else { return request }
             _ = requests.popFirst()
-            husks -= 1
+            abandonedCount -= 1
         }
         return nil
     }
@@ -26,8 +26,8 @@ struct RequestQueue {
 
     /// Records that a queued request was given up.
     mutating func didGiveUp() {
-        husks += 1
-        if husks > 1000, husks > requests.count / 2 { compact() }
+        abandonedCount += 1
+        if abandonedCount > 1000, abandonedCount > requests.count / 2 { compact() }
     }
 
     func forEach(_ body: (Request) -> Void) {
@@ -36,6 +36,6 @@ struct RequestQueue {
 
     private mutating func compact() {
         for request in requests.removeAll() where !request.isDone { requests.append(request) }
-        husks = 0
+        abandonedCount = 0
     }
 }

@@ -68,7 +68,7 @@ extension Event {
                 name: image["code_file"]?.looseText ?? image["name"]?.looseText ?? "", address: address, size: size)
         }
         readContexts(&fields)
-        let cleaning = EventCleaning(value, wrong: fields.wrong)
+        let cleaning = EventScrubber(value, wrong: fields.wrong)
         content = cleaning.content(id: self.id, tags: tags)
         problems = Array(fields.problems.prefix(20))
     }

@@ -12,8 +12,8 @@ public struct ReleaseName: Sendable, Hashable {
 
     public init(_ text: String) {
         self.text = text
-        let behind = text.lastIndex(of: "@").map { text[text.index(after: $0)...] } ?? text[...]
-        let parts = behind.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
+        let remainder = text.lastIndex(of: "@").map { text[text.index(after: $0)...] } ?? text[...]
+        let parts = remainder.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
         version = String(parts.first ?? "")
         build = parts.count == 2 ? String(parts[1]) : ""
         sortKey = VersionNumber(version).map { $0.sortKey + "\t" + Self.padded(parts.count == 2 ? parts[1] : "") }

@@ -59,7 +59,7 @@ struct FrameKeys {
         return Self.files[frame.filename]
     }
 
-    private static let modules = KnownNames { NameBytes.withoutCounts($0, behindSlash: false) }
+    private static let modules = KnownNames { NameBytes.withoutCounts($0, afterSlash: false) }
 
     private static let files = KnownNames { name in
         withoutHash(String(name.prefix { $0 != "?" && $0 != "#" }).lastComponent.lowercased())

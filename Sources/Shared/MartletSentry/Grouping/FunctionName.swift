@@ -93,7 +93,7 @@ public enum FunctionName {
     private static func takePrefixes(_ name: inout Substring) -> Bool {
         var isClosure = false
         while true {
-            if let rest = behindResumption(name) {
+            if let rest = afterResumption(name) {
                 name = rest
                 continue
             }
@@ -103,8 +103,8 @@ public enum FunctionName {
             case "(extension in": rest = name.firstIndex(of: ":").map { name[name.index(after: $0)...] }
             case "implicit closure #", "closure #":
                 isClosure = true
-                rest = behind(" in ", of: name)
-            case let prefix where prefix.hasSuffix("<"): rest = behind("> of ", of: name)
+                rest = textAfter(" in ", of: name)
+            case let prefix where prefix.hasSuffix("<"): rest = textAfter("> of ", of: name)
             default: rest = name[name.utf8.index(name.startIndex, offsetBy: prefix.utf8.count)...]
             }
             guard let rest, !rest.isEmpty else { return isClosure }
@@ -113,7 +113,7 @@ public enum FunctionName {
     }
 
     /// The name after `(1) await resume partial function for `; nil if it does not begin with that.
-    private static func behindResumption(_ name: Substring) -> Substring? {
+    private static func afterResumption(_ name: Substring) -> Substring? {
         guard name.utf8.first == UInt8(ascii: "("), name.has("resume partial") else { return nil }
         let digits = name.utf8.dropFirst().prefix(while: NameBytes.isDigit)
         guard !digits.isEmpty else { return nil }
@@ -124,7 +124,7 @@ public enum FunctionName {
         .map { rest[rest.utf8.index(rest.startIndex, offsetBy: $0.utf8.count)...] }
     }
 
-    private static func behind(_ word: String, of name: Substring) -> Substring? {
+    private static func textAfter(_ word: String, of name: Substring) -> Substring? {
         name.firstRange(of: word).map { name[$0.upperBound...] }
     }
 
@@ -218,7 +218,7 @@ public enum FunctionName {
         text = withoutParts(text)
         if isHash(text.utf8.suffix(19)) { text = String(text.utf8.dropLast(19)) ?? text }
         if text.hasPrefix("$s") || text.hasPrefix("_$s") { return withoutThunks(text) }
-        return text.has("$") ? NameBytes.withoutCounts(text, behindSlash: true) : text
+        return text.has("$") ? NameBytes.withoutCounts(text, afterSlash: true) : text
     }
 
     /// Removes a trailing ` + 36`.

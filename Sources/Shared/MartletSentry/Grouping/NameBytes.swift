@@ -25,16 +25,16 @@ enum NameBytes {
 
     /// Replaces each run of `$` and the following digits by `$`.
     ///
-    /// - Parameter behindSlash: Whether a slash after the digits is removed as well, with everything up to the next
+    /// - Parameter afterSlash: Whether a slash after the digits is removed as well, with everything up to the next
     ///   blank.
-    static func withoutCounts(_ text: String, behindSlash: Bool) -> String {
+    static func withoutCounts(_ text: String, afterSlash: Bool) -> String {
         let dollar = UInt8(ascii: "$")
         return replaced(text) { bytes, start in
             guard bytes[start] == dollar, start == 0 || bytes[start - 1] != dollar else { return nil }
             let digits = end(of: bytes, from: start) { $0 == dollar }
             var end = end(of: bytes, from: digits, while: isDigit)
             guard end > digits else { return nil }
-            if behindSlash, end + 1 < bytes.count, bytes[end] == UInt8(ascii: "/"), !isBlank(bytes[end + 1]) {
+            if afterSlash, end + 1 < bytes.count, bytes[end] == UInt8(ascii: "/"), !isBlank(bytes[end + 1]) {
                 end = Self.end(of: bytes, from: end + 1) { !isBlank($0) }
             }
             return (end, "$")

@@ -37,7 +37,7 @@ public final class APNsSimulator: Sendable {
     }
 
     /// The number of requests kept in `requests`. Later ones are only counted.
-    private static let maximumKept = 10_000
+    private static let maximumRequestsKept = 10_000
 
     public let host = "127.0.0.1"
     /// The PEM certificate that clients must trust.
@@ -96,7 +96,7 @@ public final class APNsSimulator: Sendable {
     public func deliveries(to device: String) -> [String: Int] { state.withLock { $0.counts[device] ?? [:] } }
 
     /// How many messages reached a device once, twice and so on, keyed by that count.
-    public var deliveriesByCount: [Int: Int] {
+    public var messageCountsByDeliveries: [Int: Int] {
         state.withLock { state in
             state.counts.values.reduce(into: [:]) { sums, ids in
                 for count in ids.values { sums[count, default: 0] += 1 }
@@ -106,7 +106,7 @@ public final class APNsSimulator: Sendable {
 
     /// How many devices show one message, two and so on, keyed by that count. Messages with the same collapse id count
     /// as one.
-    public var devicesByShown: [Int: Int] {
+    public var deviceCountsByShownMessages: [Int: Int] {
         state.withLock { state in state.shown.values.reduce(into: [:]) { sums, ids in sums[ids.count, default: 0] += 1 }
         }
     }
@@ -114,7 +114,7 @@ public final class APNsSimulator: Sendable {
     /// The number of devices that got at least one message.
     public var deviceCount: Int { state.withLock { $0.counts.count } }
 
-    /// The first `maximumKept` requests, whatever the answer.
+    /// The first `maximumRequestsKept` requests, whatever the answer.
     public var requests: [SimulatedRequest] { state.withLock { $0.requests } }
     public var requestCount: Int { state.withLock { $0.requestCount } }
     /// Connections since the start.
@@ -152,20 +152,20 @@ public final class APNsSimulator: Sendable {
         state.withLock { $0.incidents.isEmpty ? nil : $0.incidents.removeFirst() }
     }
 
-    func note(streams: Int) { state.withLock { $0.peakStreams = max($0.peakStreams, streams) } }
+    func record(streams: Int) { state.withLock { $0.peakStreams = max($0.peakStreams, streams) } }
 
     /// Records the request without counting a delivery.
     func receive(_ request: SimulatedRequest) {
         state.withLock { state in
             state.requestCount += 1
-            if state.requests.count < Self.maximumKept { state.requests.append(request) }
+            if state.requests.count < Self.maximumRequestsKept { state.requests.append(request) }
         }
     }
 
     /// The answer that APNs would give; nil for none. An answer of 200 counts as a delivery.
     func answer(_ request: SimulatedRequest, method: String, path: String) -> SimulatorAnswer? {
         state.withLock { state in
-            let judgement = SimulatorJudgement(request: request, method: method, path: path, now: clock())
+            let judgement = SimulatorEvaluation(request: request, method: method, path: path, now: clock())
             let answer = judgement.answer(&state)
             if answer?.status == 200 {
                 state.counts[request.device, default: [:]][request.id, default: 0] += 1

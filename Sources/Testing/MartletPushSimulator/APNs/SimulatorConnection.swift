@@ -16,7 +16,7 @@ final class SimulatorConnection: ChannelInboundHandler {
     }
 
     /// An incident under way.
-    private struct Trouble {
+    private struct IncidentProgress {
         var incident: SimulatedIncident
         /// That have come since it began.
         var requests = 0
@@ -28,9 +28,9 @@ final class SimulatorConnection: ChannelInboundHandler {
     private let simulator: APNsSimulator
     private let number: Int
     private var streams: [HTTP2StreamID: Pending] = [:]
-    private var answering = 0
-    private var trouble: Trouble?
-    private var hasBelieved = false
+    private var pendingAnswers = 0
+    private var progress: IncidentProgress?
+    private var hasAcceptedToken = false
 
     init(_ simulator: APNsSimulator, _ number: Int) {
         self.simulator = simulator
@@ -42,7 +42,7 @@ final class SimulatorConnection: ChannelInboundHandler {
         switch frame.payload {
         case .headers(let headers):
             streams[frame.streamID] = Pending(headers: headers.headers)
-            simulator.note(streams: streams.count + answering)
+            simulator.record(streams: streams.count + pendingAnswers)
             begin(frame.streamID, context)
             if headers.endStream { receive(frame.streamID, context) }
         case .data(let data):
@@ -76,12 +76,12 @@ final class SimulatorConnection: ChannelInboundHandler {
 
     /// A request's head is there: GOAWAY goes by those.
     private func begin(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
-        if trouble == nil { trouble = simulator.nextIncident().map { Trouble(incident: $0) } }
-        guard var trouble, case .goAway(let count, let processing, let reason) = trouble.incident else { return }
-        trouble.requests += 1
-        if trouble.requests <= processing { trouble.last = Int(stream) }
-        if trouble.requests == count { writeGoAway(after: trouble.last, reason, context) }
-        self.trouble = trouble
+        if progress == nil { progress = simulator.nextIncident().map { IncidentProgress(incident: $0) } }
+        guard var progress, case .goAway(let count, let processing, let reason) = progress.incident else { return }
+        progress.requests += 1
+        if progress.requests <= processing { progress.last = Int(stream) }
+        if progress.requests == count { writeGoAway(after: progress.last, reason, context) }
+        self.progress = progress
     }
 
     /// All of a request is there.
@@ -94,9 +94,9 @@ final class SimulatorConnection: ChannelInboundHandler {
         let request = SimulatedRequest(
             device: device, headers: headers, payload: Array(pending.body.readableBytesView), connection: number)
         simulator.receive(request)
-        guard !suffers(request, stream, context) else { return }
-        let answer = judge(request)
-        answering += 1
+        guard !applyIncident(request, stream, context) else { return }
+        let answer = evaluate(request)
+        pendingAnswers += 1
         let delay = simulator.state.withLock { $0.behaviour.answerDelay }
         guard delay > .zero else { return reply(answer, to: request, on: stream, context) }
         context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) {
@@ -105,29 +105,30 @@ final class SimulatorConnection: ChannelInboundHandler {
         }
     }
 
-    private func judge(_ request: SimulatedRequest) -> SimulatorAnswer? {
+    private func evaluate(_ request: SimulatedRequest) -> SimulatorAnswer? {
         simulator.answer(request, method: request.headers[":method"] ?? "", path: request.headers[":path"] ?? "")
     }
 
     /// Whether the incident under way leaves the request without its answer.
-    private func suffers(_ request: SimulatedRequest, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext) -> Bool
+    private func applyIncident(_ request: SimulatedRequest, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext)
+        -> Bool
     {
-        guard let trouble else { return false }
-        if case .goAway = trouble.incident { return Int(stream) > trouble.last }
-        self.trouble?.requests += 1
-        let requests = trouble.requests + 1
-        switch trouble.incident {
+        guard let progress else { return false }
+        if case .goAway = progress.incident { return Int(stream) > progress.last }
+        self.progress?.requests += 1
+        let requests = progress.requests + 1
+        switch progress.incident {
         case .goAway: break
         case .disconnect(let count, let processing):
-            if requests <= processing { _ = judge(request) }
+            if requests <= processing { _ = evaluate(request) }
             if requests >= count { context.close(promise: nil) }
         case .refuse(let count):
             write(.rstStream(.refusedStream), on: stream, context)
-            if requests >= count { self.trouble = nil }
+            if requests >= count { self.progress = nil }
         case .reset(let count):
-            _ = judge(request)
+            _ = evaluate(request)
             write(.rstStream(.internalError), on: stream, context)
-            if requests >= count { self.trouble = nil }
+            if requests >= count { self.progress = nil }
         case .freeze: context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
         }
         return true
@@ -155,7 +156,7 @@ final class SimulatorConnection: ChannelInboundHandler {
         _ context: ChannelHandlerContext
     ) {
         guard let answer, context.channel.isActive else { return }
-        answering -= 1
+        pendingAnswers -= 1
         var headers = HPACKHeaders([(":status", "\(answer.status)")])
         headers.add(name: "apns-id", value: request.id, indexing: .nonIndexable)
         headers.add(name: "apns-unique-id", value: UUID().uuidString.lowercased(), indexing: .nonIndexable)
@@ -165,13 +166,13 @@ final class SimulatorConnection: ChannelInboundHandler {
         if let body {
             write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: stream, context)
         }
-        if answer.status == 200 { believe(context) }
+        if answer.status == 200 { acceptToken(context) }
     }
 
     /// The first token that is believed opens the connection for many streams.
-    private func believe(_ context: ChannelHandlerContext) {
-        guard !hasBelieved else { return }
-        hasBelieved = true
+    private func acceptToken(_ context: ChannelHandlerContext) {
+        guard !hasAcceptedToken else { return }
+        hasAcceptedToken = true
         let behaviour = simulator.state.withLock { $0.behaviour }
         guard behaviour.firstStreams != nil else { return }
         let settings = [HTTP2Setting(parameter: .maxConcurrentStreams, value: behaviour.maximumStreams)]

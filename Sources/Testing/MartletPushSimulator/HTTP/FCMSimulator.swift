@@ -15,7 +15,7 @@ public final class FCMSimulator: Sendable {
     }
 
     /// Messages that are kept whole; all are counted.
-    private static let maximumKept = 10_000
+    private static let maximumMessagesKept = 10_000
     private static let project = "martlet-test"
     private static let email = "push@martlet-test.iam.gserviceaccount.com"
     /// Making one takes a while.
@@ -69,11 +69,11 @@ public final class FCMSimulator: Sendable {
     }
 
     /// What is answered instead of an access token; nil: one is issued.
-    public func failTokens(_ status: Int?, error: String = "invalid_grant") {
+    public func setTokenFailure(_ status: Int?, error: String = "invalid_grant") {
         state.withLock { $0.tokenFailure = status.map { ($0, error) } }
     }
 
-    public func withdrawTokens() { state.withLock { $0.issued = [:] } }
+    public func revokeTokens() { state.withLock { $0.issued = [:] } }
 
     // MARK: What it has seen
 
@@ -140,7 +140,7 @@ public final class FCMSimulator: Sendable {
                 return Self.refusal(answer.status, answer.code, retryAfter: answer.retryAfter)
             }
             if json["validate_only"] != .bool(true) { state.counts[token, default: 0] += 1 }
-            if state.messages.count < Self.maximumKept { state.messages.append(json) }
+            if state.messages.count < Self.maximumMessagesKept { state.messages.append(json) }
             return .init(status: 200, body: #"{"name":"projects/\#(Self.project)/messages/\#(UUID().uuidString)"}"#)
         }
     }

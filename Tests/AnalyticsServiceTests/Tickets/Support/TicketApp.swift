@@ -44,7 +44,7 @@ extension AnalyticsApp {
     ) async throws -> Answer {
         let grant = StaffGrant(
             id: colleague.id, userName: colleague.rawValue, rights: StaffRights([appID: [.tickets: actions]]))
-        return try await gateway.asking(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
+        return try await gateway.acting(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
     }
 
     /// Creates a ticket and returns its number.

@@ -34,7 +34,7 @@ struct Alert: Sendable, Equatable {
     static let crashFreeWindow = 1...30
     /// Allowed pause between two firings, in seconds: a minute to a day.
     static let pause = 60...86_400
-    static let usualPauseInSeconds = 300
+    static let defaultPauseInSeconds = 300
     /// How long messages are also signed with the former secret after a rotation.
     static let formerSecretSeconds = 86_400
 
@@ -81,7 +81,7 @@ struct Alert: Sendable, Equatable {
             throw ServiceError(
                 .invalidBody, "Each release must have 1 to 250 bytes and no NUL characters.", field: "releases")
         }
-        pauseInSeconds = try body.integer("pauseSeconds", in: Self.pause) ?? Self.usualPauseInSeconds
+        pauseInSeconds = try body.integer("pauseSeconds", in: Self.pause) ?? Self.defaultPauseInSeconds
         target = try AlertAddress(body["target"])
         try body.refuse(Self.counting.subtracting(Self.counting(kind)), with: kind)
         if kind == .crashFree, !levels.isEmpty {

@@ -10,7 +10,7 @@ struct AlertDeliveryStore: Sendable {
         case waiting, done, dead
     }
 
-    static let keptDays = 30
+    static let retentionInDays = 30
     /// A delivery that has waited longer is assumed to have lost its job.
     static let maximumWaitDays = 2
 
@@ -37,13 +37,13 @@ struct AlertDeliveryStore: Sendable {
         id: UUID, json: String
     )] {
         let states: PostgresQuery = state.map { "AND d.state = \($0.rawValue)" } ?? ""
-        let behind: PostgresQuery =
+        let cursorCondition: PostgresQuery =
             before.map {
                 "AND (d.created, d.id) < (SELECT created, id FROM analytics.crash_alert_deliveries WHERE id = \($0))"
             } ?? ""
         return try await postgres.query(
             """
-            SELECT d.id, \(Self.json) FROM analytics.crash_alert_deliveries AS d WHERE d.alert = \(alert) AND d.space = \(space.id) \(states) \(behind)
+            SELECT d.id, \(Self.json) FROM analytics.crash_alert_deliveries AS d WHERE d.alert = \(alert) AND d.space = \(space.id) \(states) \(cursorCondition)
             ORDER BY d.created DESC, d.id DESC LIMIT \(limit)
             """
         ).map { (try $0.decode(0), try $0.decode(1)) }
@@ -104,7 +104,7 @@ struct AlertDeliveryStore: Sendable {
     }
 
     /// Records the outcome of an attempt.
-    func note(_ outcome: AlertOutcome, of id: UUID, _ state: State) async throws {
+    func record(_ outcome: AlertOutcome, of id: UUID, _ state: State) async throws {
         try await postgres.execute(
             """
             UPDATE analytics.crash_alert_deliveries SET state = \(state.rawValue), status = \(outcome.status.map { Int32($0) }), error = \(outcome.failure),
@@ -116,7 +116,7 @@ struct AlertDeliveryStore: Sendable {
     /// Deletes old deliveries, and marks deliveries that have lost their job as dead.
     func prune() async throws {
         try await postgres.execute(
-            "DELETE FROM analytics.crash_alert_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))"
+            "DELETE FROM analytics.crash_alert_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.retentionInDays)))"
         )
         try await postgres.execute(
             """

@@ -8,7 +8,7 @@ import Synchronization
 final class AlertTestCalls: Sendable {
     private static let maximum = 8
     /// How long to wait for mail to be sent.
-    private static let patience: Duration = .seconds(10)
+    private static let timeout: Duration = .seconds(10)
 
     private let underWay = Mutex(0)
 
@@ -27,7 +27,7 @@ final class AlertTestCalls: Sendable {
             #"{"app":\#(JSONValue.quote(space.appID)),"environment":"\#(space.environment.rawValue)","test":true}"#
         let body = #"{"type":"crash.alert.test","timestamp":"\#(Date().formatted(.iso8601))","data":\#(data)}"#
         var message = AlertMessage(id: UUIDv7.make(), body: body, secrets: secrets)
-        let end = ContinuousClock.now + Self.patience
+        let end = ContinuousClock.now + Self.timeout
         while true {
             let outcome = try await target.send(message, to: address)
             guard let readers = outcome.readers, readers.contains(where: { $0.state == .waiting }),

@@ -25,7 +25,7 @@ struct Alerts: Sendable {
 
     var background: [any Service] {
         [
-            AlertWatch(firing: firing, interval: settings.interval, logger: logger),
+            AlertMonitor(firing: firing, interval: settings.interval, logger: logger),
             AlertHousekeeping(deliveries: deliveries, logger: logger),
         ]
     }

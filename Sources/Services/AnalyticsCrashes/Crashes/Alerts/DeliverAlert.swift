@@ -33,11 +33,11 @@ struct DeliverAlert: JobHandler {
             attempt: attempt.number)
         let outcome = try await target.send(message, to: address)
         guard let failure = outcome.failure else {
-            try await deliveries.note(outcome, of: id, .done)
+            try await deliveries.record(outcome, of: id, .done)
             return JobNoResult()
         }
         let isEnd = outcome.isGone || outcome.isFinal || job.isLastAttempt || attempt.number >= Self.maximumAttempts
-        try await deliveries.note(outcome, of: id, isEnd ? .dead : .waiting)
+        try await deliveries.record(outcome, of: id, isEnd ? .dead : .waiting)
         if outcome.isGone { try await store.disable(attempt.alert) }
         if let pause = outcome.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }
         throw JobFailure(code: "alert-not-delivered", detail: failure, isFinal: isEnd, cause: outcome.cause)

@@ -156,7 +156,7 @@ struct CommitFixes: Sendable {
             commits.flatMap { commit in commit.fixes.map { (commit: commit, reference: $0) } }.prefix(Self.maximumCount)
         )
         guard !wanted.isEmpty else { return }
-        let fresh = try await note(wanted, in: space, transaction)
+        let fresh = try await record(wanted, in: space, transaction)
         // Tickets before issues, in the same order as when a ticket is completed together with its issues.
         for (commit, numbers) in Self.grouped(fresh.filter { $0.isTicket }) {
             try await completeTickets(numbers.map { Int($0) }, commit.json, space, transaction)
@@ -173,7 +173,7 @@ struct CommitFixes: Sendable {
     }
 
     /// Records the fixes of existing issues and tickets, and returns those that are new.
-    private func note(
+    private func record(
         _ wanted: [(commit: ReleaseCommit, reference: CommitReference)], in space: Space,
         _ transaction: PostgresTransaction
     ) async throws -> [Fix] {

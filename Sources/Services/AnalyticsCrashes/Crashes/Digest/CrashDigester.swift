@@ -28,7 +28,7 @@ final class CrashDigester: Service {
     /// CPU time limit per record.
     let budget: Duration
     let logger: Logger
-    private let setAside: SetAside
+    private let quarantine: Quarantine
     /// The read position in this instance's own spool; nil if it must be read from the database.
     private let own = Mutex<(spool: UUID, position: SpoolPosition)?>(nil)
     private let stored = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "stored")])
@@ -44,7 +44,7 @@ final class CrashDigester: Service {
         self.threads = threads
         self.budget = budget
         self.logger = logger
-        setAside = SetAside(directory: directory, logger: logger)
+        quarantine = Quarantine(directory: directory, logger: logger)
     }
 
     func run() async throws {
@@ -59,7 +59,7 @@ final class CrashDigester: Service {
         while !Task.isCancelled {
             do {
                 try await digestOwn()
-                await news()
+                await waitForRecords()
                 pause = .milliseconds(100)
             } catch {
                 logger.warning(
@@ -73,7 +73,7 @@ final class CrashDigester: Service {
         await others.value
     }
 
-    private func news() async {
+    private func waitForRecords() async {
         _ = await writer.readers.wait(.seconds(1)) { [self] in
             writer.written.flatMap { $0.end > readPosition(of: $0.folder) ?? .start ? true : nil }
         }
@@ -107,7 +107,7 @@ final class CrashDigester: Service {
             writer.occupy(folders.reduce(0) { $0 + $1.sizeInBytes })
             for folder in folders {
                 logger.notice("Taking over the spool of a process that is gone.", metadata: ["spool": "\(folder.id)"])
-                folder.marks.takeUp()
+                folder.marks.recover()
                 await finish(folder)
             }
             try? await Task.sleep(for: Self.adoption)
@@ -190,9 +190,9 @@ final class CrashDigester: Service {
     private func keep(_ batch: DigestBatch) async throws {
         do {
             try await storeOnce(batch)
-        } catch let error where Self.isLasting(error) {
+        } catch let error where Self.isPermanent(error) {
             guard let (first, second) = batch.halves else {
-                try setAside.put(batch.entries.map(\.record), because: error)
+                try quarantine.put(batch.entries.map(\.record), because: error)
                 return try await store.store([], moving: batch.move)
             }
             logger.warning(
@@ -214,9 +214,9 @@ final class CrashDigester: Service {
         }
         do {
             for entry in batch.entries {
-                if let refusal = entry.refusal { try setAside.put([entry.record], because: refusal) }
+                if let refusal = entry.refusal { try quarantine.put([entry.record], because: refusal) }
             }
-            try setAside.put(
+            try quarantine.put(
                 batch.entries.filter { $0.envelope == nil }.map(\.record),
                 because: SpoolError.unavailable(cause: "a record written by another version"))
         } catch {
@@ -227,7 +227,7 @@ final class CrashDigester: Service {
 
     /// Whether the record itself is at fault: SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits). Any other
     /// error, such as a missing privilege, lies with the database and can be fixed there.
-    private static func isLasting(_ error: any Error) -> Bool {
+    private static func isPermanent(_ error: any Error) -> Bool {
         guard let state = (error as? PostgresError)?.sqlState else { return false }
         return ["22", "23", "54"].contains { state.hasPrefix($0) }
     }

@@ -50,7 +50,7 @@ struct DigestReader: Sendable {
     /// Limits the decompressed size of a batch; further envelopes wait for the next one.
     private static let digestedBytesPerBatch = 16 << 20
     /// More than one, so that an envelope waiting for its symbols does not hold up the others.
-    private static let digestedAtOnce = 4
+    private static let maximumConcurrentDigestions = 4
 
     let spool: SpoolReader
     let digestion: EnvelopeDigestion
@@ -97,7 +97,7 @@ struct DigestReader: Sendable {
             }
             for (index, (envelope, end)) in envelopes.enumerated() {
                 let isAlone = spool.folder.marks.deaths(of: end) > 0
-                while running >= (isAlone ? 1 : Self.digestedAtOnce) { try await takeOne() }
+                while running >= (isAlone ? 1 : Self.maximumConcurrentDigestions) { try await takeOne() }
                 guard size < Self.digestedBytesPerBatch else { break }
                 count += 1
                 guard let envelope else { continue }

@@ -110,7 +110,7 @@ struct DigestStore: Sendable {
         let locked = try await IssueStore.locked(Set(placed.map(\.issue)), transaction)
         try await reports.insert(placed)
         try await IssueCounts(transaction: transaction).add(placed, to: locked)
-        try await helpers.note(placed.map(\.report.waiting), transaction)
+        try await helpers.record(placed.map(\.report.waiting), transaction)
         let spaces = Dictionary(grouping: placed.map(\.report), by: \.space).sorted { $0.key.id < $1.key.id }
         for (space, reports) in spaces { try await helpers.joinFeedback(reports.map(\.eventID), space, transaction) }
     }

@@ -83,7 +83,7 @@ final class DigestionThreads: Sendable {
         }
     }
 
-    fileprivate func threadCameBack() {
+    fileprivate func recoverThread() {
         let (old, count) = state.withLock { state -> (NIOThreadPool?, Int) in
             state.lost -= 1
             // The threads lost beyond the limit belong to the current pool.
@@ -118,11 +118,11 @@ final class DigestionThreads: Sendable {
                 return Array(state.running.values)
             }
             if meters.isEmpty { return }
-            for meter in meters where meter.giveUpBeyondBudget() { loseThread() }
+            for meter in meters where meter.giveUpBeyondBudget() { countLostThread() }
         }
     }
 
-    private func loseThread() {
+    private func countLostThread() {
         let (old, count) = state.withLock { state -> (NIOThreadPool?, Int) in
             state.lost += 1
             return (state.lost <= Self.maximumLost ? state.replacePool() : nil, state.lost)
@@ -168,13 +168,13 @@ private final class ReportMeter: TaskExecutor {
             return state.count
         }
         job.runSynchronously(on: asUnownedTaskExecutor())
-        let cameBack = state.withLock { state in
+        let isRecovered = state.withLock { state in
             if let part = state.running.removeValue(forKey: part) { state.spent += part.clock.time - part.start }
             guard state.hasLostThread, state.running.isEmpty else { return false }
             state.hasLostThread = false
             return true
         }
-        if cameBack { threads.threadCameBack() }
+        if isRecovered { threads.recoverThread() }
     }
 
     /// Calls `onOverrun` once the budget is exceeded. Returns whether a thread is newly lost.

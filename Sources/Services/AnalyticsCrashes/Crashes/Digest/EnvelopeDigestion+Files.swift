@@ -34,7 +34,7 @@ extension EnvelopeDigestion {
         guard let eventID = received.eventID, digested.attachments.count < Self.maximumAttachments else {
             return invalid(item, &digested)
         }
-        guard try await room.take(item.payload.count, in: digested.space) else {
+        guard try await attachmentQuota.take(item.payload.count, in: digested.space) else {
             return digested.outcomes.append(
                 DigestedOutcome(source: .server, category: .attachment, reason: "no_room", quantity: 1))
         }

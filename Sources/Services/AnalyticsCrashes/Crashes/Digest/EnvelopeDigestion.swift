@@ -12,7 +12,7 @@ struct EnvelopeDigestion: Sendable {
 
     let spaces: Spaces
     let files: any FileBackend
-    let room: AttachmentRoom
+    let attachmentQuota: AttachmentQuota
     let helpers: CrashHelpers
     let logger: Logger
 

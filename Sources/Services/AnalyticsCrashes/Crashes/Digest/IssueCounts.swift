@@ -19,7 +19,7 @@ struct IssueCounts: Sendable {
             guard let locked = locked[issue] else { continue }
             let (sum, change) = Sum.of(reports, locked, users: users[issue] ?? 0, now: now)
             sums.append(sum)
-            if let change { try await note(change.kind, issue, change.report) }
+            if let change { try await record(change.kind, issue, change.report) }
         }
         try await update(sums)
         try await addDays(reports)
@@ -84,7 +84,7 @@ struct IssueCounts: Sendable {
             """)
     }
 
-    private func note(_ change: IssueTransition.Change, _ issue: Int64, _ placed: DigestStore.Placed) async throws {
+    private func record(_ change: IssueTransition.Change, _ issue: Int64, _ placed: DigestStore.Placed) async throws {
         let report = placed.report
         try await transaction.execute(
             """

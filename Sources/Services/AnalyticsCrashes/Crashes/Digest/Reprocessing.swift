@@ -92,7 +92,7 @@ struct Reprocessing: Sendable {
             let placed = try await place(report, known, old, transaction)
             try await write(placed, transaction)
             if placed.issue != old { try await move(placed, from: old, transaction) }
-            try await helpers.note([report.waiting], transaction)
+            try await helpers.record([report.waiting], transaction)
             return known
         }
         store.releases.remember(known)

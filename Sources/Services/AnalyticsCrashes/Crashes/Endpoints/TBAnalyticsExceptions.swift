@@ -87,7 +87,7 @@ struct ListTBAnalyticsExceptions: Endpoint {
         ])
 
     let spaces: Spaces
-    let thesis: TBAnalyticsExceptionStore
+    let exceptions: TBAnalyticsExceptionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await spaces.space(of: try context.master)
@@ -95,7 +95,7 @@ struct ListTBAnalyticsExceptions: Endpoint {
             try context.integer("skip"),
             try context.integer("limit")
         )
-        return .page(try await thesis.latest(in: space, skip: skip, limit: limit))
+        return .page(try await exceptions.latest(in: space, skip: skip, limit: limit))
     }
 }
 

@@ -141,7 +141,7 @@ struct CrashIntake: Sendable {
     /// and unsupported ones such as transactions, do not each cost a write.
     ///
     /// - Throws: `SpoolError`; the counts are then kept.
-    func tellDropped() async throws {
+    func reportDropped() async throws {
         let counts = drops.take()
         guard !counts.isEmpty else { return }
         let records = counts.map { owner, dropped in

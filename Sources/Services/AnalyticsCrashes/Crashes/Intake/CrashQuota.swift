@@ -47,7 +47,7 @@ final class CrashQuota: Sendable {
     private struct Count {
         var own = 0
         /// The part of `own` already shared with the other instances.
-        var told = 0
+        var shared = 0
         var others = 0
     }
 
@@ -94,10 +94,10 @@ final class CrashQuota: Sendable {
     }
 
     /// Units not yet shared, with their minute since 1970: the largest counts, up to `maximumCount`.
-    func untold(upTo maximumCount: Int) -> (minute: Int, counts: [(key: Key, count: Int)]) {
+    func unshared(upTo maximumCount: Int) -> (minute: Int, counts: [(key: Key, count: Int)]) {
         counts.withLock { counts in
             let new = counts.used.compactMap { key, count in
-                count.own > count.told ? (key: key, count: count.own - count.told) : nil
+                count.own > count.shared ? (key: key, count: count.own - count.shared) : nil
             }
             return (
                 counts.minute,
@@ -107,13 +107,13 @@ final class CrashQuota: Sendable {
     }
 
     /// Records that counts of a minute were shared, and the resulting totals of all instances.
-    func learn(_ told: [(key: Key, count: Int)], _ totals: [Key: Int], of minute: Int) {
+    func learn(_ shared: [(key: Key, count: Int)], _ totals: [Key: Int], of minute: Int) {
         counts.withLock { counts in
             guard counts.minute == minute else { return }
-            for (key, count) in told {
+            for (key, count) in shared {
                 guard let total = totals[key], var used = counts.used[key] else { continue }
-                used.told += count
-                used.others = max(0, total - used.told)
+                used.shared += count
+                used.others = max(0, total - used.shared)
                 counts.used[key] = used
             }
         }

@@ -17,13 +17,13 @@ struct CrashQuotaSharing: PeriodicWork {
     let interval: Duration = .seconds(1)
 
     func work() async throws {
-        let (minute, told) = quota.untold(upTo: Self.maximumCount)
-        guard !told.isEmpty else { return }
+        let (minute, shared) = quota.unshared(upTo: Self.maximumCount)
+        guard !shared.isEmpty else { return }
         let rows = try await postgres.query(
             """
             INSERT INTO analytics.crash_quotas AS c (space, kind, minute, used)
             SELECT s.id, q.kind, \(minute), q.used
-            FROM unnest(\(told.map(\.key.appID)), \(told.map(\.key.environment.rawValue)), \(told.map(\.key.group.rawValue)), \(told.map(\.count)))
+            FROM unnest(\(shared.map(\.key.appID)), \(shared.map(\.key.environment.rawValue)), \(shared.map(\.key.group.rawValue)), \(shared.map(\.count)))
                 AS q (app_id, environment, kind, used)
             JOIN analytics.spaces AS s ON s.app_id = q.app_id AND s.environment = q.environment
             ORDER BY s.id, q.kind
@@ -39,6 +39,6 @@ struct CrashQuotaSharing: PeriodicWork {
             else { continue }
             totals[CrashQuota.Key(appID: try row.decode(0), environment: environment, group: group)] = try row.decode(4)
         }
-        quota.learn(told, totals, of: minute)
+        quota.learn(shared, totals, of: minute)
     }
 }

@@ -33,16 +33,16 @@ final class DropCounts: Sendable {
 
 /// Writes drop counts to the spool every two seconds and at shutdown. A killed process loses the counts since the last
 /// write.
-struct DropTelling: Service {
+struct DropReporter: Service {
     let intake: CrashIntake
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await NotifiedLoop(every: .seconds(2), startsAtOnce: false).run {
                 // A full spool is already reported to clients; the counts are kept.
-                (try? await intake.tellDropped()) != nil
+                (try? await intake.reportDropped()) != nil
             }
         }
-        try? await intake.tellDropped()
+        try? await intake.reportDropped()
     }
 }

@@ -30,7 +30,7 @@ struct IssueMerging: Sendable {
             }
             guard !others.isEmpty else { return }
             for other in others { try await moveReferences(Int64(other), issue, transaction) }
-            try await Self.note(others, mergedInto: issue, by: author, in: space, transaction)
+            try await Self.record(others, mergedInto: issue, by: author, in: space, transaction)
             for statement in Self.moves(of: others, to: issue, in: space) {
                 try await transaction.execute(statement, timeout: Self.timeout)
             }
@@ -46,7 +46,7 @@ struct IssueMerging: Sendable {
     }
 
     /// Records what the others were, so that a later split can restore their titles.
-    private static func note(
+    private static func record(
         _ others: [Int], mergedInto issue: Int64, by author: Author, in space: Space, _ transaction: PostgresTransaction
     ) async throws {
         try await transaction.execute(
@@ -117,7 +117,7 @@ struct IssueMerging: Sendable {
     ///
     /// - Parameter hashes: Some of the issue's hashes, but not all: 32 hexadecimal digits each.
     /// - Throws: `issue-not-found`; `conflict` if one of the hashes is not the issue's, or if it would have none left.
-    func part(_ hashes: [String], from issue: Int64, by author: Author, in space: Space) async throws -> (
+    func split(_ hashes: [String], from issue: Int64, by author: Author, in space: Space) async throws -> (
         id: Int64, number: Int
     ) {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
@@ -141,7 +141,7 @@ struct IssueMerging: Sendable {
             try await transaction.execute(
                 "UPDATE analytics.crash_events SET issue = \(new) WHERE issue = \(issue) AND (app_hash IN (\(moving)) OR system_hash IN (\(moving)))",
                 timeout: Self.timeout)
-            for statement in IssueStatistics.parting(new, from: issue) {
+            for statement in IssueStatistics.split(new, from: issue) {
                 try await transaction.execute(statement, timeout: Self.timeout)
             }
             let details = PostgresJSON(

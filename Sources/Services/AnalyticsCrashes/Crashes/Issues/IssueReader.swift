@@ -28,11 +28,11 @@ struct IssueReader: Sendable {
         _ selection: PostgresQuery, as _: Element.Type, _ filter: IssueFilter, _ order: IssueOrder,
         _ cursor: ListCursor?, _ limit: Int, _ space: Space
     ) async throws -> [(Element, ListCursor)] {
-        let behind: PostgresQuery =
+        let cursorCondition: PostgresQuery =
             cursor.map { "AND (\(order.column), i.id) < (\(order.value($0.value)), \($0.id))" } ?? ""
         return try await postgres.query(
             """
-            SELECT \(selection), \(order.number), i.id \(Self.source) WHERE \(filter.condition(in: space)) \(behind)
+            SELECT \(selection), \(order.number), i.id \(Self.source) WHERE \(filter.condition(in: space)) \(cursorCondition)
             ORDER BY \(order.column) DESC, i.id DESC LIMIT \(limit)
             """
         ).map { row in

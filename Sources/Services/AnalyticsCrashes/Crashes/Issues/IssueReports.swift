@@ -40,13 +40,13 @@ struct IssueReports: Sendable {
     func list(of issue: Int64, after cursor: ListCursor?, limit: Int) async throws -> [(
         json: String, place: ListCursor
     )] {
-        let behind: PostgresQuery =
+        let cursorCondition: PostgresQuery =
             cursor.map { "AND (e.received, e.id) < (\(PostgresQuery.time($0.value)), \($0.id))" } ?? ""
         return try await postgres.query(
             """
             SELECT jsonb_build_object(\(Self.members))::text, \(PostgresQuery.microseconds("e.received")), e.id
             FROM analytics.crash_events AS e LEFT JOIN analytics.releases AS r ON r.id = e.release
-            WHERE e.issue = \(issue) \(behind) ORDER BY e.received DESC, e.id DESC LIMIT \(limit)
+            WHERE e.issue = \(issue) \(cursorCondition) ORDER BY e.received DESC, e.id DESC LIMIT \(limit)
             """
         ).map { (try $0.decode(0), ListCursor(order: "received", value: try $0.decode(1), id: try $0.decode(2))) }
     }

@@ -15,7 +15,7 @@ enum IssueStatistics {
     }
 
     /// Counts the reports of a new issue, and subtracts them from the issue they came from.
-    static func parting(_ new: Int64, from old: Int64) -> [PostgresQuery] {
+    static func split(_ new: Int64, from old: Int64) -> [PostgresQuery] {
         [
             """
             INSERT INTO analytics.issue_days (issue, day, events)
@@ -34,12 +34,12 @@ enum IssueStatistics {
             SELECT \(new), t.key, t.value, count(*), max(e.at) FROM analytics.crash_events AS e LEFT JOIN analytics.releases AS r ON r.id = e.release, \(tags)
             WHERE e.issue = \(new) AND octet_length(t.key) BETWEEN 1 AND 200 AND t.value <> '' AND octet_length(t.value) <= 800 GROUP BY 2, 3
             """,
-        ] + takeAway(new, from: old) + [
-            totals(of: new), lessTotals(of: old, by: new), releases(of: new), releases(of: old),
+        ] + subtract(new, from: old) + [
+            totals(of: new), subtractTotals(of: old, by: new), releases(of: new), releases(of: old),
         ]
     }
 
-    private static func takeAway(_ new: Int64, from old: Int64) -> [PostgresQuery] {
+    private static func subtract(_ new: Int64, from old: Int64) -> [PostgresQuery] {
         [
             "UPDATE analytics.issue_days AS o SET events = o.events - n.events FROM analytics.issue_days AS n WHERE n.issue = \(new) AND o.issue = \(old) AND o.day = n.day",
             "DELETE FROM analytics.issue_days WHERE issue = \(old) AND events <= 0",
@@ -72,7 +72,7 @@ enum IssueStatistics {
     }
 
     /// First and last seen stay as they are if deleted reports may have determined them.
-    private static func lessTotals(of issue: Int64, by other: Int64) -> PostgresQuery {
+    private static func subtractTotals(of issue: Int64, by other: Int64) -> PostgresQuery {
         """
         UPDATE analytics.issues AS i SET events = greatest(i.events - o.events, 0), users = u.users,
             ignored_until_events = i.ignored_until_events - least(i.events, o.events), ignored_until_users = i.ignored_until_users - greatest(i.users - u.users, 0),

@@ -33,15 +33,15 @@ struct ListSentryIssues: Endpoint {
     private static let pageLength = 100
     private static let link = HTTPField.Name("Link")!
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await life.spaces.space(of: try context.symbolProject("project"))
+        let space = try await tracking.spaces.space(of: try context.symbolProject("project"))
         let query = request.uri.queryParameters
         let filter = try IssueFilter(sentryQuery: String(query["query"] ?? ""))
         let cursor = query["cursor"].flatMap { $0.isEmpty ? nil : $0 }
         let after = try ListCursor(cursor, order: IssueOrder.lastSeen.rawValue)
-        let found = try await life.reader.sentryList(filter, after: after, limit: Self.pageLength + 1, in: space)
+        let found = try await tracking.reader.sentryList(filter, after: after, limit: Self.pageLength + 1, in: space)
         let page = found.prefix(Self.pageLength)
         var response = Response.json("[\(page.map(\.json).joined(separator: ","))]")
         let next = found.count > Self.pageLength ? page.last?.place.text : nil
@@ -87,16 +87,16 @@ struct ChangeSentryIssues: Endpoint {
     private static let maximumBodySizeInBytes = 64 << 10
     private static let maximumIssues = 1_000
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.symbolProject("project")
-        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        let (space, author) = try await context.crashes(may: .update, tracking.spaces)
         // A parameter that would narrow the selection in Sentry must not change all issues here.
         let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
         let change = try Self.change(value["status"]?.plainText ?? "")
         let numbers = try await numbers(request, in: space)
-        _ = try await life.changes.make([change], to: numbers, by: author, in: space)
+        _ = try await tracking.changes.make([change], to: numbers, by: author, in: space)
         return .json(
             #"{"status":\#(JSONValue.quote(value["status"]?.plainText ?? "")),"project":\#(principal.appNumber)}"#)
     }
@@ -130,7 +130,7 @@ struct ChangeSentryIssues: Endpoint {
         }
         var filter = IssueFilter()
         if let status = request.uri.queryParameters["status"] { filter.states = try IssueFilter.states(String(status)) }
-        return try await life.reader.numbers(filter, limit: Self.maximumIssues, in: space)
+        return try await tracking.reader.numbers(filter, limit: Self.maximumIssues, in: space)
     }
 }
 

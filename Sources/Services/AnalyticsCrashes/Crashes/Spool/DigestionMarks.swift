@@ -34,7 +34,7 @@ final class DigestionMarks: Sendable {
     func deaths(of end: SpoolPosition) -> Int { state.withLock { $0.deaths[end] ?? 0 } }
 
     /// Counts a death for each record that the previous process left marked.
-    func takeUp() {
+    func recover() {
         state.withLock { state in
             state.deaths = Self.deaths(in: path)
             let left = Self.left(in: path)

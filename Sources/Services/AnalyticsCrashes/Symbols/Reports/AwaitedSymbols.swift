@@ -16,7 +16,7 @@ struct AwaitedSymbols: Sendable {
     let postgres: PostgresClient
 
     /// Records what reports wait for, in the transaction that stores them. Existing entries stay.
-    func note(_ reports: [Report], _ transaction: PostgresTransaction) async throws {
+    func record(_ reports: [Report], _ transaction: PostgresTransaction) async throws {
         let all = reports.flatMap { report in
             report.debugIDs.prefix(Self.maximumImages).map { (report: report, debugID: $0) }
         }

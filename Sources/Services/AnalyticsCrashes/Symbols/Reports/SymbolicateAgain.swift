@@ -69,10 +69,10 @@ struct SymbolicateAgain: JobHandler {
         var last: UUID?
         while true {
             try check()
-            let behind: PostgresQuery = last.map { "AND event > \($0)" } ?? ""
+            let cursorCondition: PostgresQuery = last.map { "AND event > \($0)" } ?? ""
             let reports: [UUID] = try await postgres.query(
                 """
-                SELECT event FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) \(behind)
+                SELECT event FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) \(cursorCondition)
                 ORDER BY event LIMIT \(Self.batchLength)
                 """
             ).map { try $0.decode(0) }

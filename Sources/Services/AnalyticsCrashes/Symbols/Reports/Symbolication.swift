@@ -33,7 +33,7 @@ struct Symbolication: Sendable {
     let pool: SymbolizerPool?
     let demangler: Demangler
     let sources: SourceTexts
-    let remembered: RememberedFrames
+    let frameCache: FrameCache
     let logger: Logger
 
     func symbolicate(_ event: JSONValue, of appID: String) async -> SymbolicatedEvent {
@@ -77,7 +77,7 @@ struct Symbolication: Sendable {
                     found[FramePlace(debugID: debugID, offset: offset)] = frames
                 }
             } catch {
-                await note(error, part)
+                await record(error, part)
                 // Not the file's fault: treat it as missing, so that it is retried when a file with this id arrives.
                 if !(error is SymbolizerPool.Failure) { missing.insert(inImage.image.missing) }
             }
@@ -99,18 +99,18 @@ struct Symbolication: Sendable {
     private func frames(at offsets: Set<UInt64>, in part: StoredPart, _ pool: SymbolizerPool) async throws -> [UInt64:
         [SourceFrame]]
     {
-        var frames = remembered.frames(at: offsets, in: part.id)
+        var frames = frameCache.frames(at: offsets, in: part.id)
         let unknown = offsets.filter { frames[$0] == nil }.sorted()
         guard !unknown.isEmpty else { return frames }
         let new = try await pool.frames(at: unknown.map { part.address &+ $0 }, in: part)
         if part.failures > 0 { try await store.countSuccess(of: part.id) }
         let found = Dictionary(zip(unknown, new)) { $1 }
-        remembered.remember(found, in: part.id)
+        frameCache.remember(found, in: part.id)
         frames.merge(found) { $1 }
         return frames
     }
 
-    private func note(_ error: any Error, _ part: StoredPart) async {
+    private func record(_ error: any Error, _ part: StoredPart) async {
         logger.warning(
             "Could not read a debug file; leaving its addresses unresolved.",
             metadata: ["symbols.part": "\(part.id)", "error.cause": "\(error)"])

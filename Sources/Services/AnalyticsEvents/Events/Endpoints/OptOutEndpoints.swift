@@ -63,20 +63,20 @@ struct OptOutEndpoint: Endpoint {
             .answer(200, "What remains: another opt-out of the device may still be in effect.", .json(.optOut))
         ])
 
-    enum Act: Sendable {
+    enum Action: Sendable {
         case read, optOut, optIn
     }
 
     private static let secretHeader = HTTPField.Name("Opt-Out-Secret")!
 
-    let act: Act
+    let action: Action
     let events: Events
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
         let space = try await events.spaces.space(of: principal)
         let opting = try Self.opting(request, principal, space)
-        switch act {
+        switch action {
         case .read: break
         case .optOut: try await events.people.optOut(opting, in: space)
         case .optIn:

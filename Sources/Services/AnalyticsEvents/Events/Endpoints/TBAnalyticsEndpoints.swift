@@ -8,7 +8,7 @@ import MartletPostgres
 
 /// Accepts an event in the original TBAnalytics format; at the gateway `/api/{appKey}/storage/TBAnalytics`. Answers
 /// like the original object storage. Idempotent for events with an `_id`.
-struct TakeTBAnalyticsEvent: Endpoint {
+struct PostTBAnalyticsEvent: Endpoint {
     static let route = Route(
         .post, "/thesis/events", "sendTBAnalyticsEvent", "Accepts one event in the format of TBAnalytics.",
         callers: .client,
@@ -27,7 +27,7 @@ struct TakeTBAnalyticsEvent: Endpoint {
         let origin = try await intake.origin(of: request, context)
         let object: JSONValue
         do {
-            object = try JSONValue(parsing: MendedText.bytes(of: try await intake.body(of: request)))
+            object = try JSONValue(parsing: RepairedText.bytes(of: try await intake.body(of: request)))
         } catch let error as JSONError {
             throw ServiceError(error)
         }
@@ -105,7 +105,7 @@ struct ReadTBAnalyticsEvents: Endpoint {
             throw ServiceError(.invalidParameter, "This cursor did not come from an earlier page.", field: "cursor")
         }
         let page = try await events.log.page(
-            of: space, from: from, to: to, behind: cursor,
+            of: space, from: from, to: to, after: cursor,
             limit: try context.integer("limit"))
         return .page(page.events, next: page.next?.text)
     }

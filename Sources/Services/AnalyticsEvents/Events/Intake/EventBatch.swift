@@ -75,16 +75,17 @@ struct EventBatch: Sendable {
 
     /// Reads the body. If it is not valid JSON only because of damaged characters, these are replaced first: rejecting
     /// the request would lose everything that a phone has collected.
-    private static func read(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void) throws
+    private static func read(_ body: [UInt8], _ handler: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void)
+        throws
     {
-        guard let error = try attempt(body, act) else { return }
-        let mended = MendedText.bytes(of: body)
-        if mended != body, try attempt(mended, act) == nil { return }
+        guard let error = try attempt(body, handler) else { return }
+        let repaired = RepairedText.bytes(of: body)
+        if repaired != body, try attempt(repaired, handler) == nil { return }
         throw ServiceError(error)
     }
 
-    /// Calls `act` if the body is a JSON object. Otherwise returns what is wrong with it.
-    private static func attempt(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void)
+    /// Calls `handler` if the body is a JSON object. Otherwise returns what is wrong with it.
+    private static func attempt(_ body: [UInt8], _ handler: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void)
         throws -> JSONError?
     {
         try body.withUnsafeBufferPointer { bytes -> JSONError? in
@@ -94,7 +95,7 @@ struct EventBatch: Sendable {
             } catch {
                 return error
             }
-            try act(bytes, fields)
+            try handler(bytes, fields)
             return nil
         }
     }

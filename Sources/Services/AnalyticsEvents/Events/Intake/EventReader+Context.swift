@@ -2,7 +2,7 @@ import Foundation
 import MartletCore
 
 extension EventReader {
-    static let farthestAhead: TimeInterval = 86_400
+    static let maximumClockSkew: TimeInterval = 86_400
 
     /// The time of the event, and the earliest time at which the message could have been sent.
     func time(of fields: MessageFields) throws -> (at: Date, earliest: Date) {
@@ -11,7 +11,7 @@ extension EventReader {
         guard let text = try fields.string(field, upTo: 64) else { return (origin.received, origin.received - 86_400) }
         guard let claimed = EventTime.date(text) else { throw EventFault(field, "This must be an ISO 8601 time.") }
         let at = claimed + lag
-        guard at <= origin.received + Self.farthestAhead else {
+        guard at <= origin.received + Self.maximumClockSkew else {
             throw EventFault(field, "This time is more than a day in the future.")
         }
         guard at >= origin.received - origin.maximumAge else {

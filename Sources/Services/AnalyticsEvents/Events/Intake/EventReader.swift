@@ -34,7 +34,7 @@ struct EventReader {
     /// How far the client's clock is behind the server's, plus the time the request was under way.
     let lag: TimeInterval
     /// How far the client's clock may be ahead after correction, so that an event seems to have happened after it
-    /// arrived: an hour if the request has `sentAt`, else `farthestAhead`.
+    /// arrived: an hour if the request has `sentAt`, else `maximumClockSkew`.
     let slack: TimeInterval
     /// The context of the previous message. Messages of one device mostly have the same one, byte for byte.
     var known: (text: [UInt8], context: Context)?
@@ -43,7 +43,7 @@ struct EventReader {
     init(_ origin: Origin, sentAt: Date?) {
         self.origin = origin
         lag = sentAt.map { origin.received.timeIntervalSince($0) } ?? 0
-        slack = sentAt == nil ? Self.farthestAhead : 3_600
+        slack = sentAt == nil ? Self.maximumClockSkew : 3_600
     }
 
     /// - Parameter kind: The kind named in the path; nil if the message must name it.

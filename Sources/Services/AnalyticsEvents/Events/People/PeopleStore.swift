@@ -45,7 +45,7 @@ final class PeopleStore: Sendable {
 
     /// Stores links that are not there yet. A device keeps its first account; among several links given here, the first
     /// one counts. Links of persons who opted out are not stored.
-    func note(_ links: [Link]) async throws {
+    func record(_ links: [Link]) async throws {
         let known = known.withLock { known in
             if known.since + Self.knownFor < .now { known = ([], .now) }
             return known.links
@@ -71,7 +71,7 @@ final class PeopleStore: Sendable {
     /// Merges traits, member by member. The latest statement wins, in whatever order they arrive. Traits of one person
     /// passed in the same call all get the time of the last one. Traits of accounts and devices that opted out are not
     /// stored.
-    func note(_ traits: [Traits]) async throws {
+    func record(_ traits: [Traits]) async throws {
         guard !traits.isEmpty else { return }
         // One statement for all traits of a person, because concurrent calls wait for the row.
         try await postgres.execute(

@@ -28,7 +28,7 @@ struct EventLog: Sendable {
     }
 
     /// The events received from `from` until before `to`, the latest first.
-    func page(of space: Space, from: Date, to: Date, behind cursor: EventCursor?, limit: Int) async throws -> Page {
+    func page(of space: Space, from: Date, to: Date, after cursor: EventCursor?, limit: Int) async throws -> Page {
         var statement: PostgresQuery = """
             SELECT \(Self.json)::text, (extract(epoch FROM e.received) * 1000000)::bigint, e.key FROM (
                 SELECT * FROM analytics.events AS e

@@ -130,8 +130,8 @@ final class EventQueue: Service {
 
     /// Writes persons first, so that a stored event always comes with its links and traits.
     private func commit(_ submissions: [EventSubmission]) async throws {
-        try await people.note(submissions.flatMap(\.links))
-        try await people.note(submissions.flatMap(\.traits))
+        try await people.record(submissions.flatMap(\.links))
+        try await people.record(submissions.flatMap(\.traits))
         let rows = submissions.flatMap(\.rows)
         do {
             try await store.insert(rows)

@@ -58,7 +58,7 @@ extension RollUpStore {
     }
 
     /// Records when persons were first seen. A late event may move this back.
-    static func noteStarts(_ transaction: PostgresTransaction) async throws {
+    static func recordStarts(_ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
             INSERT INTO analytics.person_starts (space, number, first_at)

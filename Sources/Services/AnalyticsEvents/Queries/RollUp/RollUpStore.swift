@@ -47,7 +47,7 @@ struct RollUpStore: Sendable {
                 try await Self.countHours(transaction)
                 try await Self.countDays(transaction)
                 try await Self.addPeople(transaction)
-                try await Self.noteStarts(transaction)
+                try await Self.recordStarts(transaction)
                 try await Self.mergeSessions(transaction)
                 try await transaction.execute("TRUNCATE analytics.batch")
             }
@@ -68,7 +68,7 @@ struct RollUpStore: Sendable {
     /// Identifies the history to which transaction ids belong. It changes with a restore, after which no event before
     /// the watermark is looked at again.
     private static let epoch: PostgresQuery =
-        "(\(PostgresQuery.lineOfRecovery) || '/' || 'analytics.rollups'::regclass::oid)"
+        "(\(PostgresQuery.recoveryTimeline) || '/' || 'analytics.rollups'::regclass::oid)"
 
     /// The watermark, up to which events are rolled up, and the snapshot of the last step.
     static let done: PostgresQuery =

@@ -89,7 +89,7 @@ extension MetricReport {
     }
 
     /// The probability of being better; for some metrics, less is better.
-    private func json(_ belief: Belief, _ alpha: Double) -> JSONValue {
+    private func json(_ belief: Posterior, _ alpha: Double) -> JSONValue {
         let isLess = metric.isLessBetter
         return .object([
             .init("mean", .real(belief.mean)),

@@ -15,7 +15,7 @@ struct MeasuredExperiment: Sendable {
     }
 
     /// How long after the end of an experiment its events may still arrive, in seconds.
-    static let patience: TimeInterval = 86_400
+    static let latenessLimit: TimeInterval = 86_400
     private static let maximumDays = 800.0
 
     let experiment: ExperimentDocument
@@ -38,7 +38,7 @@ struct MeasuredExperiment: Sendable {
     }
 
     /// Whether values stored at `date` are final.
-    func isComplete(at date: Date) -> Bool { experiment.over.map { date > $0 + Self.patience } ?? false }
+    func isComplete(at date: Date) -> Bool { experiment.over.map { date > $0 + Self.latenessLimit } ?? false }
 
     /// The sums of a metric by variation, in the form that `PUT …/metrics/{metric}/observations` accepts.
     func content(of sums: [String: ExperimentSums.Sums]) -> JSONValue {

@@ -7,7 +7,7 @@ struct Comparison: Sendable {
         let effect: Effect
         let fixed: TestResult
         let sequential: TestResult
-        let belief: Belief
+        let belief: Posterior
     }
 
     let variation: String
@@ -92,7 +92,7 @@ struct MetricReport: Sendable {
                 Comparison.Scaled(
                     effect: effect, fixed: effect.fixedHorizon(alpha: rails.alpha),
                     sequential: effect.sequential(alpha: rails.alpha, tuning: rails.tuning),
-                    belief: Belief(effect, prior: prior)))
+                    belief: Posterior(effect, prior: prior)))
         } catch {
             return .failure(error)
         }

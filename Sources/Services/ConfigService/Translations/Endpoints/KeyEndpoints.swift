@@ -45,7 +45,7 @@ struct ListKeys: Endpoint {
         let filter = try KeyFilter(request)
         let catalogue = try await documents.catalogue(key, in: try context.space, request, versions)
         let after = request.uri.queryParameters["after"].map(String.init)
-        let found = catalogue.entries.filter { $0.key > after ?? "" && filter.takes($0, of: catalogue) }.sorted {
+        let found = catalogue.entries.filter { $0.key > after ?? "" && filter.matches($0, of: catalogue) }.sorted {
             $0.key < $1.key
         }
         let languages = catalogue.allLanguages.sorted()
@@ -80,7 +80,7 @@ private struct KeyFilter {
         search = request.uri.queryParameters["search"].map { $0.lowercased() }
     }
 
-    func takes(_ entry: Entry, of catalogue: Catalogue) -> Bool {
+    func matches(_ entry: Entry, of catalogue: Catalogue) -> Bool {
         let languages = language.map { [$0] } ?? Array(catalogue.allLanguages)
         if let state, !languages.contains(where: { catalogue.state(of: entry, in: $0) == state }) { return false }
         guard let search else { return true }
@@ -201,13 +201,13 @@ struct EditKey: Endpoint {
             428: "`If-Match` is missing (`precondition-required`).",
         ])
 
-    enum Act {
+    enum Action {
         case put, patch, delete
     }
 
     let documents: DocumentStore
     let kinds: Kinds
-    let act: Act
+    let action: Action
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let document = try context.translationKey(kinds)
@@ -224,29 +224,29 @@ struct EditKey: Endpoint {
                 .invalidParameter, "Keys are changed in an existing draft; send If-Match instead.",
                 field: "If-None-Match")
         }
-        let body = act == .delete ? .object([]) : try await request.document(upTo: 1 << 20)
+        let body = action == .delete ? .object([]) : try await request.document(upTo: 1 << 20)
         let space = try context.space
         let edited = try await documents.edit(document, in: space, if: condition, by: author, maximumDocuments: 0) {
-            [act] draft in
-            try Self.edited(draft ?? "{}", key, act, body)
+            [action] draft in
+            try Self.edited(draft ?? "{}", key, action, body)
         }
-        let findings = act == .delete ? [] : Self.findings(edited.draft, key)
+        let findings = action == .delete ? [] : Self.findings(edited.draft, key)
         return .edited(edited, findings)
     }
 
     /// Leaves the rest of the draft as it is, even if other entries are invalid.
-    private static func edited(_ draft: String, _ key: String, _ act: Act, _ body: JSONValue) throws -> String {
+    private static func edited(_ draft: String, _ key: String, _ action: Action, _ body: JSONValue) throws -> String {
         let document = try JSONValue(parsing: draft.utf8)
         guard case .object(var members) = document, case .object(var strings)? = document["strings"] ?? .object([])
         else {
             throw ServiceError(.documentRefused, "The draft is not a valid catalogue; correct it first.")
         }
         let place = strings.firstIndex { $0.name == key }
-        if act == .delete {
+        if action == .delete {
             guard let place else { throw ServiceError(.documentNotFound, "There is no such key.") }
             strings.remove(at: place)
         } else {
-            let entry = act == .put ? body : (place.map { strings[$0].value } ?? .object([])).merging(body)
+            let entry = action == .put ? body : (place.map { strings[$0].value } ?? .object([])).merging(body)
             do {
                 _ = try Entry(key, entry, at: "")
             } catch let fault as LocalizationFault {

@@ -124,7 +124,7 @@ struct ReportOpened: Endpoint {
         guard let message = UUID(uuidString: text) else {
             throw ServiceError(.invalidBody, "This must be a message id, a UUID.", field: "message")
         }
-        guard try await records.noteOpened(message, by: claim.id, in: claim.space) else {
+        guard try await records.recordOpened(message, by: claim.id, in: claim.space) else {
             throw ServiceError(.messageNotFound)
         }
         return Response(status: .noContent)

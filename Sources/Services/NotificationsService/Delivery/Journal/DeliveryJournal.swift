@@ -11,10 +11,10 @@ import Synchronization
 final class DeliveryJournal: Sendable {
     /// Above this size the file is rewritten with the pending results only. Below it, the file is truncated once none
     /// are pending.
-    static let usualSizeInBytes = 1 << 20
+    static let defaultSizeInBytes = 1 << 20
     static let maximumSizeInBytes = 16 << 20
     static let suffix = ".journal"
-    private static let maximumLeftAtATime = 16
+    private static let maximumJournalsPerScan = 16
 
     private struct State {
         /// -1 before `begin` and after `end`.
@@ -59,7 +59,7 @@ final class DeliveryJournal: Sendable {
     }
 
     /// - Parameter result: Must already be queued for writing; otherwise `clear` may lose it.
-    func note(_ result: DeliveryResult) {
+    func record(_ result: DeliveryResult) {
         guard let line = result.line else { return }
         state.withLock { $0.write(line) }
     }
@@ -67,9 +67,9 @@ final class DeliveryJournal: Sendable {
     /// Removes the results that PostgreSQL already has.
     ///
     /// - Parameter rest: Returns the results that PostgreSQL does not have; nil if there are more than `atMost`.
-    func clear(but rest: (_ atMost: Int) -> [DeliveryResult]?) {
+    func clear(except rest: (_ atMost: Int) -> [DeliveryResult]?) {
         state.withLock { state in
-            guard state.size > 0, let rest = rest(state.size < Self.usualSizeInBytes ? 0 : .max),
+            guard state.size > 0, let rest = rest(state.size < Self.defaultSizeInBytes ? 0 : .max),
                 ftruncate(state.descriptor, 0) == 0
             else { return }
             (state.size, state.isTorn) = (0, false)
@@ -90,18 +90,18 @@ final class DeliveryJournal: Sendable {
     deinit { end(isKnown: false) }
 
     /// The abandoned journals of writers that have died.
-    func left() -> [LeftJournal] {
+    func leftoverJournals() -> [LeftoverJournal] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        var left: [LeftJournal] = []
-        for name in names where name.hasSuffix(Self.suffix) && left.count < Self.maximumLeftAtATime {
-            if let journal = LeftJournal.open(directory + "/" + name) { left.append(journal) }
+        var left: [LeftoverJournal] = []
+        for name in names where name.hasSuffix(Self.suffix) && left.count < Self.maximumJournalsPerScan {
+            if let journal = LeftoverJournal.open(directory + "/" + name) { left.append(journal) }
         }
         return left
     }
 }
 
 /// An abandoned journal, locked by the instance that found it.
-final class LeftJournal: Sendable {
+final class LeftoverJournal: Sendable {
     private let path: String
     private let descriptor: Int32
 
@@ -112,14 +112,14 @@ final class LeftJournal: Sendable {
     deinit { close(descriptor) }
 
     /// Nil if it has a live writer or was already processed.
-    fileprivate static func open(_ path: String) -> LeftJournal? {
+    fileprivate static func open(_ path: String) -> LeftoverJournal? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, access(path, F_OK) == 0 else {
             close(descriptor)
             return nil
         }
-        return LeftJournal(path: path, descriptor: descriptor)
+        return LeftoverJournal(path: path, descriptor: descriptor)
     }
 
     /// The results in the journal. Malformed lines, such as an incomplete last one, are skipped.

@@ -14,7 +14,7 @@ final class ClaimSignal: Sendable {
     func wake() { continuation.yield() }
 
     /// Records that the queue has changed and must be read again.
-    func noteChange() {
+    func markChanged() {
         hasChanged.store(true, ordering: .relaxed)
         wake()
     }

@@ -23,13 +23,13 @@ struct DeliveryAttempts: Sendable {
         let time = now()
         if message.expires <= time { return .failed("expired") }
         // The message was due outside quiet hours, but it was delayed or the device changed its time zone.
-        if let end = message.timing.endOfQuiet(at: time, in: message.timing.zone(device.timeZone)) {
+        if let end = message.timing.endOfQuietHours(at: time, in: message.timing.zone(device.timeZone)) {
             return .again(after: .seconds(end.timeIntervalSince(time)), reason: Verdict.quietHours, counts: false)
         }
-        if let obstacle = transport.obstacle(
+        if let blockingVerdict = transport.blockingVerdict(
             device, sendCredentials, isTrial: isTrial, isKnown: claim.service == device.service)
         {
-            return obstacle
+            return blockingVerdict
         }
         let place = device.host.map { Holds.Place(space: device.space, service: device.service, host: $0) }
         let end = health.admit(device, place, at: time)
@@ -49,8 +49,8 @@ struct DeliveryAttempts: Sendable {
             return .failed(error.reason)
         }
         let outcome = await transport.send(push, to: device, with: sendCredentials)
-        if let place { health.learn(outcome, of: place, after: now().timeIntervalSince(time)) }
-        let hold = await health.learn(outcome, device, sendCredentials)
+        if let place { health.apply(outcome, of: place, after: now().timeIntervalSince(time)) }
+        let hold = await health.apply(outcome, device, sendCredentials)
         return Verdict(
             outcome, attempt: claim.attempt, isAtMostOnce: message.isAtMostOnce, sentAs: claim.pushID, hold: hold)
     }

@@ -8,7 +8,7 @@ import Synchronization
 final class DeliveryLog: Sendable {
     let logger: Logger
     private let now: @Sendable () -> Date
-    private let warnings = Mutex(RareWarnings())
+    private let warnings = Mutex(WarningLimiter())
 
     init(_ logger: Logger, now: @escaping @Sendable () -> Date) {
         self.logger = logger
@@ -17,7 +17,7 @@ final class DeliveryLog: Sendable {
 
     /// Logs failed work that is retried.
     func warn(_ sentence: Logger.Message, _ error: any Error) {
-        guard let count = note("\(sentence)") else { return }
+        guard let count = record("\(sentence)") else { return }
         logger.warning(sentence, metadata: ["error.cause": "\(error)", "error.count": "\(count)"])
     }
 
@@ -28,7 +28,7 @@ final class DeliveryLog: Sendable {
         case .notSent where !["cancelled", "shut-down", "queue-full"].contains(failure.reason): break
         case .notSent, .deviceGone, .messageRejected, .backOff(.device, _): return
         }
-        guard let count = note("\(device.service.rawValue) \(device.space)") else { return }
+        guard let count = record("\(device.service.rawValue) \(device.space)") else { return }
         logger.warning(
             "Push messages do not get through; retrying.",
             metadata: [
@@ -37,8 +37,8 @@ final class DeliveryLog: Sendable {
             ])
     }
 
-    private func note(_ kind: String) -> Int? {
+    private func record(_ kind: String) -> Int? {
         let time = now()
-        return warnings.withLock { $0.note(kind, at: time) }
+        return warnings.withLock { $0.record(kind, at: time) }
     }
 }

@@ -19,7 +19,7 @@ final class DeliverySender: Service {
     private let claimer: DeliveryClaimer
     private let attempts: DeliveryAttempts
     private let results: ResultWriter
-    private let care: DeliveryCare
+    private let maintenance: DeliveryMaintenance
 
     init(
         queue: DeliveryQueue, messageCache: MessageCache, transport: PushTransport, installations: InstallationStore,
@@ -29,7 +29,7 @@ final class DeliverySender: Service {
         let log = DeliveryLog(logger, now: now)
         let metrics = DeliveryMetrics()
         let health = PushHealth(
-            credentials: transport.credentials, installations: installations, patience: settings.patience,
+            credentials: transport.credentials, installations: installations, rejectionPeriod: settings.rejectionPeriod,
             signal: signal, log: log, now: now)
         claimer = DeliveryClaimer(
             queue: queue, messageCache: messageCache, inFlight: inFlight, batches: batches, health: health,
@@ -39,7 +39,7 @@ final class DeliverySender: Service {
         results = ResultWriter(
             queue: queue, inFlight: inFlight, journal: settings.journalDirectory.map { DeliveryJournal(in: $0) },
             signal: signal, settings: settings, metrics: metrics, log: log)
-        care = DeliveryCare(
+        maintenance = DeliveryMaintenance(
             queue: queue, messageCache: messageCache, inFlight: inFlight, batches: batches, health: health,
             results: results, signal: signal, settings: settings, metrics: metrics, log: log)
     }
@@ -53,9 +53,9 @@ final class DeliverySender: Service {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.listen() }
-                group.addTask { await self.care.watchMessages() }
-                group.addTask { await self.care.run { try await self.claimer.claimTrials(self.begin) } }
-                group.addTask { await self.care.keepLeases() }
+                group.addTask { await self.maintenance.watchMessages() }
+                group.addTask { await self.maintenance.run { try await self.claimer.claimTrials(self.begin) } }
+                group.addTask { await self.maintenance.keepLeases() }
                 group.addTask { await self.results.run() }
                 await claimer.run(begin)
                 await drain()
@@ -68,7 +68,7 @@ final class DeliverySender: Service {
     }
 
     private func listen() async {
-        for await _ in queue.postgres.listen(DeliveryQueue.channel) { signal.noteChange() }
+        for await _ in queue.postgres.listen(DeliveryQueue.channel) { signal.markChanged() }
     }
 
     @Sendable private func begin(_ batch: DeliveryBatch) { batches.begin(batch) { await self.send($0) } }

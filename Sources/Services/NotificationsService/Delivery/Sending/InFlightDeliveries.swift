@@ -28,7 +28,7 @@ final class InFlightDeliveries: Sendable {
         var countsOfSpaces: [Int32: Int] = [:]
         var countsOfLanes: [DeliveryLane: Int] = [:]
         var onceCount = 0
-        var window = OnceWindow()
+        var window = AtMostOnceWindow()
         var results: [(key: Key, result: DeliveryResult)] = []
     }
 
@@ -65,7 +65,7 @@ final class InFlightDeliveries: Sendable {
     func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) -> Int {
         state.withLock { state in
             state.results.append((claim.key, DeliveryResult(claim, verdict)))
-            if state.onceCount > 0, state.entries[claim.key]?.isOnce == true { state.window.note(verdict) }
+            if state.onceCount > 0, state.entries[claim.key]?.isOnce == true { state.window.record(verdict) }
             return state.results.count
         }
     }

@@ -8,24 +8,24 @@ final class PushHealth: Sendable {
     private struct State {
         var holds = Holds()
         var breaker = TokenRateBreaker()
-        var doubts = CredentialDoubts()
+        var rejections = CredentialRejections()
         var gone: [GoneToken] = []
     }
 
     private let credentials: PushCredentials
     private let installations: InstallationStore
-    private let patience: Duration
+    private let rejectionPeriod: Duration
     private let signal: ClaimSignal
     private let log: DeliveryLog
     private let now: @Sendable () -> Date
     private let state = Mutex(State())
 
-    /// - Parameter patience: How long a push service must keep rejecting a credential before it counts as broken.
+    /// - Parameter rejectionPeriod: How long a push service must reject a credential before it counts as broken.
     init(
-        credentials: PushCredentials, installations: InstallationStore, patience: Duration, signal: ClaimSignal,
+        credentials: PushCredentials, installations: InstallationStore, rejectionPeriod: Duration, signal: ClaimSignal,
         log: DeliveryLog, now: @escaping @Sendable () -> Date
     ) {
-        (self.credentials, self.installations, self.patience) = (credentials, installations, patience)
+        (self.credentials, self.installations, self.rejectionPeriod) = (credentials, installations, rejectionPeriod)
         (self.signal, self.log, self.now) = (signal, log, now)
     }
 
@@ -46,30 +46,30 @@ final class PushHealth: Sendable {
     /// off from.
     ///
     /// - Returns: How long the lane is held back; nil if it is not.
-    func learn(_ outcome: PushOutcome, _ device: Device, _ sendCredentials: PushTransport.SendCredentials) async
+    func apply(_ outcome: PushOutcome, _ device: Device, _ sendCredentials: PushTransport.SendCredentials) async
         -> Duration?
     {
         let own = Holds.Place(space: device.space, service: device.service, isSandbox: device.isSandbox)
         let everybody = Holds.Place(space: nil, service: device.service, isSandbox: device.isSandbox)
         let lane = DeliveryLane(space: device.space, service: device.service)
-        if outcome.believesCredential, sendCredentials.current.isBroken(device.service.credential) {
+        if outcome.provesCredential, sendCredentials.current.isBroken(device.service.credential) {
             await markGood(device)
         }
         guard case .failed(let failure) = outcome else {
             state.withLock { state in
                 state.holds.clear([own, everybody])
-                state.doubts.clear(lane)
-                if device.service == .apns { _ = state.breaker.note(device.space, bad: nil, at: now()) }
+                state.rejections.clear(lane)
+                if device.service == .apns { _ = state.breaker.record(device.space, bad: nil, at: now()) }
             }
             return nil
         }
-        if outcome.believesCredential { state.withLock { $0.doubts.clear(lane) } }
+        if outcome.provesCredential { state.withLock { $0.rejections.clear(lane) } }
         log.warn(failure, device)
         switch failure.meaning {
         case .deviceGone(let since): await forget(device, since, failure, sendCredentials)
         case .credentialBroken:
             let (length, isNew) = hold(own, upTo: 5)
-            if isNew { await doubt(device, sendCredentials, failure.reason) }
+            if isNew { await recordRejection(device, sendCredentials, failure.reason) }
             return length
         case .backOff(.credential, let delay): return hold(own, upTo: delay / .seconds(1)).length
         case .backOff(.service, let delay): return hold(everybody, upTo: delay / .seconds(1)).length
@@ -83,7 +83,7 @@ final class PushHealth: Sendable {
     /// while; any other answer clears the hold.
     ///
     /// - Parameter time: The time until the answer, in seconds.
-    func learn(_ outcome: PushOutcome, of host: Holds.Place, after time: TimeInterval) {
+    func apply(_ outcome: PushOutcome, of host: Holds.Place, after time: TimeInterval) {
         let now = now()
         state.withLock { state in
             switch outcome {
@@ -114,12 +114,16 @@ final class PushHealth: Sendable {
     }
 
     /// Counts a rejection of the credential, the first since its last hold ended.
-    private func doubt(_ device: Device, _ sendCredentials: PushTransport.SendCredentials, _ reason: String) async {
+    private func recordRejection(_ device: Device, _ sendCredentials: PushTransport.SendCredentials, _ reason: String)
+        async
+    {
         let (lane, time, version) = (
             DeliveryLane(space: device.space, service: device.service), now(),
             sendCredentials.current.versions[device.service.credential]
         )
-        let isBroken = state.withLock { $0.doubts.note(lane, version: version, patience: patience, at: time) }
+        let isBroken = state.withLock {
+            $0.rejections.record(lane, version: version, rejectionPeriod: rejectionPeriod, at: time)
+        }
         if isBroken, !sendCredentials.current.isBroken(device.service.credential) {
             await markBroken(device.service, device.space, sendCredentials, reason, isTried: true)
         }
@@ -147,7 +151,7 @@ final class PushHealth: Sendable {
         let isDoubtful = device.service == .apns && failure.status != nil && failure.reason == TokenRateBreaker.reason
         let time = now()
         let trips = state.withLock { state in
-            if device.service == .apns, state.breaker.note(device.space, bad: isDoubtful ? token : nil, at: time) {
+            if device.service == .apns, state.breaker.record(device.space, bad: isDoubtful ? token : nil, at: time) {
                 return true
             }
             if !isDoubtful, state.gone.count < Self.maximumGone { state.gone.append(token) }
@@ -173,7 +177,7 @@ final class PushHealth: Sendable {
     }
 
     private static let maximumGone = 10_000
-    private static let goneAtATime = 1_000
+    private static let tokensPerStatement = 1_000
 
     /// Deletes tokens that push services reported as gone.
     func forgetTokens() async throws {
@@ -181,7 +185,7 @@ final class PushHealth: Sendable {
         while !Task.isCancelled {
             let some = state.withLock { state in
                 state.gone += state.breaker.take(at: time)
-                let some = Array(state.gone.prefix(Self.goneAtATime))
+                let some = Array(state.gone.prefix(Self.tokensPerStatement))
                 state.gone.removeFirst(some.count)
                 return some
             }
@@ -198,7 +202,7 @@ final class PushHealth: Sendable {
 
 extension PushOutcome {
     /// Whether the answer proves that the push service accepted the credential.
-    fileprivate var believesCredential: Bool {
+    fileprivate var provesCredential: Bool {
         switch self {
         case .accepted: true
         case .failed(let failure):

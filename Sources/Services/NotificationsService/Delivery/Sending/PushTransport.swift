@@ -23,7 +23,8 @@ struct PushTransport: Sendable {
     ///   - isTrial: Whether a broken credential is to be tested.
     ///   - isKnown: Whether the queue knows the device's service, and therefore skips it while the credential is
     ///     broken.
-    func obstacle(_ device: Device, _ sendCredentials: SendCredentials, isTrial: Bool, isKnown: Bool) -> Verdict? {
+    func blockingVerdict(_ device: Device, _ sendCredentials: SendCredentials, isTrial: Bool, isKnown: Bool) -> Verdict?
+    {
         let kind = device.service.credential
         guard sendCredentials.current.versions[kind] != nil else { return .failed("no-credential") }
         guard !sendCredentials.current.canSend(by: device.service),

@@ -35,7 +35,7 @@ struct ResultWriter: Sendable {
     func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) {
         metrics.count(verdict)
         let count = inFlight.finish(claim, verdict)
-        journal?.note(DeliveryResult(claim, verdict))
+        journal?.record(DeliveryResult(claim, verdict))
         if count == 1 || count == Self.resultsPerStatement { waiting.continuation.yield() }
     }
 
@@ -75,8 +75,8 @@ struct ResultWriter: Sendable {
     }
 
     /// Writes the results from abandoned journals. Deliveries that others have claimed since are not changed.
-    func writeLeftJournals() async throws {
-        for left in journal?.left() ?? [] {
+    func writeLeftoverJournals() async throws {
+        for left in journal?.leftoverJournals() ?? [] {
             let results = try left.results()
             for first in stride(from: 0, to: results.count, by: Self.maximumPerStatement) {
                 try await queue.write(

@@ -34,7 +34,7 @@ struct TokenRateBreaker {
 
     /// - Parameter bad: The token, if APNs rejected it.
     /// - Returns: Whether the breaker trips, so that the credential of the space must be suspended.
-    mutating func note(_ space: Int32, bad: GoneToken?, at now: Date) -> Bool {
+    mutating func record(_ space: Int32, bad: GoneToken?, at now: Date) -> Bool {
         // Start counting for a space only at its first bad token.
         guard bad != nil || records[space] != nil else { return false }
         let number = Int(now.timeIntervalSinceReferenceDate / Self.bucketLength)

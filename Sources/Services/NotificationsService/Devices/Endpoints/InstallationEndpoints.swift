@@ -37,7 +37,7 @@ struct PutInstallation: Endpoint {
         let principal = try context.principal
         do {
             let (installation, isNew) = try await store.change(
-                claim, bringsToken: fields.bringsToken, making: fields.platform
+                claim, hasToken: fields.hasToken, making: fields.platform
             ) { installation in
                 try fields.replace(&installation)
                 installation.userID = principal.userID
@@ -98,7 +98,7 @@ struct PatchInstallation: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let claim = try await access.claim(request, context)
         let fields = try await InstallationFields(request)
-        let (installation, _) = try await store.change(claim, bringsToken: fields.bringsToken) {
+        let (installation, _) = try await store.change(claim, hasToken: fields.hasToken) {
             try fields.merge(into: &$0)
         }
         return .json(installation.json.text)
@@ -164,7 +164,7 @@ struct ChangeChannel: Endpoint {
         guard let channel = context.parameters.get("channel"), ChannelName.isValid(channel) else {
             throw ServiceError(.invalidName, ChannelName.sentence)
         }
-        _ = try await store.change(claim, bringsToken: false) { installation in
+        _ = try await store.change(claim, hasToken: false) { installation in
             var channels = Set(installation.channels)
             if isMember { channels.insert(channel) } else { channels.remove(channel) }
             guard channels.count <= InstallationFields.maximumChannels else {

@@ -56,7 +56,7 @@ struct TestCredential: Endpoint {
         let current = try await devices.credentials.current(space.id)
         let device = try await device(fields, service, space)
         let outcome = try await send(text, to: device, by: service, current)
-        try await note(outcome, of: kind, current, in: space)
+        try await record(outcome, of: kind, current, in: space)
         return .json(outcome.json.text)
     }
 
@@ -145,7 +145,7 @@ struct TestCredential: Endpoint {
         }
     }
 
-    private func note(
+    private func record(
         _ outcome: PushOutcome, of kind: CredentialKind, _ current: PushCredentials.Current, in space: Space
     ) async throws {
         switch outcome {

@@ -99,7 +99,7 @@ struct InstallationFields: Sendable {
     }
 
     /// Whether the body contains a token. It then counts as registered now, even if it is unchanged.
-    var bringsToken: Bool { push.value != nil }
+    var hasToken: Bool { push.value != nil }
 
     /// - Throws: `invalid-body`.
     private static func checkService(of installation: Installation) throws {

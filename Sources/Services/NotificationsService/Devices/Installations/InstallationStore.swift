@@ -35,12 +35,12 @@ struct InstallationStore: Sendable {
     /// device before a reinstallation.
     ///
     /// - Parameters:
-    ///   - bringsToken: Whether the token was registered now, even if it is unchanged.
+    ///   - hasToken: Whether the token was registered now, even if it is unchanged.
     ///   - making: The platform of a new installation; nil if none may be created.
     /// - Throws: `installation-not-found` when there is none and none may be created; `forbidden` for a wrong secret;
     ///   errors of `body`; `invalid-body` for values that PostgreSQL cannot store, such as U+0000.
     func change(
-        _ claim: InstallationAccess.Claim, bringsToken: Bool, making: Platform? = nil,
+        _ claim: InstallationAccess.Claim, hasToken: Bool, making: Platform? = nil,
         _ body: (inout Installation) throws -> Void
     ) async throws -> (installation: Installation, isNew: Bool) {
         do {
@@ -56,7 +56,7 @@ struct InstallationStore: Sendable {
                 {
                     try await Self.takeToken(push, for: claim, transaction)
                 }
-                let kept = try await Self.keep(installation, claim, bringsToken: bringsToken, transaction)
+                let kept = try await Self.keep(installation, claim, hasToken: hasToken, transaction)
                 // PostgreSQL expands numbers: 1e300 is stored with 301 digits.
                 guard kept.attributes.text.utf8.count <= InstallationFields.maximumAttributesSizeInBytes else {
                     throw ServiceError(
@@ -65,7 +65,7 @@ struct InstallationStore: Sendable {
                         field: "attributes")
                 }
                 if let user = kept.userID, user != known?.userID {
-                    try await Self.signOutOldest(of: user, but: kept.id, in: claim.space, transaction)
+                    try await Self.signOutOldest(of: user, except: kept.id, in: claim.space, transaction)
                 }
                 return (kept, known == nil)
             }
@@ -107,11 +107,11 @@ struct InstallationStore: Sendable {
     }
 
     private static func keep(
-        _ it: Installation, _ claim: InstallationAccess.Claim, bringsToken: Bool, _ transaction: PostgresTransaction
+        _ it: Installation, _ claim: InstallationAccess.Claim, hasToken: Bool, _ transaction: PostgresTransaction
     ) async throws -> Installation {
         let service = it.push?.service ?? it.platform.services.first ?? .fcm
         let registered: PostgresQuery =
-            it.push == nil ? "NULL::timestamptz" : bringsToken ? "now()" : "\(it.tokenRegistered)"
+            it.push == nil ? "NULL::timestamptz" : hasToken ? "now()" : "\(it.tokenRegistered)"
         // No row is returned if a concurrent first request stored another secret; this caller's secret is then the
         // wrong one.
         let rows = try await transaction.query(
@@ -134,7 +134,7 @@ struct InstallationStore: Sendable {
     }
 
     private static func signOutOldest(
-        of user: String, but id: UUID, in space: Space, _ transaction: PostgresTransaction
+        of user: String, except id: UUID, in space: Space, _ transaction: PostgresTransaction
     ) async throws {
         try await transaction.execute(
             """

@@ -7,7 +7,7 @@ import MartletMail
 import MartletPostgres
 
 /// Idempotent. Relay webhooks and the reader of the bounce address report bounces here.
-struct NoteBounce: Endpoint {
+struct RecordBounce: Endpoint {
     static let route = Route(
         .post, "/notifications/mail/bounces", "noteBounce", "Records a bounce of a mail, or a complaint about it.",
         callers: .manager(.update, .notifications),
@@ -42,7 +42,7 @@ struct NoteBounce: Endpoint {
         var bounced: (address: String, user: String?)?
         switch (id, address) {
         case (let id?, nil):
-            bounced = try await mail.mails.note(kind, reason: reason, of: id, in: space)
+            bounced = try await mail.mails.record(kind, reason: reason, of: id, in: space)
             guard bounced != nil else { throw ServiceError(.messageNotFound) }
         case (nil, let address?): bounced = (address, nil)
         default: throw ServiceError(.invalidBody, "Name either a mail or an address, not both.", field: "mail")

@@ -47,7 +47,7 @@ struct OrderMail: Endpoint {
             return try Self.answer(known)
         }
         let order = try MailOrder(fields, author: author, origin: origin, digest: digest)
-        guard try await mail.senders.way(of: space) != nil else { throw ServiceError.noMailServer }
+        guard try await mail.senders.transport(of: space) != nil else { throw ServiceError.noMailServer }
         return try Self.answer(try await mail.orders.place(order, in: space))
     }
 
@@ -146,24 +146,24 @@ struct TestMail: Endpoint {
         let (space, _) = try await context.notifications(may: .create, mail.spaces)
         let address = try EmailAddress(try await BodyFields(request, ["to"]).requiredString("to"), field: "to")
         let app = try await mail.contacts.contacts([], in: space).app ?? space.appID
-        guard var way = try await mail.senders.way(of: space) else { throw ServiceError.noMailServer }
+        guard var transport = try await mail.senders.transport(of: space) else { throw ServiceError.noMailServer }
         try mail.tests.take(in: space)
         if let refusal = try await mail.permission.refusal(of: address.text, user: nil, topic: nil, in: space.id) {
             return try .encoding(Answer(isSent: false, reason: refusal.reason))
         }
         // The client waits for the answer, so use a short timeout.
-        way.server.timeoutInSeconds = 20
+        transport.server.timeoutInSeconds = 20
         let words = "This is a test mail from \(app). You do not need to do anything."
         var message = MailMessage(
-            from: way.from(app), to: try MailAddress(address: address.text), subject: "\(app): test", text: words)
-        message.bounces = way.bounces
-        message.replyTo = way.replyTo
+            from: transport.from(app), to: try MailAddress(address: address.text), subject: "\(app): test", text: words)
+        message.bounces = transport.bounces
+        message.replyTo = transport.replyTo
         do {
-            try await mail.testClient.send(message, by: way.server)
-            try? await mail.senders.note(nil, way, in: space)
+            try await mail.testClient.send(message, by: transport.server)
+            try? await mail.senders.record(nil, transport, in: space)
             return try .encoding(Answer(isSent: true))
         } catch let error as SMTPError {
-            try await mail.senders.note(error, way, in: space)
+            try await mail.senders.record(error, transport, in: space)
             return try .encoding(Answer(isSent: false, reason: error.reason))
         }
     }

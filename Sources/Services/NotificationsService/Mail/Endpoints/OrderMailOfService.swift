@@ -44,7 +44,7 @@ struct OrderMailOfService: Endpoint {
         }
         let wanted = try Self.mails(fields, environment)
         let space = try await mail.spaces.space(of: app, environment)
-        guard try await mail.senders.way(of: space) != nil else { return try .encoding(Answer(canSend: false)) }
+        guard try await mail.senders.transport(of: space) != nil else { return try .encoding(Answer(canSend: false)) }
         for wanted in wanted {
             let order = MailOrder(to: [.address(wanted.to)], wanted.content, author: .service, origin: wanted.origin)
             _ = try await mail.orders.place(order, in: space)

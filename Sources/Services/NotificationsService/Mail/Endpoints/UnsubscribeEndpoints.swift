@@ -25,7 +25,7 @@ struct ShowUnsubscribe: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else {
+        guard let token = context.parameters.get("token").flatMap(mail.unsubscribeLinks.token) else {
             return UnsubscribePages.unknown
         }
         return UnsubscribePages.question(token)
@@ -62,7 +62,7 @@ struct Unsubscribe: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else {
+        guard let token = context.parameters.get("token").flatMap(mail.unsubscribeLinks.token) else {
             return UnsubscribePages.unknown
         }
         // Either kind of form body; other fields are ignored.
@@ -117,7 +117,7 @@ struct ListUnsubscribed: Endpoint {
             return UnsubscribedStore.Place(address: parts[0], topic: parts[1], user: parts[2])
         }
         let list = try await mail.unsubscribed.list(
-            request.unsubscribedFilter, behind: place, limit: limit + 1, in: space)
+            request.unsubscribedFilter, after: place, limit: limit + 1, in: space)
         let page = list.prefix(limit)
         return .page(
             page.map(\.json),

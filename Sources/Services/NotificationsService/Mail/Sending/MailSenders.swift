@@ -5,7 +5,7 @@ import MartletPostgres
 /// Chooses the mail server and the sender of an app's mail.
 struct MailSenders: Sendable {
     /// A server with the sender addresses and the state of its credential.
-    struct Way: Sendable {
+    struct Transport: Sendable {
         var server: SMTPServer
         /// May lack a display name.
         var address: MailAddress
@@ -25,19 +25,21 @@ struct MailSenders: Sendable {
     let settings: MailSettings
 
     /// Nil when there is no server, or when the app's own was encrypted under another internal secret.
-    func way(of space: Space) async throws -> Way? {
+    func transport(of space: Space) async throws -> Transport? {
         let own = try await credentials.store.content(SMTPCredential.self, in: space.id)
         if own == nil, try await credentials.store.read(.smtp, in: space.id) != nil { return nil }
-        guard let way = settings.way(of: try own?.content.sender, app: "") else { return nil }
+        guard let transport = settings.transport(of: try own?.content.sender, app: "") else { return nil }
         let known = own.flatMap {
             $0.content.server == nil ? nil : (version: $0.stored.updated, isBroken: $0.stored.broken != nil)
         }
-        return Way(server: way.server, address: way.from, bounces: way.bounces, replyTo: way.replyTo, own: known)
+        return Transport(
+            server: transport.server, address: transport.from, bounces: transport.bounces, replyTo: transport.replyTo,
+            own: known)
     }
 
     /// Marks the app's credential as broken or good, depending on the server's answer to it.
-    func note(_ error: SMTPError?, _ way: Way, in space: Space) async throws {
-        guard let own = way.own else { return }
+    func record(_ error: SMTPError?, _ transport: Transport, in space: Space) async throws {
+        guard let own = transport.own else { return }
         if error == .notAuthenticated || error == .notSecure {
             try await credentials.markBroken(.smtp, in: space.id, version: own.version, reason: error?.reason ?? "")
         } else if error == nil, own.isBroken {

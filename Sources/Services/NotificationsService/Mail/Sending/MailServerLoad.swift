@@ -9,12 +9,12 @@ struct MailServerLoad: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// The number of mails sent at once.
-    static let places = 16
-    static let placesOfOne = 8
-    static let placesOfTroubled = 4
+    static let slots = 16
+    static let slotsPerServer = 8
+    static let slotsForTroubledServers = 4
     static let slowness: Duration = .seconds(10)
-    static let firstRest: Duration = .seconds(15)
-    static let longestRest: Duration = .seconds(120)
+    static let firstPause: Duration = .seconds(15)
+    static let longestPause: Duration = .seconds(120)
     /// The maximum number of troubled servers to remember; the one whose pause ended first is forgotten.
     static let maximumTroubled = 1_000
 
@@ -39,9 +39,9 @@ struct MailServerLoad: Sendable {
         if server.end > now { return server.end - now }
         if server.isTroubled {
             let others = servers.values.reduce(0) { $0 + ($1.isTroubled ? $1.running : 0) }
-            guard server.running == 0, others < Self.placesOfTroubled else { return .seconds(3) }
+            guard server.running == 0, others < Self.slotsForTroubledServers else { return .seconds(3) }
         }
-        guard server.running < Self.placesOfOne else { return .seconds(3) }
+        guard server.running < Self.slotsPerServer else { return .seconds(3) }
         server.running += 1
         servers[name] = server
         return nil
@@ -60,7 +60,7 @@ struct MailServerLoad: Sendable {
         } else if didAnswer == false, server.end <= now {
             // Of several concurrent failures, only the first counts.
             server.failures += 1
-            server.end = now + min(Self.firstRest * (1 << min(server.failures - 1, 10)), Self.longestRest)
+            server.end = now + min(Self.firstPause * (1 << min(server.failures - 1, 10)), Self.longestPause)
         }
         servers[name] = server.running > 0 || server.isTroubled ? server : nil
         if servers.count > Self.maximumTroubled,
@@ -72,7 +72,7 @@ struct MailServerLoad: Sendable {
 }
 
 /// The load shared by all jobs of a process.
-final class MailServerPlaces: Sendable {
+final class MailServerSlots: Sendable {
     private let load = Mutex(MailServerLoad())
 
     /// - Returns: Nil if there was a place, otherwise how long to wait, with jitter.

@@ -21,7 +21,7 @@ struct MailWriter: Sendable {
     static let maximumFilledSize = 512 << 10
 
     let templates: AppMailTemplateStore
-    let unsubscribing: Unsubscribing
+    let unsubscribeLinks: UnsubscribeLinks
 
     /// - Parameters:
     ///   - language: The reader's preferred language.
@@ -56,22 +56,22 @@ struct MailWriter: Sendable {
     /// - Throws: As `write(_:for:_:in:)`.
     func message(
         _ content: MailContent, id: UUID, topic: String?, to address: String, user: String?, language: String?,
-        app: String, _ way: MailSenders.Way,
+        app: String, _ transport: MailSenders.Transport,
         in space: Space
     ) async throws -> MailMessage {
         var values = ["app": app, "email": address]
         let link = try topic.map {
-            try unsubscribing.link(
+            try unsubscribeLinks.link(
                 UnsubscribeToken(space: space.id, address: address, topic: $0, user: user, app: String(app.prefix(40))))
         }
         values["unsubscribe"] = link?.absoluteString
         let words = try await write(content, for: language, values, in: space).words
         var message = MailMessage(
-            from: way.from(app), to: try MailAddress(address: address), subject: words.subject, text: words.text,
+            from: transport.from(app), to: try MailAddress(address: address), subject: words.subject, text: words.text,
             html: words.html)
         message.id = id.uuidString.lowercased()
-        message.bounces = way.bounces
-        message.replyTo = try content.replyTo.map { try MailAddress(address: $0) } ?? way.replyTo
+        message.bounces = transport.bounces
+        message.replyTo = try content.replyTo.map { try MailAddress(address: $0) } ?? transport.replyTo
         message.unsubscribeURL = link
         // One-click unsubscription requires https (RFC 8058 §3.1).
         message.unsubscribesWithOneClick = link?.scheme == "https"

@@ -18,8 +18,8 @@ struct SendAppMail: JobHandler {
     static let kind = "notifications.mail.space"
     static let timeLimit: Duration = .seconds(300)
     private static let timeSlice: Duration = .seconds(10)
-    private static let patienceWithAuth: Duration = .seconds(15)
-    private static let attemptsToNote = 8
+    private static let authRetryDelay: Duration = .seconds(15)
+    private static let maximumRecordAttempts = 8
 
     static func options(of space: Int32) -> JobOptions { JobOptions(scope: "mail \(space)", uniqueKey: String(space)) }
 
@@ -29,9 +29,9 @@ struct SendAppMail: JobHandler {
     let suppressed: SuppressedStore
     let writer: MailWriter
     let senders: MailSenders
-    let contacts: MailContactBook
+    let contacts: MailContactClient
     let client: SMTPClient
-    let places: MailServerPlaces
+    let slots: MailServerSlots
     let options: AppMailOptions
     let logger: Logger
 
@@ -41,22 +41,22 @@ struct SendAppMail: JobHandler {
         repeat {
             try job.check()
             guard try await mails.isAnyDue(in: space) else { return JobNoResult() }
-            let way = try await senders.way(of: space)
-            if let way, let wait = places.enter(way.server.name) { throw JobPostponement(by: wait) }
+            let transport = try await senders.transport(of: space)
+            if let transport, let wait = slots.enter(transport.server.name) { throw JobPostponement(by: wait) }
             let begun = ContinuousClock.now
             var didAnswer: Bool?
-            defer { if let way { places.leave(way.server.name, didAnswer: didAnswer, since: begun) } }
+            defer { if let transport { slots.leave(transport.server.name, didAnswer: didAnswer, since: begun) } }
             guard let mail = try await mails.take(in: space) else { return JobNoResult() }
-            didAnswer = try await send(mail, way, in: space)
+            didAnswer = try await send(mail, transport, in: space)
         } while ContinuousClock.now - start < Self.timeSlice
         throw JobPostponement(by: .zero)
     }
 
     /// - Returns: False if the mail server could not be reached; nil if it was not contacted.
-    private func send(_ mail: QueuedMail, _ way: MailSenders.Way?, in space: Space) async throws -> Bool? {
+    private func send(_ mail: QueuedMail, _ transport: MailSenders.Transport?, in space: Space) async throws -> Bool? {
         do {
-            guard try await write(mail, way, in: space) else { return nil }
-            try await noteSent(mail)
+            guard try await write(mail, transport, in: space) else { return nil }
+            try await recordSent(mail)
             return true
         } catch let refusal as MailWriter.Refusal {
             try await mails.finish(mail.id, refusal.end, reason: refusal.reason)
@@ -64,7 +64,7 @@ struct SendAppMail: JobHandler {
         } catch SMTPError.cancelled {
             throw CancellationError()
         } catch let error as SMTPError {
-            try await note(error.reason, mail, isFinal: error.isFinal)
+            try await record(error.reason, mail, isFinal: error.isFinal)
             // A refusal of one mail is already in that mail's record.
             let level: Logger.Level =
                 if case .refused = error { .debug } else if case .noMailbox = error { .debug } else { .notice }
@@ -73,18 +73,18 @@ struct SendAppMail: JobHandler {
                 metadata: ["space.id": "\(space.id)", "error.cause": "\(error)"])
             return error.isAnswer
         } catch let error where error is OutgoingFailure || error is ServiceCalls.Failure {
-            try await mails.giveBack(mail, reason: "users not reached", for: Self.patienceWithAuth)
-            throw JobPostponement(by: Self.patienceWithAuth)
+            try await mails.giveBack(mail, reason: "users not reached", for: Self.authRetryDelay)
+            throw JobPostponement(by: Self.authRetryDelay)
         } catch let error where !(error is CancellationError || error is PostgresError) {
             // Record the failure, so that the mail is retried later without delaying others.
-            try await note("internal error", mail, isFinal: false)
+            try await record("internal error", mail, isFinal: false)
             throw error
         }
     }
 
     /// Retries the write, so that a sent mail is not sent again after a short outage of the database.
-    private func noteSent(_ mail: QueuedMail) async throws {
-        for _ in 0..<Self.attemptsToNote {
+    private func recordSent(_ mail: QueuedMail) async throws {
+        for _ in 0..<Self.maximumRecordAttempts {
             do {
                 return try await mails.finish(mail.id, .sent)
             } catch is PostgresError where !Task.isCancelled {
@@ -94,17 +94,17 @@ struct SendAppMail: JobHandler {
         try await mails.finish(mail.id, .sent)
     }
 
-    private func note(_ reason: String, _ mail: QueuedMail, isFinal: Bool) async throws {
+    private func record(_ reason: String, _ mail: QueuedMail, isFinal: Bool) async throws {
         if isFinal || mail.isLastAttempt {
             try await mails.finish(mail.id, .failed, reason: reason)
         } else {
-            try await mails.note(mail.id, reason: reason)
+            try await mails.record(mail.id, reason: reason)
         }
     }
 
     /// - Returns: False if the mail was deleted in the meantime.
     /// - Throws: `MailWriter.Refusal`, `SMTPError`, and the errors of `ServiceCalls.post`.
-    private func write(_ mail: QueuedMail, _ way: MailSenders.Way?, in space: Space) async throws -> Bool {
+    private func write(_ mail: QueuedMail, _ transport: MailSenders.Transport?, in space: Space) async throws -> Bool {
         // All attempts are used up, because the process died during each of them.
         guard mail.attempts <= QueuedMail.maximumAttempts else { throw MailWriter.Refusal(reason: "given up") }
         guard let content = mail.content else {
@@ -118,18 +118,19 @@ struct SendAppMail: JobHandler {
         guard count < options.mailsPerAddressAndHour else {
             throw MailWriter.Refusal(reason: "address had \(count) in an hour")
         }
-        guard let way else { throw MailWriter.Refusal(reason: "no mail server") }
+        guard let transport else { throw MailWriter.Refusal(reason: "no mail server") }
         // Do not try a rejected password again: repeated failures could lock the mailbox. It counts as wrong until a
         // new one is stored or a test succeeds.
-        if way.own?.isBroken == true { throw SMTPError.notAuthenticated }
+        if transport.own?.isBroken == true { throw SMTPError.notAuthenticated }
         let message = try await writer.message(
-            content, id: mail.id, topic: mail.topic, to: address, user: mail.user, language: language, app: app, way,
+            content, id: mail.id, topic: mail.topic, to: address, user: mail.user, language: language, app: app,
+            transport,
             in: space)
         do {
-            try await client.send(message, by: way.server)
+            try await client.send(message, by: transport.server)
             return true
         } catch let error as SMTPError {
-            try await senders.note(error, way, in: space)
+            try await senders.record(error, transport, in: space)
             if case .noMailbox(let status) = error { try await suppress(address, mail, "refused \(status)", in: space) }
             throw error
         }
@@ -137,7 +138,7 @@ struct SendAppMail: JobHandler {
 
     /// Treats a refusal of the mailbox itself like a hard bounce.
     private func suppress(_ address: String, _ mail: QueuedMail, _ reason: String, in space: Space) async throws {
-        _ = try await mails.note(.hard, reason: reason, of: mail.id, in: space)
+        _ = try await mails.record(.hard, reason: reason, of: mail.id, in: space)
         _ = try await suppressed.add(address, .hard, reason: reason, user: mail.user, mail: mail.id, in: space.id)
     }
 

@@ -95,7 +95,7 @@ extension MailStore {
     }
 
     /// Stores why a mail is being retried.
-    func note(_ id: UUID, reason: String) async throws {
+    func record(_ id: UUID, reason: String) async throws {
         try await postgres.execute(
             "UPDATE notifications.mails SET reason = \(reason) WHERE id = \(id) AND state = 'queued'")
     }
@@ -105,7 +105,7 @@ extension MailStore {
     /// Records a bounce. A final bounce is not overwritten by a soft one.
     ///
     /// - Returns: The recipient; nil if there is no such mail, or if it has not been sent to an address yet.
-    func note(_ kind: BounceKind, reason: String?, of id: UUID, in space: Space) async throws -> (
+    func record(_ kind: BounceKind, reason: String?, of id: UUID, in space: Space) async throws -> (
         address: String, user: String?
     )? {
         try await postgres.query(

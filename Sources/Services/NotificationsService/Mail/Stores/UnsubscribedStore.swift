@@ -38,7 +38,7 @@ struct UnsubscribedStore: Sendable {
     }
 
     /// Entries ordered by address, topic and user, starting after `place`.
-    func list(_ filter: Filter, behind place: Place?, limit: Int, in space: Space) async throws -> [(
+    func list(_ filter: Filter, after place: Place?, limit: Int, in space: Space) async throws -> [(
         place: Place, json: String
     )] {
         let position: PostgresQuery =

@@ -8,7 +8,7 @@ import MartletPostgres
 struct AudienceCondition: Sendable {
     private let condition: Condition
     /// Whether the condition uses the app's own attributes, which take the longest to read.
-    let looksAtAttributes: Bool
+    let readsAttributes: Bool
 
     /// - Throws: `invalid-filter` with the fault and its position.
     init(_ json: JSONValue) throws {
@@ -24,7 +24,7 @@ struct AudienceCondition: Sendable {
         guard !condition.asksForRoles else {
             throw ServiceError(.invalidFilter, "Installations have no roles.", field: "where")
         }
-        looksAtAttributes = json.text.contains("attributes")
+        readsAttributes = json.text.contains("attributes")
     }
 
     func matches(_ facts: FlagAttributes) -> Bool { condition.matches(facts) }

@@ -6,7 +6,7 @@ import MartletPush
 /// Counts the devices of an audience.
 struct AudienceCounter: Sendable {
     /// The maximum number of installations examined, unless an exact count is requested.
-    static let maximumLooked = 100_000
+    static let maximumExamined = 100_000
     private static let timeLimit: Duration = .seconds(40)
 
     struct Count: Sendable, Equatable {
@@ -29,7 +29,7 @@ struct AudienceCounter: Sendable {
         isExact: Bool, in space: Space
     ) async throws -> Count {
         let criteria = try AudienceCriteria(audiences, content: content, services: services, at: now())
-        let most = isExact ? Int.max : Self.maximumLooked
+        let most = isExact ? Int.max : Self.maximumExamined
         if criteria.isPlain {
             let limit: PostgresQuery = isExact ? "" : "LIMIT \(most + 1)"
             let rows = try await postgres.query(
@@ -45,7 +45,7 @@ struct AudienceCounter: Sendable {
 
     private func walk(_ criteria: AudienceCriteria, _ most: Int, in space: Space) async throws -> Count {
         let end = ContinuousClock.now + Self.timeLimit
-        let limit = criteria.looksAtAttributes ? MessagePlanner.pageSizeWithAttributes : MessagePlanner.pageSize
+        let limit = criteria.readsAttributes ? MessagePlanner.pageSizeWithAttributes : MessagePlanner.pageSize
         var count = 0, looked = 0
         var place: UUID?
         while looked < most, .now < end {

@@ -28,7 +28,7 @@ struct AudienceCriteria: Sendable {
         conditions = try audiences.compactMap(\.condition).map { try AudienceCondition($0) }
     }
 
-    var looksAtAttributes: Bool { conditions.contains(where: \.looksAtAttributes) }
+    var readsAttributes: Bool { conditions.contains(where: \.readsAttributes) }
 
     /// Whether PostgreSQL alone can evaluate the audience.
     var isPlain: Bool { conditions.isEmpty }
@@ -44,7 +44,7 @@ struct AudienceCriteria: Sendable {
             installation: try row.decode(0), timeZone: try row.decode(1), service: try row.decode(2))
         guard !isPlain else { return candidate }
         let facts = try InstallationFacts.read(
-            row, id: candidate.installation, from: 3, at: time, withAttributes: looksAtAttributes)
+            row, id: candidate.installation, from: 3, at: time, withAttributes: readsAttributes)
         return conditions.allSatisfy { $0.matches(facts) } ? candidate : nil
     }
 }

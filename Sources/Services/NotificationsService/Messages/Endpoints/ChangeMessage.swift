@@ -49,18 +49,18 @@ struct ChangeMessage: Endpoint {
         "/notifications/messages/{id}/resume", "resumeMessage",
         "Resumes a paused message.")
 
-    enum Act: Sendable {
+    enum Action: Sendable {
         case pause, resume, cancel
     }
 
-    let act: Act
+    let action: Action
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.notifications(may: act == .cancel ? .delete : .update, messages.spaces)
+        let (space, _) = try await context.notifications(may: action == .cancel ? .delete : .update, messages.spaces)
         let id = try context.messageID
         let message =
-            switch act {
+            switch action {
             case .pause: try await messages.store.pause(id, in: space)
             case .resume: try await messages.store.resume(id, in: space)
             case .cancel: try await messages.store.cancel(id, in: space)

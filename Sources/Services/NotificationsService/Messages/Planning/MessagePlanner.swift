@@ -23,7 +23,7 @@ struct MessagePlanner: Sendable {
     func planPage(of message: Message, _ transaction: PostgresTransaction) async throws -> Bool {
         let criteria = try AudienceCriteria(
             [message.audience, message.segment].compactMap(\.self), content: message.content, at: now())
-        let limit = criteria.looksAtAttributes ? Self.pageSizeWithAttributes : Self.pageSize
+        let limit = criteria.readsAttributes ? Self.pageSizeWithAttributes : Self.pageSize
         let page = try await transaction.query(
             """
             SELECT \(criteria.columns) FROM notifications.installations AS i

@@ -77,7 +77,7 @@ struct MessageTiming: Sendable, Equatable {
     func zone(_ name: String?) -> TimeZone { name.flatMap { TimeZone(identifier: $0) } ?? timeZone }
 
     /// The end of quiet hours if `date` falls into them; nil otherwise.
-    func endOfQuiet(at date: Date, in zone: TimeZone) -> Date? {
+    func endOfQuietHours(at date: Date, in zone: TimeZone) -> Date? {
         guard let quietHours else { return nil }
         let wall = LocalTime(of: date, in: zone)
         guard quietHours.contains(wall.minuteOfDay) else { return nil }
@@ -144,6 +144,6 @@ struct DeviceClock {
 
     private func moment(in zone: TimeZone) -> Date {
         let wanted = max(timing.localTime?.date(in: zone) ?? due, due)
-        return timing.endOfQuiet(at: wanted, in: zone) ?? wanted
+        return timing.endOfQuietHours(at: wanted, in: zone) ?? wanted
     }
 }

@@ -23,7 +23,7 @@ extension MessageStore {
             else {
                 throw try await refusal(id, in: space, transaction)
             }
-            if message.isPaused { try await goOn(message, transaction) }
+            if message.isPaused { try await continuePlanning(message, transaction) }
             if !message.isPlanned {
                 let delay = max(0, message.due.timeIntervalSince(now()))
                 _ = try await queue.enqueue(
@@ -43,7 +43,7 @@ extension MessageStore {
         }
     }
 
-    private func goOn(_ message: Message, _ transaction: PostgresTransaction) async throws {
+    private func continuePlanning(_ message: Message, _ transaction: PostgresTransaction) async throws {
         guard message.timing.dependsOnNow else {
             try await transaction.execute(
                 "UPDATE notifications.messages SET is_paused = FALSE WHERE id = \(message.id)")

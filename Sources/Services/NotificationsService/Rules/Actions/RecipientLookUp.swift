@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 
 /// The recipients of an action.
-struct ActRecipients: Sendable, Equatable {
+struct ActionRecipients: Sendable, Equatable {
     var users: [String] = []
     var channels: [String] = []
     var installations: [UUID] = []
@@ -17,20 +17,20 @@ struct ActRecipients: Sendable, Equatable {
 
 /// Resolves the recipients of rules, asking storage only once for each object and relation.
 final class RecipientLookUp {
-    private let stored: StoredChanges
+    private let storage: StorageClient
     private let space: Space
-    private var objects: [StoredChanges.Object: JSONValue] = [:]
-    private var relations: [StoredChanges.Relation: [String]] = [:]
+    private var objects: [StorageClient.Object: JSONValue] = [:]
+    private var relations: [StorageClient.Relation: [String]] = [:]
 
     /// - Parameter space: The space that all facts belong to.
-    init(stored: StoredChanges, space: Space) {
-        self.stored = stored
+    init(storage: StorageClient, space: Space) {
+        self.storage = storage
         self.space = space
     }
 
     /// - Throws: `RuleFailure` for errors that the rule's owner must know; the errors of `ServiceCalls.post`.
-    func recipients(_ recipients: Recipients, _ facts: Facts) async throws -> ActRecipients {
-        var found = ActRecipients()
+    func recipients(_ recipients: Recipients, _ facts: Facts) async throws -> ActionRecipients {
+        var found = ActionRecipients()
         var users: [String] = []
         for source in recipients.sources {
             switch source {
@@ -73,18 +73,18 @@ final class RecipientLookUp {
     private func ids(at path: String, of collection: String, _ ids: [String]) async throws -> [String] {
         let field = String(path.prefix { $0 != "." })
         let keys = ids.filter(Self.isObjectID).map {
-            StoredChanges.Object(collection: collection, id: $0, keys: [field])
+            StorageClient.Object(collection: collection, id: $0, keys: [field])
         }
         guard keys.count <= 500 else {
             throw RuleFailure("More than 500 objects of \(collection) would have to be read.")
         }
         let missing = keys.filter { objects[$0] == nil }
         if !missing.isEmpty {
-            let found = try await asking { try await stored.lookUp(missing, [], in: space).objects }
+            let found = try await asking { try await storage.lookUp(missing, [], in: space).objects }
             for (key, object) in zip(missing, found) { objects[key] = object }
         }
         var users: [String] = []
-        var relations: [StoredChanges.Relation] = []
+        var relations: [StorageClient.Relation] = []
         for key in keys {
             let values = Facts.values(at: path, in: objects[key] ?? .null)
             if values.contains(where: Self.isRelation), path == field {
@@ -96,11 +96,11 @@ final class RecipientLookUp {
         return users + (try await members(relations))
     }
 
-    private func members(_ asked: [StoredChanges.Relation]) async throws -> [String] {
+    private func members(_ asked: [StorageClient.Relation]) async throws -> [String] {
         let missing = asked.filter { relations[$0] == nil }
         guard missing.count <= 100 else { throw RuleFailure("More than 100 relations would have to be read.") }
         if !missing.isEmpty {
-            let found = try await asking { try await stored.lookUp([], missing, in: space).relations }
+            let found = try await asking { try await storage.lookUp([], missing, in: space).relations }
             for (relation, members) in zip(missing, found) { relations[relation] = members }
         }
         return asked.flatMap { relations[$0] ?? [] }

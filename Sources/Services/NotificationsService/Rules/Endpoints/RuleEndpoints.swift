@@ -183,7 +183,7 @@ extension Rules {
         switch rule.content {
         case nil: break
         case .template(let name):
-            guard try await acts.templates.find(name, in: space) != nil else {
+            guard try await actionBuilder.templates.find(name, in: space) != nil else {
                 throw ServiceError(.templateNotFound, "There is no template \(name).", field: "template")
             }
         case .own(let json):
@@ -200,9 +200,9 @@ extension Rules {
 
     /// - Throws: `not-implemented` when no mail can be sent, `template-not-found`, `invalid-body`.
     private func check(_ mail: RuleMail, in space: Space) async throws {
-        guard try await acts.mail.senders.way(of: space) != nil else { throw ServiceError.noMailServer }
+        guard try await actionBuilder.mail.senders.transport(of: space) != nil else { throw ServiceError.noMailServer }
         let name = mail.content.template ?? ""
-        guard try await !acts.mail.templates.all(name, in: space).isEmpty else {
+        guard try await !actionBuilder.mail.templates.all(name, in: space).isEmpty else {
             throw ServiceError(.templateNotFound, "There is no mail template \(name).", field: "mail.template")
         }
         let variables = mail.content.variables.map { JSONValue.Member($0.key, .string($0.value)) }
@@ -224,10 +224,10 @@ extension Rules {
     /// The end of storage's change log, for a rule on changes.
     ///
     /// - Throws: `unavailable` when storage does not answer.
-    func end(for rule: Rule, in space: Space) async throws -> StoredChanges.Page? {
+    func end(for rule: Rule, in space: Space) async throws -> StorageClient.Page? {
         guard let collection = rule.trigger.collection, rule.isEnabled else { return nil }
         do {
-            return try await stored.page(of: [collection], after: nil, waiting: 0, in: space)
+            return try await storage.page(of: [collection], after: nil, waiting: 0, in: space)
         } catch ServiceCalls.Failure.status(400..<429, _) {
             throw ServiceError(.invalidBody, "There is no such collection.", field: "when.collection")
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {

@@ -53,10 +53,11 @@ struct TestRule: Endpoint {
             if let reason = try rule.condition.failure(facts) {
                 return .json(#"{"matches":false,"reason":\#(JSONValue.quote(reason))}"#)
             }
-            var act = RuleAct(cause: "test", rule: rule, at: rules.now())
-            try await rules.acts.complete(&act, facts, RecipientLookUp(stored: rules.stored, space: space), in: space)
-            try act.content?.check()
-            return .json(Self.json(act))
+            var action = RuleAction(cause: "test", rule: rule, at: rules.now())
+            try await rules.actionBuilder.complete(
+                &action, facts, RecipientLookUp(storage: rules.storage, space: space), in: space)
+            try action.content?.check()
+            return .json(Self.json(action))
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
             throw ServiceError(.unavailable, "Storage is unavailable. Try again.", cause: "\(error)")
         } catch {
@@ -93,8 +94,10 @@ struct TestRule: Endpoint {
             throw ServiceError(.invalidBody, "Give either an object or the id of a stored object.", field: "object")
         }
         do {
-            let found = try await rules.stored.lookUp([.init(collection: collection, id: id, keys: nil)], [], in: space)
-                .objects.first
+            let found = try await rules.storage.lookUp(
+                [.init(collection: collection, id: id, keys: nil)], [], in: space
+            )
+            .objects.first
             guard let found, found != .null else {
                 throw ServiceError(.objectNotFound, "There is no \(collection)/\(id).")
             }
@@ -104,24 +107,24 @@ struct TestRule: Endpoint {
         }
     }
 
-    private static func json(_ act: RuleAct) -> String {
+    private static func json(_ action: RuleAction) -> String {
         func list(_ texts: [String]) -> String { "[" + texts.map(JSONValue.quote).joined(separator: ",") + "]" }
-        let recipients = act.recipients
+        let recipients = action.recipients
         var members = [
             #""matches":true,"users":\#(list(recipients.users)),"channels":\#(list(recipients.channels))"#,
             #""installations":\#(list(recipients.installations.map { $0.uuidString.lowercased() })),"except":\#(list(recipients.exceptUsers))"#,
         ]
-        if recipients.isNobody, act.webhookBody == nil, act.mail == nil {
+        if recipients.isNobody, action.webhookBody == nil, action.mail == nil {
             members.append(#""reason":"The rule has no recipients.""#)
         }
         if let audience = recipients.audience { members.append(#""audience":\#(audience.text)"#) }
-        if let content = act.content { members.append(#""content":\#(content.json.text)"#) }
-        if let mail = act.mail { members.append(#""mail":\#(json(mail).text)"#) }
-        if let body = act.webhookBody { members.append(#""webhook":\#(body)"#) }
+        if let content = action.content { members.append(#""content":\#(content.json.text)"#) }
+        if let mail = action.mail { members.append(#""mail":\#(json(mail).text)"#) }
+        if let body = action.webhookBody { members.append(#""webhook":\#(body)"#) }
         return "{" + members.joined(separator: ",") + "}"
     }
 
-    private static func json(_ mail: MailAct) -> JSONValue {
+    private static func json(_ mail: MailAction) -> JSONValue {
         let variables = mail.content.variables.sorted { $0.key < $1.key }.map {
             JSONValue.Member($0.key, .string($0.value))
         }

@@ -12,15 +12,15 @@ struct RuleFeeds: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
     /// The id of this instance, which owns the leases.
-    let copy: UUID
+    let instance: UUID
 
     /// Renews the heartbeat of this instance, one row regardless of the number of spaces, and deletes instances that
     /// died long ago.
-    func beat() async throws {
+    func renewHeartbeat() async throws {
         try await postgres.execute(
             """
             WITH gone AS (DELETE FROM notifications.rule_copies WHERE until < now() - interval '1 day')
-            INSERT INTO notifications.rule_copies (copy, until) VALUES (\(copy), now() + make_interval(secs => \(Self.leaseSeconds)))
+            INSERT INTO notifications.rule_copies (copy, until) VALUES (\(instance), now() + make_interval(secs => \(Self.leaseSeconds)))
             ON CONFLICT (copy) DO UPDATE SET until = excluded.until
             """)
     }
@@ -32,9 +32,9 @@ struct RuleFeeds: Sendable {
     func claim(atMost limit: Int, besides followed: [Int]) async throws -> [Space] {
         let rows = try await postgres.query(
             """
-            UPDATE notifications.rule_feeds SET leased_by = \(copy) WHERE space = ANY (ARRAY(
+            UPDATE notifications.rule_feeds SET leased_by = \(instance) WHERE space = ANY (ARRAY(
                 SELECT f.space FROM notifications.rule_feeds AS f
-                WHERE f.is_active AND f.space <> ALL (\(followed)) AND f.leased_until < now() AND (f.leased_by = \(copy) OR NOT EXISTS (
+                WHERE f.is_active AND f.space <> ALL (\(followed)) AND f.leased_until < now() AND (f.leased_by = \(instance) OR NOT EXISTS (
                     SELECT FROM notifications.rule_copies AS c WHERE c.copy = f.leased_by AND c.until > now()))
                 LIMIT \(limit) FOR UPDATE OF f SKIP LOCKED))
             RETURNING space
@@ -54,7 +54,7 @@ struct RuleFeeds: Sendable {
     /// The position in the space's log; nil when another instance owns the space or no rule needs it any more.
     func place(_ space: Space) async throws -> Place? {
         let rows = try await postgres.query(
-            "SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) AND leased_by = \(copy) AND is_active"
+            "SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) AND leased_by = \(instance) AND is_active"
         )
         return try rows.first.map { Place(cursor: try $0.decode(0), generation: try $0.decode(1)) }
     }
@@ -66,7 +66,7 @@ struct RuleFeeds: Sendable {
         try await postgres.execute(
             """
             WITH released AS (
-                UPDATE notifications.rule_feeds SET leased_by = NULL WHERE space = \(space.id) AND leased_by = \(copy) RETURNING space)
+                UPDATE notifications.rule_feeds SET leased_by = NULL WHERE space = \(space.id) AND leased_by = \(instance) RETURNING space)
             SELECT pg_notify(\(RuleStore.channel), space::text) FROM released WHERE \(notifyingOthers)
             """)
     }
@@ -74,7 +74,7 @@ struct RuleFeeds: Sendable {
     /// Stores since when and why the changes of the space cannot be processed, to be shown with its rules.
     ///
     /// - Parameter reason: Nil when processing works again.
-    func note(stuck reason: String?, _ space: Space) async throws {
+    func record(stuck reason: String?, _ space: Space) async throws {
         if let reason {
             try await postgres.execute(
                 """

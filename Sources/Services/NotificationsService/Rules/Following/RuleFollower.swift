@@ -13,16 +13,16 @@ struct RuleFollower: Sendable {
     let space: Space
     let store: RuleStore
     let feeds: RuleFeeds
-    let stored: StoredChanges
-    let acts: RuleActionBuilder
-    let work: RuleWork
-    let news: RuleChangeSignal
+    let storage: StorageClient
+    let actionBuilder: RuleActionBuilder
+    let performer: RuleActionPerformer
+    let changeSignal: RuleChangeSignal
     let stuck: StuckRules
     let logger: Logger
 
     /// Runs until the lease is lost, there is nothing to follow, or the task is cancelled.
     func follow() async {
-        var trouble = RuleTrouble()
+        var tracker = FailureTracker()
         var state: State?
         // Another instance may have stored a failure.
         var isNoted = true
@@ -32,26 +32,26 @@ struct RuleFollower: Sendable {
                 guard outcome != .end else { break }
                 // An interrupted step proves nothing, so the failure count stays.
                 guard outcome == .done else { continue }
-                trouble.isOver()
+                tracker.reset()
                 if isNoted {
-                    try await feeds.note(stuck: nil, space)
+                    try await feeds.record(stuck: nil, space)
                     stuck.set(space, false)
                     isNoted = false
                 }
             } catch {
                 guard !Task.isCancelled else { break }
                 state = nil
-                if trouble.happened() {
+                if tracker.recordFailure() {
                     logger.warning(
                         "Could not apply notification rules to changes; retrying.",
                         metadata: ["app.id": "\(space.appID)", "error.cause": "\(error)"])
                 }
-                if trouble.isToBeNoted {
+                if tracker.shouldBeStored {
                     isNoted = true
                     stuck.set(space, true)
-                    try? await feeds.note(stuck: RuleTrouble.sentence(error), space)
+                    try? await feeds.record(stuck: FailureTracker.sentence(error), space)
                 }
-                try? await Task.sleep(for: trouble.pause)
+                try? await Task.sleep(for: tracker.pause)
             }
         }
         stuck.set(space, false)
@@ -79,7 +79,7 @@ struct RuleFollower: Sendable {
 
     /// Waits for changes and processes them.
     private func step(_ state: inout State?) async throws -> Outcome {
-        let known = news.number(of: space.id)
+        let known = changeSignal.number(of: space.id)
         guard let place = try await feeds.place(space) else { return .end }
         var current: State
         if let state, state.place == place {
@@ -91,11 +91,11 @@ struct RuleFollower: Sendable {
         let collections = Array(Set(current.rules.compactMap(\.rule.trigger.collection))).sorted()
         guard !collections.isEmpty else { return .end }
         let start = ContinuousClock.now
-        guard let page = try await page(of: collections, after: current.cursor, unlessNewsAfter: known) else {
+        guard let page = try await page(of: collections, after: current.cursor, unlessChangedSince: known) else {
             return .interrupted
         }
         if page.isExpired {
-            _ = try await tellExpired(current, page.cursor)
+            _ = try await recordExpiredLog(current, page.cursor)
             state = nil
         } else if page.changes.isEmpty, page.lost.isEmpty, current.written + Self.idleLimit > .now {
             current.cursor = page.cursor
@@ -105,11 +105,11 @@ struct RuleFollower: Sendable {
                 try await Task.sleep(for: .seconds(1))
             }
         } else {
-            let wanted = try await acts(on: page.changes, current.rules)
+            let wanted = try await actions(on: page.changes, current.rules)
             let rules = current.rules
             let isDone = try await feeds.advance(space, from: place, to: page.cursor) { transaction in
-                for lost in page.lost { try await tell(lost, rules, transaction) }
-                for act in wanted { try await work.perform(act, in: space, transaction) }
+                for lost in page.lost { try await recordGap(lost, rules, transaction) }
+                for action in wanted { try await performer.perform(action, in: space, transaction) }
             }
             current.place.cursor = page.cursor
             current.cursor = page.cursor
@@ -120,15 +120,15 @@ struct RuleFollower: Sendable {
     }
 
     /// Nil if the rules changed during the wait.
-    private func page(of collections: [String], after cursor: String, unlessNewsAfter known: Int) async throws
-        -> StoredChanges.Page?
+    private func page(of collections: [String], after cursor: String, unlessChangedSince known: Int) async throws
+        -> StorageClient.Page?
     {
-        try await withThrowingTaskGroup(of: StoredChanges.Page?.self) { group in
+        try await withThrowingTaskGroup(of: StorageClient.Page?.self) { group in
             group.addTask {
-                try await stored.page(of: collections, after: cursor, waiting: Self.waitSeconds, in: space)
+                try await storage.page(of: collections, after: cursor, waiting: Self.waitSeconds, in: space)
             }
             group.addTask {
-                await news.wait(.seconds(60), of: space.id, known: known)
+                await changeSignal.wait(.seconds(60), of: space.id, known: known)
                 return nil
             }
             defer { group.cancelAll() }
@@ -137,9 +137,9 @@ struct RuleFollower: Sendable {
     }
 
     /// The actions of rules on changes, in the order of the log.
-    func acts(on changes: [JSONValue], _ rules: [RuleStore.Active]) async throws -> [RuleAct] {
-        let lookUp = RecipientLookUp(stored: stored, space: space)
-        var wanted: [RuleAct] = []
+    func actions(on changes: [JSONValue], _ rules: [RuleStore.Active]) async throws -> [RuleAction] {
+        let lookUp = RecipientLookUp(storage: storage, space: space)
+        var wanted: [RuleAction] = []
         for change in changes {
             guard case .string(let collection) = change["collection"], case .string(let id) = change["id"],
                 case .number(let number) = change["seq"],
@@ -151,21 +151,21 @@ struct RuleFollower: Sendable {
                 guard case .change(collection, let events) = active.rule.trigger, events.contains(event) else {
                     continue
                 }
-                let act = try await acts.act(
+                let action = try await actionBuilder.action(
                     active.rule, on: facts, cause: "change:\(number)/\(at)", at: time, object: "\(collection)/\(id)",
                     lookUp, in: space)
-                if let act { wanted.append(act) }
+                if let action { wanted.append(action) }
             }
         }
         return wanted
     }
 
     /// Continues at the end of the log, and records that in every rule.
-    private func tellExpired(_ state: State, _ cursor: String) async throws -> Bool {
+    private func recordExpiredLog(_ state: State, _ cursor: String) async throws -> Bool {
         logger.warning("The change log was replaced; continuing from its end.", metadata: ["app.id": "\(space.appID)"])
         return try await feeds.advance(space, from: state.place, to: cursor) { transaction in
             for active in state.rules {
-                try await work.note(
+                try await performer.logRun(
                     active.rule.name, .expired, cause: "log", object: nil,
                     "Storage was restored. Earlier changes are skipped; the rule continues with new ones.", in: space,
                     transaction)
@@ -174,11 +174,11 @@ struct RuleFollower: Sendable {
     }
 
     /// Records once, in the rules of a collection, that a part of its log is missing.
-    private func tell(_ lost: StoredChanges.Lost, _ rules: [RuleStore.Active], _ transaction: PostgresTransaction)
+    private func recordGap(_ lost: StorageClient.Lost, _ rules: [RuleStore.Active], _ transaction: PostgresTransaction)
         async throws
     {
         for active in rules where active.rule.trigger.collection == lost.collection {
-            try await work.note(
+            try await performer.logRun(
                 active.rule.name, .expired, cause: "log:\(lost.collection)/\(lost.transaction)", object: nil,
                 "Some changes were deleted before the rule could act on them, or the collection was dropped. The rule continues with the remaining changes.",
                 in: space,

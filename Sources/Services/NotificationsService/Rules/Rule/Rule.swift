@@ -11,7 +11,7 @@ struct Rule: Sendable {
     static let maximumContentSizeInBytes = 8 << 10
     /// From one minute to four weeks.
     static let lifetime = 60...2_419_200
-    static let usualLifetimeInSeconds = 86_400
+    static let defaultLifetimeInSeconds = 86_400
 
     var name: String
     var isEnabled: Bool
@@ -72,7 +72,7 @@ struct Rule: Sendable {
             throw ServiceError(.invalidBody, "Only a rule on changes can refer to other objects.", field: "to")
         }
         limit = try Self.limit(fields["limit"])
-        lifetimeInSeconds = try fields.integer("expiresSeconds", in: Self.lifetime) ?? Self.usualLifetimeInSeconds
+        lifetimeInSeconds = try fields.integer("expiresSeconds", in: Self.lifetime) ?? Self.defaultLifetimeInSeconds
         guard case .object(let members) = body else { throw ServiceError(.invalidBody, "This must be an object.") }
         json = .object(members.filter { $0.name != "enabled" })
         guard !json.text.contains("\\u0000") else {

@@ -10,36 +10,36 @@ import ServiceLifecycle
 struct RuleClock: Service {
     /// The longest pause between two checks. Changes of rules are notified separately.
     private static let interval: Duration = .seconds(60)
-    private static let rulesAtOnce = 50
+    private static let maximumRulesPerCheck = 50
     private static let retrySeconds = 10.0
 
     let postgres: PostgresClient
     let spaces: Spaces
-    let stored: StoredChanges
-    let acts: RuleActionBuilder
-    let work: RuleWork
-    let news: RuleChangeSignal
+    let storage: StorageClient
+    let actionBuilder: RuleActionBuilder
+    let performer: RuleActionPerformer
+    let changeSignal: RuleChangeSignal
     let logger: Logger
     let now: @Sendable () -> Date
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var known = 0
-            var trouble = RuleTrouble()
+            var tracker = FailureTracker()
             while !Task.isCancelled {
                 var pause = Self.interval
                 do {
-                    try await look(at: now())
+                    try await runDueRules(at: now())
                     pause = min(pause, try await timeUntilNext())
-                    trouble.isOver()
+                    tracker.reset()
                 } catch {
-                    if !Task.isCancelled, trouble.happened() {
+                    if !Task.isCancelled, tracker.recordFailure() {
                         logger.warning(
                             "Could not look for rules that are due; retrying.", metadata: ["error.cause": "\(error)"])
                     }
-                    pause = trouble.pause
+                    pause = tracker.pause
                 }
-                known = await news.wait(pause, known: known)
+                known = await changeSignal.wait(pause, known: known)
             }
         }
     }
@@ -53,17 +53,17 @@ struct RuleClock: Service {
     }
 
     /// Triggers all rules that are due.
-    func look(at time: Date) async throws {
+    func runDueRules(at time: Date) async throws {
         let rows = try await postgres.query(
             """
             SELECT space, name, rule, due, stuck_since IS NULL FROM notifications.rules
-            WHERE is_enabled AND due <= \(time) AND (retry IS NULL OR retry <= \(time)) ORDER BY due LIMIT \(Self.rulesAtOnce)
+            WHERE is_enabled AND due <= \(time) AND (retry IS NULL OR retry <= \(time)) ORDER BY due LIMIT \(Self.maximumRulesPerCheck)
             """)
         for row in rows {
             guard let space = try await spaces.space(try row.decode(0)) else { continue }
             let (name, due): (String, Date) = (try row.decode(1), try row.decode(3))
             do {
-                try await act(name, try row.json(2), due: due, at: time, in: space)
+                try await run(name, try row.json(2), due: due, at: time, in: space)
             } catch {
                 guard !Task.isCancelled else { return }
                 if try row.decode(4, as: Bool.self) {
@@ -73,7 +73,7 @@ struct RuleClock: Service {
                 }
                 try await postgres.execute(
                     """
-                    UPDATE notifications.rules SET stuck_since = coalesce(stuck_since, now()), stuck_reason = \(RuleTrouble.sentence(error)),
+                    UPDATE notifications.rules SET stuck_since = coalesce(stuck_since, now()), stuck_reason = \(FailureTracker.sentence(error)),
                         retry = now() + make_interval(secs => \(Self.retrySeconds))
                     WHERE space = \(space.id) AND name = \(name) AND due = \(due)
                     """)
@@ -81,12 +81,12 @@ struct RuleClock: Service {
         }
     }
 
-    private func act(_ name: String, _ json: JSONValue, due: Date, at time: Date, in space: Space) async throws {
+    private func run(_ name: String, _ json: JSONValue, due: Date, at time: Date, in space: Space) async throws {
         // Throws for a rule that this version cannot read, for example because of a time zone no longer accepted. The
         // rule is then marked as stuck, so that its schedule does not end unnoticed.
         let rule = try Rule(name: name, json)
         let next: Date? = if case .schedule(let schedule) = rule.trigger { schedule.next(after: time) } else { nil }
-        let wanted = try await act(rule, due: due, in: space)
+        let wanted = try await action(rule, due: due, in: space)
         try await postgres.withTransaction { transaction in
             let taken = try await transaction.execute(
                 """
@@ -94,14 +94,14 @@ struct RuleClock: Service {
                 WHERE space = \(space.id) AND name = \(name) AND due = \(due) AND is_enabled
                 """)
             guard taken == 1, let wanted else { return }
-            try await work.perform(wanted, in: space, transaction)
+            try await performer.perform(wanted, in: space, transaction)
         }
     }
 
-    private func act(_ rule: Rule, due: Date, in space: Space) async throws -> RuleAct? {
+    private func action(_ rule: Rule, due: Date, in space: Space) async throws -> RuleAction? {
         let at = due.formatted(.iso8601)
-        return try await acts.act(
+        return try await actionBuilder.action(
             rule, on: Facts([.init("at", .string(at))]), cause: "tick:\(at)", at: due,
-            RecipientLookUp(stored: stored, space: space), in: space)
+            RecipientLookUp(storage: storage, space: space), in: space)
     }
 }

@@ -24,12 +24,12 @@ struct DeliverWebhook: JobHandler {
         guard let attempt = try await webhooks.begin(id) else { return JobNoResult() }
         let outcome = try await webhooks.send(attempt, id: id)
         guard let failure = outcome.failure else {
-            try await webhooks.note(outcome, of: id, .done)
+            try await webhooks.record(outcome, of: id, .done)
             return JobNoResult()
         }
         // In Standard Webhooks, 410 means that the receiver wants no more deliveries.
         let isEnd = outcome.isGone || job.isLastAttempt || attempt.number >= Self.maximumAttempts
-        try await webhooks.note(outcome, of: id, isEnd ? .dead : .waiting)
+        try await webhooks.record(outcome, of: id, isEnd ? .dead : .waiting)
         if let pause = outcome.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }
         throw JobFailure(code: "webhook-not-told", detail: failure, isFinal: isEnd, cause: outcome.cause)
     }

@@ -7,7 +7,7 @@ import NIOCore
 
 /// Sends the facts of rules to apps' own servers, following Standard Webhooks.
 struct RuleWebhooks: Sendable {
-    static let keptDays = 30
+    static let retentionInDays = 30
 
     let postgres: PostgresClient
     let store: RuleStore
@@ -51,7 +51,7 @@ struct RuleWebhooks: Sendable {
     }
 
     /// Stores the result of an attempt. The body is deleted once the delivery has ended.
-    func note(_ outcome: WebhookOutcome, of id: UUID, _ state: State) async throws {
+    func record(_ outcome: WebhookOutcome, of id: UUID, _ state: State) async throws {
         try await postgres.execute(
             """
             UPDATE notifications.rule_deliveries SET state = \(state.rawValue), status = \(outcome.status.map(Int32.init)), error = \(outcome.failure),
@@ -63,7 +63,7 @@ struct RuleWebhooks: Sendable {
     /// Deletes old deliveries.
     func prune() async throws {
         try await postgres.execute(
-            "DELETE FROM notifications.rule_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))"
+            "DELETE FROM notifications.rule_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.retentionInDays)))"
         )
     }
 }

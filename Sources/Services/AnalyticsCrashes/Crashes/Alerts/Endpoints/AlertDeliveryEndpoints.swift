@@ -21,10 +21,10 @@ struct ListAlertDeliveries: Endpoint {
         ],
         errors: [404: "The app has no such alert (`alert-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         let parameters = request.uri.queryParameters
         let states = AlertDeliveryStore.State.allCases.map(\.rawValue)
         let state = try parameters["state"].map { text in
@@ -37,8 +37,9 @@ struct ListAlertDeliveries: Endpoint {
         let before = try request.id("before")
         let limit = try context.integer("limit")
         let alert = try context.alert
-        guard try await life.alerts.store.read(alert, in: space) != nil else { throw ServiceError(.alertNotFound) }
-        let list = try await life.alerts.deliveries.list(of: alert, state, before: before, limit: limit + 1, in: space)
+        guard try await tracking.alerts.store.read(alert, in: space) != nil else { throw ServiceError(.alertNotFound) }
+        let list = try await tracking.alerts.deliveries.list(
+            of: alert, state, before: before, limit: limit + 1, in: space)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
     }
@@ -62,12 +63,12 @@ struct RetryAlertDelivery: Endpoint {
             409: "The delivery succeeded or is still being retried (`conflict`).",
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .update, life.spaces)
+        let (space, _) = try await context.crashes(may: .update, tracking.spaces)
         guard let id = context.parameters.get("delivery").flatMap({ UUID(uuidString: $0) }),
-            let json = try await life.alerts.deliveries.retry(id, of: try context.alert, in: space)
+            let json = try await tracking.alerts.deliveries.retry(id, of: try context.alert, in: space)
         else { throw ServiceError(.deliveryNotFound) }
         var response = Response.json(json)
         response.status = .accepted

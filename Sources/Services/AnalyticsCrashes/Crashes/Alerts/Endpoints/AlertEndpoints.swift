@@ -14,11 +14,11 @@ struct ListAlerts: Endpoint {
             .answer(200, "All alerts.", .json(.object))
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        return .page(try await life.alerts.store.list(in: space))
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        return .page(try await tracking.alerts.store.list(in: space))
     }
 }
 
@@ -33,11 +33,11 @@ struct ReadAlert: Endpoint {
         ],
         errors: [404: "The app has no such alert (`alert-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        guard let json = try await life.alerts.store.read(try context.alert, in: space) else {
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        guard let json = try await tracking.alerts.store.read(try context.alert, in: space) else {
             throw ServiceError(.alertNotFound)
         }
         return .json(json)
@@ -64,13 +64,13 @@ struct CreateAlert: Endpoint {
             501: "The alert is to be delivered by mail, but no mail server is configured (`not-implemented`).",
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, author) = try await context.crashes(may: .create, life.spaces)
+        let (space, author) = try await context.crashes(may: .create, tracking.spaces)
         let alert = try Alert(try await BodyFields(request, Alert.fields))
-        try await life.alerts.target.check(alert.target, in: space)
-        let (json, secret) = try await life.alerts.store.create(alert, by: author, in: space)
+        try await tracking.alerts.target.check(alert.target, in: space)
+        let (json, secret) = try await tracking.alerts.store.create(alert, by: author, in: space)
         var answer = #"{"alert":\#(json)"#
         if case .webhook = alert.target { answer += #","secret":"# + secret.withValue(JSONValue.quote) }
         var response = Response.json(answer + "}").notStored
@@ -96,14 +96,14 @@ struct ReplaceAlert: Endpoint {
             501: "The alert is to be delivered by mail, but no mail server is configured (`not-implemented`).",
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        let (space, author) = try await context.crashes(may: .update, tracking.spaces)
         let id = try context.alert
         let alert = try Alert(try await BodyFields(request, Alert.fields))
-        try await life.alerts.target.check(alert.target, in: space)
-        return .json(try await life.alerts.store.replace(id, with: alert, by: author, in: space))
+        try await tracking.alerts.target.check(alert.target, in: space)
+        return .json(try await tracking.alerts.store.replace(id, with: alert, by: author, in: space))
     }
 }
 
@@ -119,11 +119,11 @@ struct DeleteAlert: Endpoint {
         ],
         errors: [404: "The app has no such alert (`alert-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .delete, life.spaces)
-        guard try await life.alerts.store.delete(try context.alert, in: space) else {
+        let (space, _) = try await context.crashes(may: .delete, tracking.spaces)
+        guard try await tracking.alerts.store.delete(try context.alert, in: space) else {
             throw ServiceError(.alertNotFound)
         }
         return Response(status: .noContent)
@@ -143,11 +143,11 @@ struct RotateAlertSecret: Endpoint {
         ],
         errors: [404: "The app has no such alert (`alert-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .update, life.spaces)
-        let secret = try await life.alerts.store.rotateSecret(of: try context.alert, in: space)
+        let (space, _) = try await context.crashes(may: .update, tracking.spaces)
+        let secret = try await tracking.alerts.store.rotateSecret(of: try context.alert, in: space)
         return Response.json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#).notStored
     }
 }
@@ -165,11 +165,11 @@ struct TestAlert: Endpoint {
         ],
         errors: [404: "The app has no such alert (`alert-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .update, life.spaces)
-        let (alerts, id) = (life.alerts, try context.alert)
+        let (space, _) = try await context.crashes(may: .update, tracking.spaces)
+        let (alerts, id) = (tracking.alerts, try context.alert)
         guard try await alerts.store.read(id, in: space) != nil,
             let (address, secrets) = try await alerts.store.address(of: id)
         else {

@@ -12,11 +12,12 @@ struct ReadCrashSettings: Endpoint {
             .answer(200, "`retentionDays`; null means the server's retention period.", .json(.object))
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        return .json(#"{"retentionDays":\#(try await life.retention.read(in: space).map { String($0) } ?? "null")}"#)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        return .json(
+            #"{"retentionDays":\#(try await tracking.retention.read(in: space).map { String($0) } ?? "null")}"#)
     }
 }
 
@@ -34,16 +35,16 @@ struct SetCrashSettings: Endpoint {
             .answer(200, "`retentionDays` as stored; null means the server's retention period.", .json(.object))
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        let (space, author) = try await context.crashes(may: .update, tracking.spaces)
         let body = try await BodyFields(request, ["retentionDays"])
         guard body["retentionDays"] != nil else {
             throw ServiceError(.invalidBody, "This field is required.", field: "retentionDays")
         }
         let days = try body.integer("retentionDays", in: SpaceRetention.days)
-        try await life.retention.set(days, by: author, in: space)
+        try await tracking.retention.set(days, by: author, in: space)
         return .json(#"{"retentionDays":\#(days.map { String($0) } ?? "null")}"#)
     }
 }

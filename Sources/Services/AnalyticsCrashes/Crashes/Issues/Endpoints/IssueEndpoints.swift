@@ -19,15 +19,15 @@ struct ReadIssue: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        let id = try await context.issue(life.reader, in: space)
-        let json = try await life.answer(id, in: space)
-        let report = try await life.reports.read(.newest, of: id)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        let id = try await context.issue(tracking.reader, in: space)
+        let json = try await tracking.answer(id, in: space)
+        let report = try await tracking.reports.read(.newest, of: id)
         let content = try report.flatMap { try JSONValue(parsing: $0.utf8)["content"] } ?? .null
-        let suspects = try await life.suspects.list(of: id, content, in: space)
+        let suspects = try await tracking.suspects.list(of: id, content, in: space)
         return .json(
             String(json.dropLast()) + ",\"suspectCommits\":[\(suspects.joined(separator: ","))],\"newestReport\":"
                 + (report ?? "null") + "}")
@@ -56,16 +56,16 @@ struct ChangeIssue: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        let (space, author) = try await context.crashes(may: .update, tracking.spaces)
         let number = try context.issueNumber
-        let changes = try await life.wanted(
+        let changes = try await tracking.wanted(
             try await BodyFields(request, IssueChange.fields), askedBy: try context.principal)
-        let ids = try await life.changes.make(changes, to: [number], by: author, in: space)
+        let ids = try await tracking.changes.make(changes, to: [number], by: author, in: space)
         guard let id = ids.first else { throw ServiceError(.issueNotFound) }
-        return .json(try await life.answer(id, in: space))
+        return .json(try await tracking.answer(id, in: space))
     }
 }
 
@@ -91,15 +91,16 @@ struct ChangeIssues: Endpoint {
         ],
         errors: [404: "One of the issues does not exist (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        let (space, author) = try await context.crashes(may: .update, tracking.spaces)
         let body = try await BodyFields(request, IssueChange.fields.union(["issues"]))
         let issues = try body.issues("issues")
-        let changes = try await life.wanted(body, askedBy: try context.principal)
-        let ids = try await life.changes.make(changes, to: issues, by: author, in: space)
-        return .page(try await life.assignees.named(try await life.reader.read(ids, in: space), .crashes, in: space))
+        let changes = try await tracking.wanted(body, askedBy: try context.principal)
+        let ids = try await tracking.changes.make(changes, to: issues, by: author, in: space)
+        return .page(
+            try await tracking.assignees.named(try await tracking.reader.read(ids, in: space), .crashes, in: space))
     }
 }
 
@@ -116,11 +117,11 @@ struct DeleteIssue: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .delete, life.spaces)
-        try await life.removal.remove(try await context.issue(life.reader, in: space), in: space)
+        let (space, _) = try await context.crashes(may: .delete, tracking.spaces)
+        try await tracking.removal.remove(try await context.issue(tracking.reader, in: space), in: space)
         return Response(status: .noContent)
     }
 }
@@ -139,14 +140,14 @@ struct ListIssueHistory: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         let limit = try context.integer("limit")
         let before = try request.number("before", default: .max, in: 1...Int.max)
-        let id = try await context.issue(life.reader, in: space)
-        let list = try await life.reader.history(of: id, before: Int64(before), limit: limit + 1)
+        let id = try await context.issue(tracking.reader, in: space)
+        let list = try await tracking.reader.history(of: id, before: Int64(before), limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.id) } : nil)
     }
@@ -171,22 +172,22 @@ struct MergeIssues: Endpoint {
         ],
         errors: [404: "One of the issues does not exist (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, author) = try await context.crashes(may: .update, life.spaces)
-        let id = try await context.issue(life.reader, in: space)
+        let (space, author) = try await context.crashes(may: .update, tracking.spaces)
+        let id = try await context.issue(tracking.reader, in: space)
         let others = try await BodyFields(request, ["issues"]).issues("issues")
         guard !others.contains(try context.issueNumber) else {
             throw ServiceError(.invalidBody, "An issue cannot be merged into itself.", field: "issues")
         }
-        try await life.merging.merge(others, into: id, by: author, in: space)
-        return .json(try await life.answer(id, in: space))
+        try await tracking.merging.merge(others, into: id, by: author, in: space)
+        return .json(try await tracking.answer(id, in: space))
     }
 }
 
 /// The counts of stored reports move with them; those of deleted reports stay.
-struct PartIssue: Endpoint {
+struct SplitIssue: Endpoint {
     static let route = Route(
         .post, "/crashes/issues/{issue}/part", "partIssue",
         "Splits the reports with some of the issue's hashes off into a new issue.",
@@ -209,11 +210,11 @@ struct PartIssue: Endpoint {
 
     private static let maximumHashes = 100
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, author) = try await context.crashes(may: .update, life.spaces)
-        let id = try await context.issue(life.reader, in: space)
+        let (space, author) = try await context.crashes(may: .update, tracking.spaces)
+        let id = try await context.issue(tracking.reader, in: space)
         let hashes = try await BodyFields(request, ["hashes"]).strings("hashes", upTo: Self.maximumHashes) ?? []
         guard !hashes.isEmpty, hashes.allSatisfy({ $0.wholeMatch(of: /[0-9a-f]{32}/) != nil }) else {
             throw ServiceError(
@@ -221,8 +222,8 @@ struct PartIssue: Endpoint {
                 "This must be a list of 1 to \(Self.maximumHashes) hashes, each of 32 lower-case hexadecimal digits.",
                 field: "hashes")
         }
-        let (new, number) = try await life.merging.part(hashes, from: id, by: author, in: space)
-        var response = Response.json(try await life.answer(new, in: space))
+        let (new, number) = try await tracking.merging.split(hashes, from: id, by: author, in: space)
+        var response = Response.json(try await tracking.answer(new, in: space))
         response.status = .created
         response.headers[.location] = "/crashes/issues/\(number)"
         return response
@@ -242,11 +243,11 @@ struct ListIssueHashes: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        return .page(try await life.merging.hashes(of: try await context.issue(life.reader, in: space)))
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        return .page(try await tracking.merging.hashes(of: try await context.issue(tracking.reader, in: space)))
     }
 }
 

@@ -40,14 +40,14 @@ struct ReadCounts: Endpoint {
             .answer(200, "The number of reports in each step, oldest first.", .json(.crashCounts))
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
     let isOfIssue: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        let (interval, steps, last) = try IssueLine.Interval.line(of: request)
-        let issue = isOfIssue ? try await context.issue(life.reader, in: space) : nil
-        return .page(try await life.line.read(interval, steps: steps, endingAt: last, of: issue, in: space))
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        let (interval, steps, last) = try IssueTimeline.Interval.line(of: request)
+        let issue = isOfIssue ? try await context.issue(tracking.reader, in: space) : nil
+        return .page(try await tracking.timeline.read(interval, steps: steps, endingAt: last, of: issue, in: space))
     }
 }
 
@@ -65,12 +65,13 @@ struct ListTags: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         let values = try request.number("values", default: 5, in: 1...IssueFacets.maximumValues)
-        return .page(try await life.facets.tags(of: try await context.issue(life.reader, in: space), values: values))
+        return .page(
+            try await tracking.facets.tags(of: try await context.issue(tracking.reader, in: space), values: values))
     }
 }
 
@@ -87,13 +88,13 @@ struct ListTagValues: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         return .page(
-            try await life.facets.values(
-                of: context.component("tag"), of: try await context.issue(life.reader, in: space)))
+            try await tracking.facets.values(
+                of: context.component("tag"), of: try await context.issue(tracking.reader, in: space)))
     }
 }
 
@@ -110,11 +111,11 @@ struct ListIssueReleases: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        return .page(try await life.facets.releases(of: try await context.issue(life.reader, in: space)))
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        return .page(try await tracking.facets.releases(of: try await context.issue(tracking.reader, in: space)))
     }
 }
 
@@ -132,11 +133,11 @@ struct ReadActive: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        return .json(try await life.facets.active(in: try await context.issue(life.reader, in: space)))
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        return .json(try await tracking.facets.active(in: try await context.issue(tracking.reader, in: space)))
     }
 }
 
@@ -156,14 +157,14 @@ struct ListReleases: Endpoint {
             .answer(200, "A page of releases.", .json(.object))
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         let days = try request.number("days", default: 30, in: 1...ReleaseHealth.maximumDays)
         let limit = try context.integer("limit")
         let offset = try context.integer("offset")
-        let list = try await life.releases.list(
+        let list = try await tracking.releases.list(
             days: days, stage: try request.shortText("environment", upTo: 200),
             name: try request.shortText("name", upTo: 250), offset: offset,
             limit: limit + 1, in: space)

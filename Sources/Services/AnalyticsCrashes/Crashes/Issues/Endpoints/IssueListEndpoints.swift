@@ -35,17 +35,17 @@ struct ListIssues: Endpoint {
             .answer(200, "A page of issues.", .json(.crashIssueList))
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         let order = try IssueOrder(request)
         let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: order.rawValue)
         let limit = try context.integer("limit")
-        let list = try await life.reader.list(
+        let list = try await tracking.reader.list(
             try IssueFilter(request), by: order, after: cursor, limit: limit + 1, in: space)
         let page = list.prefix(limit)
-        let named = try await life.assignees.named(page.map(\.json), .crashes, in: space)
+        let named = try await tracking.assignees.named(page.map(\.json), .crashes, in: space)
         return .page(named, next: list.count > limit ? page.last?.place.text : nil)
     }
 }
@@ -81,12 +81,12 @@ struct ExportIssues: Endpoint {
     static let maximumIssues = 100_000
     private static let pageSize = 500
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         let (order, filter) = (try IssueOrder(request), try IssueFilter(request))
-        let body = ResponseBody { [reader = life.reader] writer in
+        let body = ResponseBody { [reader = tracking.reader] writer in
             try await writer.write(ByteBuffer(string: CSVLine.text(IssueReader.columns)))
             var place: ListCursor?
             var count = 0

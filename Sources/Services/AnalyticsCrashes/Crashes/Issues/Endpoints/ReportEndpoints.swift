@@ -22,14 +22,14 @@ struct ListReports: Endpoint {
         ],
         errors: [404: "The app has no such issue (`issue-not-found`)."])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: "received")
         let limit = try context.integer("limit")
-        let list = try await life.reports.list(
-            of: try await context.issue(life.reader, in: space), after: cursor, limit: limit + 1)
+        let list = try await tracking.reports.list(
+            of: try await context.issue(tracking.reader, in: space), after: cursor, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.place.text : nil)
     }
@@ -52,13 +52,13 @@ struct ReadReport: Endpoint {
             404: "The app has no such issue (`issue-not-found`), or the issue has no such report (`report-not-found`)."
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
         guard
-            let json = try await life.reports.read(
-                try context.report, of: try await context.issue(life.reader, in: space))
+            let json = try await tracking.reports.read(
+                try context.report, of: try await context.issue(tracking.reader, in: space))
         else {
             throw ServiceError(.reportNotFound)
         }
@@ -82,15 +82,15 @@ struct ReadReportAttachment: Endpoint {
             404: "Part of the path does not exist (`issue-not-found`, `report-not-found`, `file-not-found`)."
         ])
 
-    let life: IssueLife
+    let tracking: IssueTracking
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.crashes(may: .read, life.spaces)
-        let issue = try await context.issue(life.reader, in: space)
+        let (space, _) = try await context.crashes(may: .read, tracking.spaces)
+        let issue = try await context.issue(tracking.reader, in: space)
         guard let id = context.parameters.get("attachment").flatMap({ Int64($0) }),
-            let attachment = try await life.reports.attachment(id, of: try context.report, of: issue)
+            let attachment = try await tracking.reports.attachment(id, of: try context.report, of: issue)
         else { throw ServiceError(.fileNotFound) }
-        let body = ResponseBody(contentLength: attachment.sizeInBytes) { [files = life.reports.files] writer in
+        let body = ResponseBody(contentLength: attachment.sizeInBytes) { [files = tracking.reports.files] writer in
             try await files.read(attachment.blob, in: 0..<attachment.sizeInBytes) { try await writer.write($0) }
             try await writer.finish(nil)
         }

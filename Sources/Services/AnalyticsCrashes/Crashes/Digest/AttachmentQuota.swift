@@ -1,0 +1,45 @@
+import Foundation
+import MartletPostgres
+import Synchronization
+
+/// Limits the total size of the attachments in a space. It is measured on disk, because well-compressed attachments
+/// arrive small.
+///
+/// The total is read once a minute; attachments stored by other instances in between are not seen.
+final class AttachmentQuota: Sendable {
+    private static let lifetime: Duration = .seconds(60)
+
+    private struct Used {
+        var sizeInBytes: Int
+        var since: ContinuousClock.Instant
+    }
+
+    private let postgres: PostgresClient
+    private let limitInBytes: Int
+    private let used = Mutex<[Int32: Used]>([:])
+
+    init(postgres: PostgresClient, limitInBytes: Int) {
+        self.postgres = postgres
+        self.limitInBytes = limitInBytes
+    }
+
+    /// Reserves space for an attachment. Returns false if too little is left.
+    func take(_ sizeInBytes: Int, in space: Space) async throws -> Bool {
+        if let isLeft = taken(sizeInBytes, in: space) { return isLeft }
+        let sum: Int = try await postgres.query(
+            "SELECT coalesce(sum(size), 0)::bigint FROM analytics.crash_attachments WHERE space = \(space.id)")[0]
+            .decode(0)
+        used.withLock { $0[space.id] = Used(sizeInBytes: sum, since: .now) }
+        return taken(sizeInBytes, in: space) ?? false
+    }
+
+    /// Nil if the total is unknown or outdated.
+    private func taken(_ sizeInBytes: Int, in space: Space) -> Bool? {
+        used.withLock { used in
+            guard let known = used[space.id], ContinuousClock.now - known.since < Self.lifetime else { return nil }
+            guard known.sizeInBytes + sizeInBytes <= limitInBytes else { return false }
+            used[space.id]?.sizeInBytes += sizeInBytes
+            return true
+        }
+    }
+}
