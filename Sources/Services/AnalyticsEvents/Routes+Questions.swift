@@ -12,14 +12,14 @@ extension Questions {
         routes.on(ReadRetention.route, ReadRetention(spaces: spaces, store: store))
         routes.on(AskFunnel.route, AskFunnel(spaces: spaces, store: store))
         routes.on(ReadLive.route, ReadLive(spaces: spaces, store: store))
-        routes.on(ListEvents.route, ListEvents(spaces: spaces, store: store))
+        routes.on(ListEvents.route, ListEvents(spaces: spaces, store: store, now: now))
 
         routes.section = .staff
         // Counts for the whole server
-        routes.on(ListRequestCounts.route, ListRequestCounts(store: requests))
+        routes.on(ListRequestCounts.route, ListRequestCounts(store: requests, now: now))
 
         // Calls between our own processes
         routes.on(SumExperiment.route, SumExperiment(spaces: spaces, store: store))
-        routes.on(AddRequestCounts.route, AddRequestCounts(store: requests))
+        routes.on(AddRequestCounts.route, AddRequestCounts(store: requests, now: now))
     }
 }

@@ -2,6 +2,7 @@ import AnalyticsCrashes
 import AnalyticsEvents
 import AnalyticsShared
 import AnalyticsTickets
+import Foundation
 public import Logging
 import MartletCore
 import MartletFiles
@@ -52,25 +53,27 @@ public struct AnalyticsService: ServiceDefinition {
             options: options, logger: logger)
     }
 
+    /// - Parameter now: The clock.
     init(
-        postgres: PostgresClient, files: any FileBackend, options: AnalyticsOptions = AnalyticsOptions(), logger: Logger
+        postgres: PostgresClient, files: any FileBackend, options: AnalyticsOptions = AnalyticsOptions(),
+        logger: Logger, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.postgres = postgres
         spaces = Spaces(postgres: postgres, schema: Self.name)
-        events = Events(postgres: postgres, spaces: spaces, settings: options.events, logger: logger)
-        questions = Questions(postgres: postgres, spaces: spaces, logger: logger)
+        events = Events(postgres: postgres, spaces: spaces, settings: options.events, logger: logger, now: now)
+        questions = Questions(postgres: postgres, spaces: spaces, logger: logger, now: now)
         let symbols = Symbols(
-            postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
+            postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger, now: now)
         let changes = IssueChanges(postgres: postgres)
         let tickets = Tickets(
-            postgres: postgres, spaces: spaces, files: files, staff: options.staff, logger: logger,
+            postgres: postgres, spaces: spaces, files: files, staff: options.staff, logger: logger, now: now,
             lockReports: IssueStore.lock
         ) { issues, version, author, space, transaction in
             try await changes.resolve(issues, in: version, by: author, in: space, transaction)
         }
         let crashes = Crashes(
             postgres: postgres, spaces: spaces, files: files, settings: options.crashes, staff: options.staff,
-            symbols: symbols, tickets: tickets, logger: logger)
+            symbols: symbols, tickets: tickets, logger: logger, now: now)
         self.symbols = symbols
         self.tickets = tickets
         self.crashes = crashes

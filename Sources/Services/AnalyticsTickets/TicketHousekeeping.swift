@@ -21,10 +21,11 @@ struct TicketHousekeeping: PeriodicWork {
 
     let attachments: AttachmentStore
     let logger: Logger
+    let now: @Sendable () -> Date
 
     private var postgres: PostgresClient { attachments.tickets.postgres }
 
-    func work() async throws { await cleanUp(at: Date()) }
+    func work() async throws { await cleanUp(at: now()) }
 
     /// A failure in one space is logged and does not affect the others.
     func cleanUp(at now: Date) async {

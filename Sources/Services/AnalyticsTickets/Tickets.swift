@@ -1,4 +1,5 @@
 package import AnalyticsShared
+package import Foundation
 package import Logging
 package import MartletFiles
 package import MartletHTTP
@@ -22,8 +23,8 @@ package struct Tickets: Sendable {
     ///   - resolveIssues: Called for a ticket that is completed together with its crash issues.
     package init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, staff: StaffDirectory = .empty,
-        logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(), lockReports: @escaping LockReports,
-        resolveIssues: @escaping ResolveIssues
+        logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(), now: @escaping @Sendable () -> Date,
+        lockReports: @escaping LockReports, resolveIssues: @escaping ResolveIssues
     ) {
         self.spaces = spaces
         access = TicketAccess(
@@ -31,11 +32,11 @@ package struct Tickets: Sendable {
             names: AssigneeNames(directory: staff))
         store = TicketStore(postgres: postgres, lockReports: lockReports, resolveIssues: resolveIssues)
         attachments = AttachmentStore(tickets: store, files: files)
-        sprints = SprintStore(tickets: store)
+        sprints = SprintStore(tickets: store, now: now)
         labels = LabelStore(tickets: store)
-        feedback = FeedbackIntake(attachments: attachments, limits: feedbackLimits)
+        feedback = FeedbackIntake(attachments: attachments, limits: feedbackLimits, now: now)
         streams = TicketStreams(tickets: store, limits: .init())
-        housekeeping = TicketHousekeeping(attachments: attachments, logger: logger)
+        housekeeping = TicketHousekeeping(attachments: attachments, logger: logger, now: now)
     }
 
     package var background: [any Service] { [streams, housekeeping] }

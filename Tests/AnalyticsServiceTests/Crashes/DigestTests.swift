@@ -230,7 +230,7 @@ import Testing
             let settings = CrashSettings()
             let crashes = Crashes(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files,
-                settings: settings, helpers: helpers, logger: .silent)
+                settings: settings, helpers: helpers, logger: .silent, now: { Date() })
             try await app.report(
                 TestEnvelope.crash(
                     in: "first_address", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04d1", tags: #"{"k":"v"}"#))
@@ -270,7 +270,7 @@ import Testing
             let crashes = Crashes(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files,
                 settings: CrashSettings(), helpers: helpers,
-                logger: .silent)
+                logger: .silent, now: { Date() })
             let ids = (1...3).map { "9ec79c33ec9942ab8353589fcb2e04d\($0)" }
             for id in ids[..<2] { try await app.report(TestEnvelope.crash(in: "first_address", id: id)) }
             try await app.report(TestEnvelope.crash(in: "gone_address", id: ids[2]))
@@ -335,11 +335,12 @@ import Testing
         try await AnalyticsApp.run { app in
             let away = CrashAttachmentSweepTests.PagedFiles(ids: [])
             let tickets = Tickets(
-                postgres: app.postgres, spaces: app.service.spaces, files: away, logger: .silent,
+                postgres: app.postgres, spaces: app.service.spaces, files: away, logger: .silent, now: { Date() },
                 lockReports: IssueStore.lock, resolveIssues: { _, _, _, _, _ in })
             let crashes = Crashes(
                 postgres: app.postgres, spaces: app.service.spaces, files: away, settings: CrashSettings(),
-                helpers: CrashHelpers(symbols: app.service.symbols, feedback: tickets.feedback), logger: .silent)
+                helpers: CrashHelpers(symbols: app.service.symbols, feedback: tickets.feedback), logger: .silent,
+                now: { Date() })
             let words =
                 #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc","contexts":{"feedback":{"message":"It broke"}}}"#
             let digested = try await crashes.digester.digestion.digest(
@@ -391,7 +392,7 @@ import Testing
             let crashes = Crashes(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files,
                 settings: settings, helpers: helpers,
-                logger: .silent)
+                logger: .silent, now: { Date() })
             let ids = (0..<30).map { $0 == 17 ? bad : UUID() }
             // Each twice, like clients that got no answer.
             let records = (ids + ids).enumerated().map { index, id in

@@ -33,7 +33,7 @@ import Testing
         return Crashes(
             postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files,
             settings: settings, helpers: helpers,
-            logger: .silent)
+            logger: .silent, now: { Date() })
     }
 
     private static func record(_ app: AnalyticsApp, _ function: String) -> [UInt8] {

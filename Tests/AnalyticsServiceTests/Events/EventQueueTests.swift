@@ -30,7 +30,8 @@ import Testing
     ) async throws {
         try await AnalyticsApp.run { app async throws in
             let queue = EventQueue(
-                store: EventStore(postgres: app.postgres), people: PeopleStore(postgres: app.postgres), limits: limits,
+                store: EventStore(postgres: app.postgres, now: { Date() }), people: PeopleStore(postgres: app.postgres),
+                limits: limits,
                 logger: .silent)
             let running = isRunning ? Task { try await queue.run() } : nil
             try await body(app, queue, try await app.space)

@@ -19,7 +19,8 @@ import Testing
             let other = app.database.client(for: "analytics")
             let queues = [app.postgres, other].map {
                 EventQueue(
-                    store: EventStore(postgres: $0), people: PeopleStore(postgres: $0), limits: EventQueue.Limits(),
+                    store: EventStore(postgres: $0, now: { Date() }), people: PeopleStore(postgres: $0),
+                    limits: EventQueue.Limits(),
                     logger: .silent)
             }
             let running = queues.map { queue in Task { try await queue.run() } }

@@ -106,7 +106,8 @@ import Testing
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files,
                 logger: .silent,
-                feedbackLimits: FeedbackIntake.Limits(inSpace: 5, ofUser: 2), lockReports: IssueStore.lock,
+                feedbackLimits: FeedbackIntake.Limits(inSpace: 5, ofUser: 2), now: { Date() },
+                lockReports: IssueStore.lock,
                 resolveIssues: { _, _, _, _, _ in })
             let refusals = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<12 {
@@ -303,7 +304,7 @@ import Testing
             // All but two are refused under the lock, because others of the user have been counted meanwhile.
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: files, logger: .silent,
-                feedbackLimits: FeedbackIntake.Limits(ofUser: 2), lockReports: IssueStore.lock,
+                feedbackLimits: FeedbackIntake.Limits(ofUser: 2), now: { Date() }, lockReports: IssueStore.lock,
                 resolveIssues: { _, _, _, _, _ in })
             let taken = await withTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {

@@ -130,7 +130,7 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files,
-                logger: .silent, lockReports: IssueStore.lock
+                logger: .silent, now: { Date() }, lockReports: IssueStore.lock
             ) {
                 ids, version, author, space, transaction in
                 #expect(version == "1.4" && author.text == "key:k")

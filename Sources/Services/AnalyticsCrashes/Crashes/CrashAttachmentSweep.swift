@@ -14,9 +14,10 @@ struct CrashAttachmentSweep: PeriodicWork {
     let postgres: PostgresClient
     let files: any FileBackend
     let logger: Logger
+    let now: @Sendable () -> Date
     let interval: Duration = .seconds(12 * 3_600)
 
-    func work() async throws { try await cleanUp(at: Date()) }
+    func work() async throws { try await cleanUp(at: now()) }
 
     /// A failure in one space is logged and does not affect the others.
     func cleanUp(at now: Date) async throws {

@@ -1,6 +1,6 @@
 package import AnalyticsShared
 package import AnalyticsTickets
-import Foundation
+package import Foundation
 package import Logging
 package import MartletFiles
 package import MartletHTTP
@@ -25,11 +25,12 @@ package struct Crashes: Sendable {
     /// Reports are symbolicated with `symbols`; feedback that arrives with them goes to `tickets`.
     package init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings,
-        staff: StaffDirectory, symbols: Symbols, tickets: Tickets, logger: Logger
+        staff: StaffDirectory, symbols: Symbols, tickets: Tickets, logger: Logger,
+        now: @escaping @Sendable () -> Date
     ) {
         self.init(
             postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff,
-            helpers: CrashHelpers(symbols: symbols, feedback: tickets.feedback), logger: logger
+            helpers: CrashHelpers(symbols: symbols, feedback: tickets.feedback), logger: logger, now: now
         ) { numbers, commit, space, transaction in
             try await tickets.store.complete(numbers, because: commit, in: space, transaction)
         }
@@ -38,21 +39,21 @@ package struct Crashes: Sendable {
     init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings,
         staff: StaffDirectory = .empty,
-        helpers: CrashHelpers = CrashHelpers(), logger: Logger,
+        helpers: CrashHelpers = CrashHelpers(), logger: Logger, now: @escaping @Sendable () -> Date,
         completeTickets: @escaping CommitFixes.CompleteTickets = { _, _, _, _ in }
     ) {
         self.spaces = spaces
         let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
         let threads = DigestionThreads()
-        let store = DigestStore(postgres: postgres, releases: ReleaseStore(), helpers: helpers)
-        let quota = CrashQuota(settings.quota)
-        intake = CrashIntake(spool: spool, quota: quota, logger: logger)
+        let store = DigestStore(postgres: postgres, releases: ReleaseStore(now: now), helpers: helpers, now: now)
+        let quota = CrashQuota(settings.quota, now: now)
+        intake = CrashIntake(spool: spool, quota: quota, logger: logger, now: now)
         sharing = CrashQuotaSharing(postgres: postgres, quota: quota, logger: logger)
         issues = IssueStore(postgres: postgres)
         exceptions = TBAnalyticsExceptionStore(postgres: postgres)
         releases = SentryReleases(
             postgres: postgres, spaces: spaces, store: store.releases,
-            fixes: CommitFixes(completeTickets: completeTickets))
+            fixes: CommitFixes(completeTickets: completeTickets), now: now)
         digester = CrashDigester(
             writer: spool, directory: settings.spoolDirectory,
             digestion: EnvelopeDigestion(
@@ -62,7 +63,7 @@ package struct Crashes: Sendable {
                 logger: logger),
             store: store, threads: threads, budget: settings.cpuTimePerReport, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
-        sweep = CrashAttachmentSweep(postgres: postgres, files: files, logger: logger)
+        sweep = CrashAttachmentSweep(postgres: postgres, files: files, logger: logger, now: now)
         let moveTickets: IssueMerging.MoveReferences = { old, new, transaction in
             try await TicketStore.moveIssue(from: old, to: new, transaction)
         }
@@ -72,6 +73,7 @@ package struct Crashes: Sendable {
             moveReferences: moveTickets)
         tracking = IssueTracking(
             postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger,
+            now: now,
             moveReferences: moveTickets)
     }
 

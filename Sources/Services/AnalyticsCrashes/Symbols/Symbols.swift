@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import Logging
 import MartletCore
 package import MartletFiles
@@ -20,7 +20,7 @@ package struct Symbols: Sendable {
 
     package init(
         postgres: PostgresClient, spaces: Spaces, files backend: any FileBackend, settings: SymbolSettings,
-        logger: Logger
+        logger: Logger, now: @escaping @Sendable () -> Date
     ) {
         let queue = JobQueue(postgres: postgres, schema: ServiceName.analytics.rawValue)
         let cache = DebugFileCache(
@@ -40,7 +40,7 @@ package struct Symbols: Sendable {
         sweep = SymbolSweep(
             files: files, chunks: chunks, awaited: awaited, backend: backend, settings: settings, cache: cache,
             pool: pool,
-            queue: queue, logger: logger)
+            queue: queue, logger: logger, now: now)
         if settings.symbolizer == nil {
             logger.notice("No llvm-symbolizer is available; addresses in crash reports will not be symbolicated.")
         }

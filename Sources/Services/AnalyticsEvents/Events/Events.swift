@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import Logging
 package import MartletHTTP
 package import MartletPostgres
@@ -12,20 +12,25 @@ package struct Events: Sendable {
     let salts: Salts
     let days: EventDays
     let maximumAge: TimeInterval
+    let now: @Sendable () -> Date
     private let postgres: PostgresClient
     private let terms: Terms
     private let queue: EventQueue
 
-    package init(postgres: PostgresClient, spaces: Spaces, settings: EventSettings, logger: Logger) {
+    package init(
+        postgres: PostgresClient, spaces: Spaces, settings: EventSettings, logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.spaces = spaces
         self.postgres = postgres
+        self.now = now
         self.settings = SettingsStore(postgres: postgres)
         people = PeopleStore(postgres: postgres)
         salts = Salts(postgres: postgres)
         terms = Terms(postgres: postgres)
         maximumAge = TimeInterval(settings.maximumAgeInDays * 86_400)
         queue = EventQueue(
-            store: EventStore(postgres: postgres), people: people, limits: settings.queue, logger: logger)
+            store: EventStore(postgres: postgres, now: now), people: people, limits: settings.queue, logger: logger)
         days = EventDays(postgres: postgres, salts: salts, logger: logger)
     }
 

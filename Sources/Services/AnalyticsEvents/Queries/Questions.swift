@@ -1,3 +1,4 @@
+package import Foundation
 package import Logging
 import MartletCore
 package import MartletPostgres
@@ -10,15 +11,19 @@ package struct Questions: Sendable {
     let store: QuestionStore
     let requests: RequestCountStore
     let rollUp: RollUp
-    let blocks: BlockMaking
+    let blocks: BlockBuilder
+    let now: @Sendable () -> Date
 
-    package init(postgres: PostgresClient, spaces: Spaces, logger: Logger) {
+    package init(
+        postgres: PostgresClient, spaces: Spaces, logger: Logger, now: @escaping @Sendable () -> Date
+    ) {
+        self.now = now
         self.spaces = spaces
         self.postgres = postgres
         store = QuestionStore(postgres: postgres, logger: logger)
         requests = RequestCountStore(postgres: postgres)
         rollUp = RollUp(store: RollUpStore(postgres: postgres), requests: requests, logger: logger)
-        blocks = BlockMaking(store: BlockStore(postgres: postgres), logger: logger)
+        blocks = BlockBuilder(store: BlockStore(postgres: postgres), logger: logger)
     }
 
     package var background: [any Service] { [rollUp, blocks] }

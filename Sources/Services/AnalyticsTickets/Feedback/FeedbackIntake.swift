@@ -28,11 +28,13 @@ package struct FeedbackIntake: Sendable {
 
     let attachments: AttachmentStore
     let limits: Limits
+    let now: @Sendable () -> Date
     private let sources = FeedbackSources()
 
-    init(attachments: AttachmentStore, limits: Limits) {
+    init(attachments: AttachmentStore, limits: Limits, now: @escaping @Sendable () -> Date) {
         self.attachments = attachments
         self.limits = limits
+        self.now = now
     }
 
     private var tickets: TicketStore { attachments.tickets }
@@ -47,7 +49,7 @@ package struct FeedbackIntake: Sendable {
         let checked = try CheckedFeedback(feedback)
         if let number = try await known(feedback.key, in: space) { return number }
         try await checkLimits(checked.user, in: space) { try await tickets.postgres.query($0) }
-        if let source = feedback.source, !sources.take(source, in: space, upTo: limits.ofSource, at: Date()) {
+        if let source = feedback.source, !sources.take(source, in: space, upTo: limits.ofSource, at: now()) {
             throw FeedbackRefusal.tooMany(seconds: 3_600)
         }
         let files = try await store(feedback.files, in: space)

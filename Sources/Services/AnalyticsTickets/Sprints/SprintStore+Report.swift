@@ -6,7 +6,7 @@ import MartletPostgres
 extension SprintStore {
     /// - Throws: `sprint-not-found`; `conflict` if the sprint has not been started; `limit-exceeded` if it has too many
     ///   tickets or changes for a report.
-    func report(_ number: Int, in space: Space, at now: Date = Date()) async throws -> SprintReport {
+    func report(_ number: Int, in space: Space) async throws -> SprintReport {
         let rows = try await tickets.postgres.query(
             "SELECT started, closed FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)")
         guard let row = rows.first else { throw ServiceError(.sprintNotFound) }
@@ -15,7 +15,7 @@ extension SprintStore {
         }
         return SprintReport(
             SprintLog(sprint: number, tickets: try await log(number, in: space)), from: started,
-            to: try row.decode(1) ?? now)
+            to: try row.decode(1) ?? now())
     }
 
     /// All tickets that are or were in the sprint, with the changes that the report counts.

@@ -1,3 +1,4 @@
+import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
@@ -28,6 +29,7 @@ struct SprintChange: Sendable {
 /// The sprints of a space, by number. At most one is active.
 struct SprintStore: Sendable {
     let tickets: TicketStore
+    let now: @Sendable () -> Date
 
     /// - Throws: `limit-exceeded`; `invalid-body` if the sprint ends before it starts.
     func create(_ change: SprintChange, in space: Space, by author: Author) async throws -> String {

@@ -56,12 +56,12 @@ import Testing
                 "SELECT id FROM analytics.blocks ORDER BY received_from DESC LIMIT 1")[0].decode(0)
             let check = PostgresQuery(unescaped: "ALTER TABLE analytics.block_names ADD CHECK (block <> \(first))")
             try await app.database.withSuperuser { _ = try await $0.execute(check) }
-            let making = BlockMaking(store: store, logger: .silent)
+            let builder = BlockBuilder(store: store, logger: .silent)
             var unmade: [Int: ContinuousClock.Instant] = [:]
-            await making.round(leaving: &unmade)
+            await builder.round(leaving: &unmade)
             #expect(Array(unmade.keys) == [first])
             #expect(try await app.count("analytics.blocks WHERE is_built") == 0)
-            await making.round(leaving: &unmade)
+            await builder.round(leaving: &unmade)
             #expect(try await app.count("analytics.blocks WHERE is_built AND id <> \(first)") == 1)
             #expect(try await store.planned() == 1)
             let (blocks, events) = try await app.both(CountQuestion(event: "a"), in: try await app.span(day(2), day(0)))

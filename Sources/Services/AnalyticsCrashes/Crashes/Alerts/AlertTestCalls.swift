@@ -10,7 +10,12 @@ final class AlertTestCalls: Sendable {
     /// How long to wait for mail to be sent.
     private static let timeout: Duration = .seconds(10)
 
+    private let now: @Sendable () -> Date
     private let underWay = Mutex(0)
+
+    init(now: @escaping @Sendable () -> Date) {
+        self.now = now
+    }
 
     /// - Throws: `unavailable` if too many tests are running.
     func send(to address: AlertAddress, signedBy secrets: [WebhookSecret], by target: any AlertTarget, in space: Space)
@@ -25,7 +30,7 @@ final class AlertTestCalls: Sendable {
         defer { underWay.withLock { $0 -= 1 } }
         let data =
             #"{"app":\#(JSONValue.quote(space.appID)),"environment":"\#(space.environment.rawValue)","test":true}"#
-        let body = #"{"type":"crash.alert.test","timestamp":"\#(Date().formatted(.iso8601))","data":\#(data)}"#
+        let body = #"{"type":"crash.alert.test","timestamp":"\#(now().formatted(.iso8601))","data":\#(data)}"#
         var message = AlertMessage(id: UUIDv7.make(), body: body, secrets: secrets)
         let end = ContinuousClock.now + Self.timeout
         while true {

@@ -1,4 +1,5 @@
 import AnalyticsShared
+import Foundation
 import Logging
 import MartletJobs
 import MartletPostgres
@@ -10,17 +11,21 @@ struct Alerts: Sendable {
     let deliveries: AlertDeliveryStore
     let firing: AlertFiring
     let target: any AlertTarget
-    let testCalls = AlertTestCalls()
+    let testCalls: AlertTestCalls
     private let settings: AlertSettings
     private let logger: Logger
 
-    init(postgres: PostgresClient, queue: JobQueue, settings: AlertSettings, staff: StaffDirectory, logger: Logger) {
+    init(
+        postgres: PostgresClient, queue: JobQueue, settings: AlertSettings, staff: StaffDirectory, logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.settings = settings
         self.logger = logger
         store = AlertStore(postgres: postgres, secrets: settings.secrets)
         deliveries = AlertDeliveryStore(postgres: postgres, queue: queue)
         firing = AlertFiring(postgres: postgres, deliveries: deliveries, rateInterval: settings.rateInterval)
         target = AlertTargets(settings, staff: staff)
+        testCalls = AlertTestCalls(now: now)
     }
 
     var background: [any Service] {

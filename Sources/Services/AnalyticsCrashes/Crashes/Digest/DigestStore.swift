@@ -26,6 +26,7 @@ struct DigestStore: Sendable {
     let postgres: PostgresClient
     let releases: ReleaseStore
     let helpers: CrashHelpers
+    let now: @Sendable () -> Date
 
     func position(of spool: UUID) async throws -> SpoolPosition {
         let rows = try await postgres.query("SELECT segment, position FROM analytics.crash_spools WHERE id = \(spool)")
@@ -109,7 +110,7 @@ struct DigestStore: Sendable {
         let reports = ReportStore(transaction: transaction)
         let locked = try await IssueStore.locked(Set(placed.map(\.issue)), transaction)
         try await reports.insert(placed)
-        try await IssueCounts(transaction: transaction).add(placed, to: locked)
+        try await IssueCounts(transaction: transaction).add(placed, to: locked, now: now())
         try await helpers.record(placed.map(\.report.waiting), transaction)
         let spaces = Dictionary(grouping: placed.map(\.report), by: \.space).sorted { $0.key.id < $1.key.id }
         for (space, reports) in spaces { try await helpers.joinFeedback(reports.map(\.eventID), space, transaction) }

@@ -12,7 +12,7 @@ struct IssueCounts: Sendable {
     let transaction: PostgresTransaction
 
     /// Counts newly stored reports, and reopens issues where a report requires it.
-    func add(_ reports: [DigestStore.Placed], to locked: [Int64: IssueStore.Locked], now: Date = Date()) async throws {
+    func add(_ reports: [DigestStore.Placed], to locked: [Int64: IssueStore.Locked], now: Date) async throws {
         let users = try await addUsers(reports)
         var sums: [Sum] = []
         for (issue, reports) in Dictionary(grouping: reports, by: \.issue).sorted(by: { $0.key < $1.key }) {

@@ -21,14 +21,19 @@ final class ReleaseStore: Sendable {
         var seen: Date
     }
 
+    private let now: @Sendable () -> Date
     private let known = Mutex<[Key: Known]>([:])
+
+    init(now: @escaping @Sendable () -> Date) {
+        self.now = now
+    }
 
     /// The releases with these names, created where missing.
     func releases(_ names: [(space: Int32, name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction)
         async throws -> [Key: Release]
     {
         var (found, wanted) = ([Key: Release](), [Key: (name: ReleaseName, seen: Date)]())
-        let now = Date()
+        let now = now()
         known.withLock { known in
             for entry in names {
                 let key = Key(space: entry.space, name: entry.name.text)
@@ -46,7 +51,7 @@ final class ReleaseStore: Sendable {
 
     /// Caches releases. Call it only after the commit, because rolled-back rows do not exist.
     func remember(_ releases: [Key: Release]) {
-        let now = Date()
+        let now = now()
         known.withLock { known in
             if known.count + releases.count > Self.maximumKnown { known.removeAll() }
             for (key, release) in releases

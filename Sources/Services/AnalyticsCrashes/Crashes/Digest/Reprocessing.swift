@@ -137,7 +137,7 @@ struct Reprocessing: Sendable {
 
     private func move(_ placed: DigestStore.Placed, from old: Int64, _ transaction: PostgresTransaction) async throws {
         let locked = try await IssueStore.locked([placed.issue, old], transaction)
-        try await IssueCounts(transaction: transaction).add([placed], to: locked)
+        try await IssueCounts(transaction: transaction).add([placed], to: locked, now: store.now())
         try await IssueCounts(transaction: transaction).remove(placed, from: old)
         // Later reports of the same build without symbols follow this one. An issue that people have worked on stays,
         // even without reports.

@@ -169,6 +169,7 @@ struct SentryReleases: Sendable {
     let store: ReleaseStore
     /// Applies the fixes that commit messages announce.
     let fixes: CommitFixes
+    let now: @Sendable () -> Date
 
     /// Enough for 500 commits with the files they change.
     static let maximumSizeInBytes = 8 << 20
@@ -205,7 +206,7 @@ struct SentryReleases: Sendable {
         // Another instance may have deleted releases that this one has cached.
         store.forget()
         let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
-            let known = try await store.releases([(space: space.id, name: name, seen: Date())], transaction)
+            let known = try await store.releases([(space: space.id, name: name, seen: now())], transaction)
             guard let release = known.values.first else {
                 throw ServiceError(.limitExceeded, "An app may have \(ReleaseStore.maximumReleases) releases.")
             }

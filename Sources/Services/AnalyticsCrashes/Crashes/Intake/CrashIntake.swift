@@ -31,6 +31,7 @@ struct CrashIntake: Sendable {
     private let spool: SpoolWriter
     private let quota: CrashQuota
     private let logger: Logger
+    private let now: @Sendable () -> Date
     /// Limits the memory that large envelopes take at the same time.
     private let large = AsyncSemaphore(
         limit: 2, maximumWaiting: 20, refusal: EnvelopeRefusal.busy("too_many_large_envelopes"))
@@ -42,10 +43,11 @@ struct CrashIntake: Sendable {
     private let refused = Counter(
         label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "refused")])
 
-    init(spool: SpoolWriter, quota: CrashQuota, logger: Logger) {
+    init(spool: SpoolWriter, quota: CrashQuota, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.spool = spool
         self.quota = quota
         self.logger = logger
+        self.now = now
     }
 
     /// Stores an envelope as received. When this returns, the kept items survive a power loss.
@@ -146,7 +148,7 @@ struct CrashIntake: Sendable {
         guard !counts.isEmpty else { return }
         let records = counts.map { owner, dropped in
             ReceivedEnvelope(
-                appID: owner.appID, environment: owner.environment, received: Date(), eventID: nil, coding: nil,
+                appID: owner.appID, environment: owner.environment, received: now(), eventID: nil, coding: nil,
                 body: Envelope(header: .object([]), items: Self.report(dropped)).bytes
             ).record
         }
@@ -178,7 +180,7 @@ struct CrashIntake: Sendable {
         let isWhole = items.count == envelope.items.count && body != nil
         let rest = isWhole ? envelope : Envelope(header: envelope.header, items: items + Self.report(dropped))
         let record = ReceivedEnvelope(
-            appID: principal.appID, environment: principal.environment, received: Date(), eventID: id,
+            appID: principal.appID, environment: principal.environment, received: now(), eventID: id,
             coding: isWhole ? coding : nil,
             body: isWhole ? Array(buffer: body ?? ByteBuffer()) : rest.bytes)
         return Sorted(

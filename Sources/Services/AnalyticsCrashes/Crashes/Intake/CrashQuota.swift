@@ -60,7 +60,7 @@ final class CrashQuota: Sendable {
     private let now: @Sendable () -> Date
     private let counts = Mutex(Counts())
 
-    init(_ limits: Limits, now: @escaping @Sendable () -> Date = { Date() }) {
+    init(_ limits: Limits, now: @escaping @Sendable () -> Date) {
         self.limits = limits
         self.now = now
     }

@@ -29,10 +29,11 @@ enum IssueChange: Sendable, Equatable {
 
     /// The changes that a body asks for: a new state, a new assignee, or both.
     ///
+    /// - Parameter now: The time from which `until` is limited.
     /// - Throws: `invalid-body` naming the field.
-    static func list(_ body: BodyFields) throws -> [IssueChange] {
+    static func list(_ body: BodyFields, at now: Date) throws -> [IssueChange] {
         var changes: [IssueChange] = []
-        if let state = try state(body) { changes.append(state) }
+        if let state = try state(body, at: now) { changes.append(state) }
         if let value = body["assignee"] {
             let id = try body.string("assignee").flatMap { UUID(uuidString: $0) }
             guard value == .null || id != nil else {
@@ -46,7 +47,7 @@ enum IssueChange: Sendable, Equatable {
         return changes
     }
 
-    private static func state(_ body: BodyFields) throws -> IssueChange? {
+    private static func state(_ body: BodyFields, at now: Date) throws -> IssueChange? {
         let state = try body.string("state")
         if state != "resolved" { try refuse(["release"], of: body, unless: "resolved") }
         if state != "ignored" { try refuse(["until", "events", "users"], of: body, unless: "ignored") }
@@ -66,7 +67,7 @@ enum IssueChange: Sendable, Equatable {
             }
         case "ignored":
             let until = try body.time("until")
-            if let until, !(Date()..<Date(timeIntervalSinceNow: 3_660 * 86_400)).contains(until) {
+            if let until, !(now..<now.addingTimeInterval(3_660 * 86_400)).contains(until) {
                 throw ServiceError(.invalidBody, "It must be within the next ten years.", field: "until")
             }
             return .ignore(

@@ -83,14 +83,14 @@ extension IssueTimeline.Interval {
     /// Reads the query parameters `interval`, `steps` and `to`.
     ///
     /// - Throws: `invalid-parameter`.
-    static func line(of request: Request) throws -> (interval: Self, steps: Int, last: Date) {
+    static func line(of request: Request, at now: Date) throws -> (interval: Self, steps: Int, last: Date) {
         guard let interval = Self(rawValue: String(request.uri.queryParameters["interval"] ?? "month")) else {
             throw ServiceError(
                 .invalidParameter, "The interval must be one of \(allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: "interval")
         }
         let steps = try request.number("steps", default: interval.defaultSteps, in: 1...interval.maximumSteps)
-        let last = try request.time("to") ?? Date()
+        let last = try request.time("to") ?? now
         guard (0..<4e9).contains(last.timeIntervalSince1970) else {
             throw ServiceError(.invalidParameter, "The time is out of range.", field: "to")
         }

@@ -1,4 +1,5 @@
 import AnalyticsShared
+import Foundation
 import Logging
 import MartletAPI
 import MartletCore
@@ -25,16 +26,18 @@ struct IssueTracking: Sendable {
     let alerts: Alerts
     let staff: StaffDirectory
     let assignees: AssigneeNames
+    let now: @Sendable () -> Date
     private let periodic: [any Service]
 
     /// - Parameter moveReferences: Called when an issue is merged into another.
     init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings,
-        staff: StaffDirectory, logger: Logger,
+        staff: StaffDirectory, logger: Logger, now: @escaping @Sendable () -> Date,
         moveReferences: @escaping IssueMerging.MoveReferences = { _, _, _ in }
     ) {
         self.spaces = spaces
         self.staff = staff
+        self.now = now
         assignees = AssigneeNames(directory: staff)
         let queue = JobQueue(postgres: postgres, schema: ServiceName.analytics.rawValue)
         reader = IssueReader(postgres: postgres)
@@ -48,7 +51,8 @@ struct IssueTracking: Sendable {
         removal = IssueRemoval(postgres: postgres, queue: queue, files: files)
         retention = SpaceRetention(postgres: postgres, removal: removal)
         userData = CrashUserData(postgres: postgres, spaces: spaces, removal: removal)
-        alerts = Alerts(postgres: postgres, queue: queue, settings: settings.alerts, staff: staff, logger: logger)
+        alerts = Alerts(
+            postgres: postgres, queue: queue, settings: settings.alerts, staff: staff, logger: logger, now: now)
         periodic = [IgnoreExpiry(changes: changes, logger: logger), ReportExpiry(retention: retention, logger: logger)]
     }
 
@@ -56,7 +60,7 @@ struct IssueTracking: Sendable {
     ///
     /// - Throws: as `IssueChange.list`, and for an assignee as `StaffDirectory.check`.
     func wanted(_ body: BodyFields, askedBy principal: Principal) async throws -> [IssueChange] {
-        let changes = try IssueChange.list(body)
+        let changes = try IssueChange.list(body, at: now())
         for case .assign(let assignee?) in changes { try await staff.check(assignee, of: .crashes, askedBy: principal) }
         return changes
     }

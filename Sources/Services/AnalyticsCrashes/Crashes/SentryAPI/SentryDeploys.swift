@@ -43,7 +43,7 @@ struct CreateSentryDeploy: Endpoint {
         let principal = try context.master
         let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
         guard case .object = value else { throw ServiceError(.invalidBody, "The body must be an object.") }
-        let deploy = try SentryDeploy(value)
+        let deploy = try SentryDeploy(value, at: releases.now())
         guard let json = try await releases.add(deploy, to: try context.sentryVersion, for: principal) else {
             throw ServiceError(.notFound, "There is no such release.")
         }
@@ -90,8 +90,9 @@ struct SentryDeploy: Sendable {
     var started: Date?
     var finished: Date
 
+    /// - Parameter now: The time at which the deploy finished if the value does not say.
     /// - Throws: `invalid-body` naming the field.
-    init(_ value: JSONValue) throws {
+    init(_ value: JSONValue, at now: Date) throws {
         guard let environment = try value.deployText("environment", upTo: 64) else {
             throw ServiceError(.invalidBody, "This field is required.", field: "environment")
         }
@@ -99,7 +100,7 @@ struct SentryDeploy: Sendable {
         name = try value.deployText("name", upTo: 64)
         url = try value.deployText("url", upTo: 500)
         started = try value.date("dateStarted")
-        finished = try value.date("dateFinished") ?? Date()
+        finished = try value.date("dateFinished") ?? now
     }
 }
 

@@ -23,6 +23,7 @@ struct SymbolSweep: Service {
     let pool: SymbolizerPool?
     let queue: JobQueue
     let logger: Logger
+    let now: @Sendable () -> Date
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -43,7 +44,7 @@ struct SymbolSweep: Service {
                 round += 1
                 if round % Self.orphanRounds == 0 {
                     await attempt("Could not remove orphaned debug files; retrying later.", logger: logger) {
-                        try await removeOrphans(before: Date().addingTimeInterval(-Self.orphanAge))
+                        try await removeOrphans(before: now().addingTimeInterval(-Self.orphanAge))
                     }
                 }
                 return true

@@ -22,7 +22,7 @@ struct EventIntake: Sendable {
         let principal = try context.principal
         let space = try await events.spaces.space(of: principal)
         let settings = try await events.settings.settings(of: space)
-        let now = Date()
+        let now = events.now()
         return EventReader.Origin(
             space: space, settings: settings, received: now, maximumAge: events.maximumAge, userID: principal.userID,
             deviceID: request.deviceID,

@@ -94,7 +94,7 @@ struct ReadTBAnalyticsEvents: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await events.spaces.space(of: try context.master)
-        let to = try request.time("to") ?? Date() + 60
+        let to = try request.time("to") ?? events.now() + 60
         let from = try request.time("from") ?? to - Self.longest
         guard from <= to, to.timeIntervalSince(from) <= Self.longest + 60 else {
             throw ServiceError(.invalidParameter, "This must be before to, by at most a day.", field: "from")

@@ -4,6 +4,7 @@ import MartletPostgres
 /// Writes events. An event is stored once, however often it is sent.
 struct EventStore: Sendable {
     let postgres: PostgresClient
+    let now: @Sendable () -> Date
 
     /// Inserts events that are not there yet and whose person has not opted out. Not atomic: after an error some events
     /// may be stored. Idempotent.
@@ -12,7 +13,8 @@ struct EventStore: Sendable {
     /// not before the event happened. Events of earlier days are therefore also looked up in the partitions since then.
     ///
     /// - Parameter isRepeated: Whether the rows may have been stored a moment ago.
-    func insert(_ rows: [EventRow], isRepeated: Bool = false, now: Date = Date()) async throws {
+    func insert(_ rows: [EventRow], isRepeated: Bool = false) async throws {
+        let now = now()
         // An hour of tolerance for clocks that differ.
         let today = Self.day(of: now) + (isRepeated ? 86_400 : 3_600)
         // Sorted, so that two statements with the same messages do not deadlock.

@@ -107,6 +107,7 @@ struct ListEvents: Endpoint {
 
     let spaces: Spaces
     let store: QuestionStore
+    let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
@@ -133,7 +134,7 @@ struct ListEvents: Endpoint {
     }
 
     private func question(_ request: Request) throws -> EventPageQuestion {
-        let to = try request.time("to") ?? Date().addingTimeInterval(60)
+        let to = try request.time("to") ?? now().addingTimeInterval(60)
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Span.maximumDays) * 86_400 else {
             throw ServiceError(

@@ -9,6 +9,7 @@ struct AddRequestCounts: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/requests")
 
     let store: RequestCountStore
+    let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let report = try await request.decoded(RequestCounts.self)
@@ -16,8 +17,8 @@ struct AddRequestCounts: Endpoint {
             throw ServiceError(
                 .limitExceeded, "A report may have at most \(RequestCounts.maximumCounts) counts.", field: "counts")
         }
-        let now = Date()
-        guard report.minute <= now.addingTimeInterval(120), report.minute > now.addingTimeInterval(-7 * 86_400),
+        let time = now()
+        guard report.minute <= time.addingTimeInterval(120), report.minute > time.addingTimeInterval(-7 * 86_400),
             Int(report.minute.timeIntervalSince1970) % 60 == 0
         else {
             throw ServiceError(
@@ -90,12 +91,13 @@ struct ListRequestCounts: Endpoint {
     static let maximumIntervals = 1_500
 
     let store: RequestCountStore
+    let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .status)
         let format: AnswerTable.Format = try request.format()
         let interval = try request.choice("interval", of: Interval.allCases, default: .hour)
-        let to = try request.time("to") ?? Date()
+        let to = try request.time("to") ?? now()
         let from =
             try request.time("from")
             ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)

@@ -3,7 +3,7 @@ import Synchronization
 /// The load of each mail server from this instance. A server that does not respond delays only the mail of its own
 /// apps.
 ///
-/// A server may use at most half of the places. Slow and unresponsive servers share a quarter, one place each.
+/// A server may use at most half of the slots. Slow and unresponsive servers share a quarter, one slot each.
 /// Unresponsive servers are also paused, twice as long after each failure.
 struct MailServerLoad: Sendable {
     typealias Instant = ContinuousClock.Instant
@@ -31,7 +31,7 @@ struct MailServerLoad: Sendable {
 
     private var servers: [String: Server] = [:]
 
-    /// Takes a place.
+    /// Takes a slot.
     ///
     /// - Returns: Nil if there was one, otherwise how long to wait before asking again.
     mutating func enter(_ name: String, at now: Instant) -> Duration? {
@@ -47,7 +47,7 @@ struct MailServerLoad: Sendable {
         return nil
     }
 
-    /// Returns the place.
+    /// Releases the slot.
     ///
     /// - Parameter didAnswer: Whether the server responded at all; nil if it was not contacted.
     mutating func leave(_ name: String, didAnswer: Bool?, took: Duration, at now: Instant) {
@@ -75,7 +75,7 @@ struct MailServerLoad: Sendable {
 final class MailServerSlots: Sendable {
     private let load = Mutex(MailServerLoad())
 
-    /// - Returns: Nil if there was a place, otherwise how long to wait, with jitter.
+    /// - Returns: Nil if there was a slot, otherwise how long to wait, with jitter.
     func enter(_ server: String) -> Duration? {
         load.withLock { $0.enter(server, at: .now) }.map { $0 * Double.random(in: 1...1.5) }
     }

@@ -7,7 +7,7 @@ import ServiceLifecycle
 ///
 /// Time that was missed, because no instance ran or the installation had no blocks yet, is caught up step by step, the
 /// latest first. After each step the task sleeps as long as the step took, so it uses half a core at most.
-final class BlockMaking: Service {
+final class BlockBuilder: Service {
     private static let interval: Duration = .seconds(30)
     /// How long a block that could not be built is skipped.
     private static let pause: Duration = .seconds(600)
