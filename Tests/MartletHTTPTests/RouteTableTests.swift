@@ -36,7 +36,8 @@ import Testing
         #expect(try await client(.master).get("/things/\(part)").text == expected)
     }
 
-    @Test(arguments: ["%00", "a%00b", "%ff", "%zz", "%", "%c3"]) func `a part of the path that is no text is refused`(
+    @Test(arguments: ["%00", "a%00b", "%ff", "%zz", "%", "%c3"])
+    func `a part of the path that is not valid text is refused`(
         _ part: String
     ) async throws {
         let answer = try await client(.master).get("/things/\(part)")
@@ -69,7 +70,7 @@ import Testing
         #expect(try await client(.master).get("/count?after=x")["detail"] == "\"It must be a whole number.\"")
     }
 
-    @Test func `a required query parameter has to be there`() async throws {
+    @Test func `a required query parameter must be present`() async throws {
         #expect(try await client(.master).get("/search").isProblem(.invalidParameter, field: "need"))
         #expect(try await client(.master).get("/search?size=1").isProblem(.invalidParameter, field: "need"))
     }
@@ -78,7 +79,7 @@ import Testing
         #expect(try await client(.visitor).get("/open?utm_source=x").status == 200)
     }
 
-    @Test func `a refusal can be said in the words of another protocol`() async throws {
+    @Test func `a refusal can be expressed in another protocol`() async throws {
         let answer = try await client(.client).get("/foreign")
         #expect(answer.status == 403)
         #expect(answer.text == "no: forbidden")

@@ -12,13 +12,13 @@ import Testing
         try GatewayRoutes(try Data(contentsOf: root.appending(path: "gateway/routes.json")))
     }
 
-    @Test func `docs/openapi.yaml is what the declarations say; deploy/openapi writes it`() async throws {
+    @Test func `docs/openapi.yaml matches the declarations; deploy/openapi writes it`() async throws {
         var document = OpenAPIDocument(routes: try await ServiceRoute.all(), gateway: try Self.gateway())
         let written = try String(contentsOf: Self.root.appending(path: "docs/openapi.yaml"), encoding: .utf8)
         #expect(document.yaml() == written, "Run deploy/openapi.")
     }
 
-    @Test func `docs/reference is what the declarations say; deploy/openapi writes it`() async throws {
+    @Test func `docs/reference matches the declarations; deploy/openapi writes it`() async throws {
         let pages = ReferencePages(routes: try await ServiceRoute.all(), gateway: try Self.gateway()).pages()
         let folder = Self.root.appending(path: "docs/reference")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == pages.map(\.name).sorted())

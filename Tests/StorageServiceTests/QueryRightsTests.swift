@@ -195,7 +195,7 @@ import Testing
         #expect(stored["banned"] == "true" && stored["a"] == "1", "\(stored)")
     }
 
-    @Test func `responses with included objects have no tag, and lists of names are no order`() async throws {
+    @Test func `responses with included objects have no tag, and a list of names is not an order`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/User", #"{"_id":"u","n":1}"#)
         _ = try await app.client.post(

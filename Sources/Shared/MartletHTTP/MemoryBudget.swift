@@ -22,7 +22,7 @@ public final class MemoryBudget: Sendable {
 
         /// Returns everything above `sizeInBytes`.
         public func shrink(to sizeInBytes: Int) {
-            budget.giveBack(
+            budget.release(
                 size.withLock { size in
                     let rest = max(0, size - sizeInBytes)
                     size -= rest
@@ -153,10 +153,10 @@ public final class MemoryBudget: Sendable {
         }
         waiter?.continuation.resume(returning: false)
         // A smaller request behind this one may fit.
-        if waiter != nil { giveBack(0) }
+        if waiter != nil { release(0) }
     }
 
-    private func giveBack(_ sizeInBytes: Int) {
+    private func release(_ sizeInBytes: Int) {
         let admitted = state.withLock { state in
             state.held -= sizeInBytes
             var count = 0

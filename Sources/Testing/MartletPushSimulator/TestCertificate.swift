@@ -1,4 +1,4 @@
-/// A certificate for `localhost` and 127.0.0.1, good until 2126, that nobody trusts who is not told to. Its key is no
+/// A certificate for `localhost` and 127.0.0.1, valid until 2126, that only configured clients trust. Its key is no
 /// secret.
 public enum TestCertificate {
     public static let certificate = """

@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `a debug file that failed only occasionally is not given up`() async throws {
+    @Test func `a debug file that failed only occasionally is retried`() async throws {
         // Fails if this file does not exist, and creates it.
         let text =
             #"m="$(dirname "$0")/again"; if [ -e "$m" ]; then rm "$m"; while read -r line; do echo '{"Symbol":[{"FunctionName":"f"}]}'; done; else touch "$m"; exit 1; fi"#

@@ -11,7 +11,7 @@ import Testing
 @Suite struct ClaimTests {
     private static let verified = ["email": #""anna@example.org""#, "email_verified": "true"]
 
-    @Test func `An account created with someone else's address is no back door once the owner arrives`()
+    @Test func `An account created with someone else's address gives no access once the owner signs in`()
         async throws
     {
         try await FakeProvider.run { client, provider in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `An identity linked earlier is no back door either`() async throws {
+    @Test func `An identity linked earlier gives no access either`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             // Trojan: the attacker's own identity is linked to the account with the victim's address.

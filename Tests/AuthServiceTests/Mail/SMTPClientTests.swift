@@ -100,7 +100,7 @@ import Testing
         #expect(try await MailServer.shared.mails(to: address).isEmpty)
     }
 
-    @Test func `A missing or silent server is given up`() async throws {
+    @Test func `A missing or unresponsive server is abandoned`() async throws {
         var server = try await MailServer.shared.server()
         server.port = try FreePort.find()
         await #expect { try await send(address("ada"), server) } throws: {

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `An entry is written together with its action, or not at all`() async throws {
+    @Test func `An entry is written together with its action, or neither is`() async throws {
         struct Failure: Error {}
         try await StaffClient.run { client, _ async throws in
             let audit = AuditStore(postgres: client.auth.postgres)

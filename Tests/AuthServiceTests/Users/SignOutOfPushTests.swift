@@ -51,7 +51,8 @@ import Testing
         var endsBoth: Bool { [.endAll, .password, .disabling, .deletion, .handOver].contains(self) }
     }
 
-    @Test(arguments: Action.allCases) func `The notifications service is told which session ended, whatever ended it`(
+    @Test(arguments: Action.allCases)
+    func `The notifications service is notified of the session that ended, however it ended`(
         _ action: Action
     ) async throws {
         try await Two.run { two in
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `An unavailable service does not delay a sign-out, and is told later`() async throws {
+    @Test func `An unavailable service does not delay a sign-out, and is notified later`() async throws {
         try await Two.run { two in
             two.notifications.fail(2)
             let ended = try await two.client.send("DELETE", "sessions?keep=current", as: two.first)
@@ -111,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `It is told again once no access token can be valid, unless none was valid anyway`()
+    @Test func `It is notified again once no access token can be valid, unless none was valid anyway`()
         async throws
     {
         try await Two.run { two in

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `Units assigned under other weights are no sample ratio mismatch`() async throws {
+    @Test func `Units assigned under other weights do not count as a sample ratio mismatch`() async throws {
         let metrics = #"{"purchase":{"control":{"units":50000,"sum":2500},"dark":{"units":70000,"sum":4900}}}"#
         try await Self.run(#"{"phase":1}"#) { app in
             let answer = try await app.master("POST", Self.path + "/results", #"{"metrics":\#(metrics)}"#)

@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `A server that sends no settings is given up`() async throws {
+    @Test func `A server that sends no settings is abandoned`() async throws {
         try await withAPNs({ $0.withholdsSettings = true }) { test in
             try await test.withClient({ $0.connectLimit = .seconds(1) }) { client in
                 let send = Task { await client.send(TestAPNs.message(to: "aa")) }

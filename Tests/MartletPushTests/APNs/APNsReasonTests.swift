@@ -54,7 +54,7 @@ import Testing
         #expect(Set(Self.reasons.map(\.1)) == Set(APNsReason.allCases.map(\.rawValue)))
     }
 
-    @Test func `A gone device says since when, in milliseconds`() throws {
+    @Test func `A response about a gone device says since when, in milliseconds`() throws {
         let gone = try outcome(410, #"{"reason":"Unregistered","timestamp":1454948015990}"#)
         #expect(gone.meaning == .deviceGone(unlessRegisteredSince: Date(timeIntervalSince1970: 1_454_948_015.990)))
     }

@@ -175,7 +175,7 @@ struct DeliveryDecisionTests {
         #expect(notes([202, 260], Self.start) == [false, false])
     }
 
-    @Test func `behind a hold, a few deliveries probe a browser's host until one is answered`() {
+    @Test func `after a hold, a few deliveries probe a browser's host until one is answered`() {
         var holds = Holds()
         let (slow, other) = (
             Holds.Place(space: 1, service: .webpush, host: "slow"),

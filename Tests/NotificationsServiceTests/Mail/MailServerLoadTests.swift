@@ -5,7 +5,7 @@ import Testing
 struct MailServerLoadTests {
     private let start = ContinuousClock.now
 
-    @Test func `A single server gets at most half of the places`() {
+    @Test func `A single server gets at most half of the slots`() {
         var load = MailServerLoad()
         for _ in 0..<MailServerLoad.slotsPerServer { #expect(load.enter("a", at: start) == nil) }
         #expect(load.enter("a", at: start) != nil)
@@ -42,7 +42,7 @@ struct MailServerLoadTests {
     }
 
     @Test(arguments: [true, false])
-    func `Servers in trouble share a quarter of the places, and others get the rest`(isSlow: Bool) {
+    func `Slow and failing servers share a quarter of the slots, and others get the rest`(isSlow: Bool) {
         var load = MailServerLoad()
         let now = start + .seconds(3_600)
         for number in 0..<20 {

@@ -180,7 +180,7 @@ actor LiveTail {
                 tasks.addTask {
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
                 }
-                // Ahead of the turn that would need it: it takes a tenth of a second for two thousand users and would
+                // Ahead of the cycle that would need it: it takes a tenth of a second for two thousand users and would
                 // delay events.
                 tasks.addTask { [weak self] in
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil {
@@ -212,7 +212,7 @@ actor LiveTail {
         if generation == self.generation { maintainStreams() }
     }
 
-    /// Waits for a turn that began after this call; returns false if it failed.
+    /// Waits for a cycle that began after this call; returns false if it failed.
     private func advanceOnce() async -> Bool {
         guard runner != nil else { return true }
         signal.wake(space.schema)
@@ -235,7 +235,7 @@ actor LiveTail {
         let known = lastSnapshot
         var lagging: [LiveShape] = []
         for (shape, group) in groups {
-            // A group that was just created may be ahead of `latest`; the next turn advances it.
+            // A group that was just created may be ahead of `latest`; the next cycle advances it.
             guard before[shape] == group.position else {
                 signal.wake(space.schema)
                 continue
@@ -308,11 +308,11 @@ actor LiveTail {
 
     private func deliver(_ delivery: Delivery, to shape: LiveShape) {
         guard let group = groups[shape] else { return }
-        var handout = FrameFanOut()
+        var fanOut = FrameFanOut()
         for (number, subscriber) in group.subscribers {
             guard let frame = delivery.frame(for: subscriber) else { continue }
             if subscriber.held == nil {
-                handout.add(frame, for: subscriber.outbox)
+                fanOut.add(frame, for: subscriber.outbox)
                 unwrittenFrames += 1
             } else if subscriber.held!.count < Outbox.maximumFrames,
                 subscriber.heldSize + frame.size <= Outbox.maximumSizeInBytes
@@ -323,7 +323,7 @@ actor LiveTail {
                 subscriber.outbox.finish()
             }
         }
-        handout.end()
+        fanOut.end()
     }
 
     /// Waits until the event loops have written the frames handed to them. Nothing else limits how many are pending.
@@ -347,7 +347,7 @@ actor LiveTail {
         let (revision, now) = (rights.revision, ContinuousClock.now)
         let isTurn = ahead == .zero
         guard revision != rightsRevision || rightsUntil < now + ahead || (isTurn && hasStaleRights) else { return }
-        // The turn waits for this call, and turns do not overlap. If the flag is set again meanwhile, it concerns a
+        // The cycle waits for this call, and cycles do not overlap. If the flag is set again meanwhile, it concerns a
         // subscriber that this pass does not know.
         let wasStale = isTurn && hasStaleRights
         if isTurn { hasStaleRights = false }
@@ -402,15 +402,15 @@ actor LiveTail {
         lastHeartbeat = now
         for (shape, group) in groups {
             let frame = LiveFrame.heartbeat(text(of: ChangeCursor(epoch: epoch, position: .at(group.position)), shape))
-            var handout = FrameFanOut()
+            var fanOut = FrameFanOut()
             for subscriber in group.subscribers.values where subscriber.held == nil {
                 if subscriber.ends < now {
                     subscriber.outbox.finish()
                 } else {
-                    handout.add(frame, for: subscriber.outbox)
+                    fanOut.add(frame, for: subscriber.outbox)
                 }
             }
-            handout.end()
+            fanOut.end()
         }
     }
 

@@ -1,36 +1,35 @@
 public import Foundation
 
-/// How APNs answers to what is for a device.
+/// How the simulator answers requests for a device.
 public enum SimulatedDevice: Sendable {
     case registered
     /// 410 `Unregistered`
     case unregistered(since: Date)
     /// 410 `ExpiredToken`
     case expired(since: Date)
-    /// Whatever is to be tried, each time.
+    /// Answers every request with this status and reason.
     case answers(status: Int, reason: String, retryAfter: String? = nil)
-    /// Once; then it is registered.
+    /// Answers one request with this; the device is then registered.
     case answersOnce(status: Int, reason: String, retryAfter: String? = nil)
-    /// Nothing at all.
+    /// Never answers.
     case silent
 }
 
-/// What goes wrong with a connection, once. The connection that gets the next request has it.
+/// A fault of a connection. It happens once, to the connection that receives the next request.
 public enum SimulatedIncident: Sendable {
-    /// When so many more requests have come, the server says that it worked on the first ones only, answers those, and
-    /// takes no more.
+    /// After this many requests, the server sends GOAWAY: it answers the first ones and ignores the others.
     case goAway(after: Int, processing: Int, reason: String? = nil)
-    /// When so many more requests have come, the connection is gone without an answer; the first ones were worked on.
+    /// After this many requests, the connection closes without an answer. The first ones were processed.
     case disconnect(after: Int, processing: Int)
-    /// So many more requests are refused without having been worked on (REFUSED_STREAM).
+    /// This many requests are refused without being processed (REFUSED_STREAM).
     case refuse(Int)
-    /// So many more requests are worked on and then reset.
+    /// This many requests are processed and then reset.
     case reset(Int)
-    /// Nothing is read any more, as when the network has gone; the connection stays.
+    /// The server stops reading, as if the network had failed. The connection stays open.
     case freeze
 }
 
-/// A request as it came.
+/// A request as received.
 public struct SimulatedRequest: Sendable {
     public var device: String
     public var headers: [String: String]

@@ -5,7 +5,7 @@ import NIOHPACK
 import NIOHTTP2
 import Synchronization
 
-/// One client's connection: reads requests, answers them, and has the incidents that are planned.
+/// One client's connection: reads and answers requests, and applies planned incidents.
 final class SimulatorConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -15,13 +15,12 @@ final class SimulatorConnection: ChannelInboundHandler {
         var body = ByteBuffer()
     }
 
-    /// An incident under way.
+    /// The progress of the current incident.
     private struct IncidentProgress {
         var incident: SimulatedIncident
-        /// That have come since it began.
+        /// Requests received since it began.
         var requests = 0
-        /// The last stream that is worked on, where there is one. Heads come in the order of their streams, bodies do
-        /// not.
+        /// The last stream that is processed; 0 for none. Heads arrive in the order of their streams, bodies do not.
         var last = 0
     }
 
@@ -47,7 +46,7 @@ final class SimulatorConnection: ChannelInboundHandler {
             if headers.endStream { receive(frame.streamID, context) }
         case .data(let data):
             guard case .byteBuffer(var buffer) = data.data else { return }
-            // All that was read is given back at once: the window never closes.
+            // Return all credit at once, so that the window never closes.
             if buffer.readableBytes > 0 {
                 write(.windowUpdate(windowSizeIncrement: buffer.readableBytes), on: .rootStream, context)
             }
@@ -74,7 +73,7 @@ final class SimulatorConnection: ChannelInboundHandler {
 
     // MARK: Requests
 
-    /// A request's head is there: GOAWAY goes by those.
+    /// Called when a request's head has arrived. GOAWAY counts requests by their heads.
     private func begin(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
         if progress == nil { progress = simulator.nextIncident().map { IncidentProgress(incident: $0) } }
         guard var progress, case .goAway(let count, let processing, let reason) = progress.incident else { return }
@@ -84,7 +83,7 @@ final class SimulatorConnection: ChannelInboundHandler {
         self.progress = progress
     }
 
-    /// All of a request is there.
+    /// Called when a request is complete.
     private func receive(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
         guard let pending = streams.removeValue(forKey: stream) else { return }
         var headers: [String: String] = [:]
@@ -109,7 +108,7 @@ final class SimulatorConnection: ChannelInboundHandler {
         simulator.answer(request, method: request.headers[":method"] ?? "", path: request.headers[":path"] ?? "")
     }
 
-    /// Whether the incident under way leaves the request without its answer.
+    /// Applies the current incident. Returns true if the request gets no answer because of it.
     private func applyIncident(_ request: SimulatedRequest, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext)
         -> Bool
     {
@@ -134,8 +133,8 @@ final class SimulatorConnection: ChannelInboundHandler {
         return true
     }
 
-    /// RFC 9113 §6.8. Past NIO's handler, which takes data on streams that it has not heard of, because they came after
-    /// GOAWAY, for an error.
+    /// Writes GOAWAY (RFC 9113 §6.8) past NIO's handler, which would treat data on streams opened after GOAWAY as an
+    /// error.
     private func writeGoAway(after stream: Int, _ reason: String?, _ context: ChannelHandlerContext) {
         guard let handler = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self) else {
             return
@@ -169,7 +168,7 @@ final class SimulatorConnection: ChannelInboundHandler {
         if answer.status == 200 { acceptToken(context) }
     }
 
-    /// The first token that is believed opens the connection for many streams.
+    /// The first accepted token raises the number of streams that the connection allows.
     private func acceptToken(_ context: ChannelHandlerContext) {
         guard !hasAcceptedToken else { return }
         hasAcceptedToken = true

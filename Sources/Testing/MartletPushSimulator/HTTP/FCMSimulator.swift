@@ -3,7 +3,7 @@ public import Foundation
 public import MartletCore
 import Synchronization
 
-/// A server that behaves as Google's do for FCM: access tokens for signed assertions, and the HTTP v1 API.
+/// A server that behaves like Google's for FCM: it issues access tokens for signed assertions, and the HTTP v1 API.
 public final class FCMSimulator: Sendable {
     private struct State {
         var issued: [String: Date] = [:]
@@ -14,11 +14,11 @@ public final class FCMSimulator: Sendable {
         var messages: [JSONValue] = []
     }
 
-    /// Messages that are kept whole; all are counted.
+    /// The number of messages kept in `messages`. Later ones are only counted.
     private static let maximumMessagesKept = 10_000
     private static let project = "martlet-test"
     private static let email = "push@martlet-test.iam.gserviceaccount.com"
-    /// Making one takes a while.
+    /// Shared, because generating an RSA key is slow.
     private static let key = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
     private let state = Mutex(State())
@@ -46,7 +46,7 @@ public final class FCMSimulator: Sendable {
 
     public func stop() { server.withLock { $0 }?.stop() }
 
-    /// What takes the place of `https://fcm.googleapis.com`.
+    /// The URL that replaces `https://fcm.googleapis.com`.
     public var address: String { "http://127.0.0.1:\(server.withLock { $0?.port ?? 0 })" }
 
     /// The text of the service account's file.
@@ -61,25 +61,25 @@ public final class FCMSimulator: Sendable {
             ]).text)
     }
 
-    // MARK: What it does
+    // MARK: Configuration
 
-    /// What the next messages to a registration token are answered with; then they are taken.
+    /// Queues an answer to one message for a registration token. Without a queued answer, messages are accepted.
     public func answer(_ token: String, status: Int, code: String, retryAfter: String? = nil) {
         state.withLock { $0.answers[token, default: []].append((status, code, retryAfter)) }
     }
 
-    /// What is answered instead of an access token; nil: one is issued.
+    /// Sets the answer to requests for access tokens; nil issues tokens again.
     public func setTokenFailure(_ status: Int?, error: String = "invalid_grant") {
         state.withLock { $0.tokenFailure = status.map { ($0, error) } }
     }
 
     public func revokeTokens() { state.withLock { $0.issued = [:] } }
 
-    // MARK: What it has seen
+    // MARK: Observations
 
-    /// How many messages a registration token was sent.
+    /// The number of messages accepted for a registration token.
     public func deliveries(to token: String) -> Int { state.withLock { $0.counts[token] ?? 0 } }
-    /// The first requests that were taken.
+    /// The first accepted messages.
     public var messages: [JSONValue] { state.withLock { $0.messages } }
     public var tokenRequests: Int { state.withLock { $0.tokenRequests } }
 
@@ -145,7 +145,7 @@ public final class FCMSimulator: Sendable {
         }
     }
 
-    /// - Parameter isFCM: whether FCM says it, or Google's front before it.
+    /// - Parameter isFCM: Whether the answer comes from FCM or from Google's front end.
     private static func refusal(_ status: Int, _ code: String, retryAfter: String? = nil, isFCM: Bool = true)
         -> SimulatorServer.Answer
     {

@@ -3,9 +3,9 @@ public import Foundation
 import MartletCore
 import Synchronization
 
-/// A push service for browsers, with browsers that read what they get.
+/// A push service for browsers, with browsers that decrypt their messages.
 public final class WebPushSimulator: Sendable {
-    /// A browser's subscription: what its page hands to the server, and what stays with it.
+    /// A browser's subscription: what its page sends to the server, and what it keeps secret.
     public struct Browser: Sendable {
         public let endpoint: String
         public let publicKey: String
@@ -16,7 +16,7 @@ public final class WebPushSimulator: Sendable {
 
     public struct Message: Sendable {
         public var headers: [String: String]
-        /// As the browser has decrypted it; nil: it could not.
+        /// The decrypted message; nil if the browser could not decrypt it.
         public var text: String?
     }
 
@@ -46,7 +46,7 @@ public final class WebPushSimulator: Sendable {
 
     public func stop() { server.withLock { $0 }?.stop() }
 
-    /// Of the origin that VAPID tokens have to be for.
+    /// The origin that VAPID tokens must name.
     public var origin: String { "http://127.0.0.1:\(server.withLock { $0?.port ?? 0 })" }
 
     public func subscribe() -> Browser {
@@ -60,7 +60,7 @@ public final class WebPushSimulator: Sendable {
         return browser
     }
 
-    /// What messages to the browser are answered with from now on.
+    /// Sets the answer to later messages for the browser.
     public func answer(_ browser: Browser, status: Int, retryAfter: String? = nil) {
         state.withLock { $0.answers[browser.path] = (status, retryAfter) }
     }
@@ -84,7 +84,7 @@ public final class WebPushSimulator: Sendable {
         }
     }
 
-    /// RFC 8292 §2, §3.
+    /// Checks the VAPID token (RFC 8292 §2, §3).
     private func isAuthorized(_ authorization: String) -> Bool {
         guard authorization.hasPrefix("vapid t=") else { return false }
         let fields = authorization.dropFirst(8).components(separatedBy: ", k=")

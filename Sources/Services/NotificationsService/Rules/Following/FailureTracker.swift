@@ -5,7 +5,7 @@ import MartletPostgres
 /// Tracks repeated failures. They are logged at first and then once an hour.
 struct FailureTracker: Sendable {
     private static let interval: Duration = .seconds(3_600)
-    /// The number of failures after which the trouble is stored: first after about five seconds, then every minute.
+    /// The number of failures after which the failure is stored: the first after about five seconds, then one a minute.
     private static let firstStoredFailure = 6
     private static let storedFailureInterval = 12
 
@@ -23,7 +23,7 @@ struct FailureTracker: Sendable {
 
     mutating func reset() { failures = 0 }
 
-    /// Whether to store the trouble, so that it is shown with the rules.
+    /// Whether to store the failure, so that it is shown with the rules.
     var shouldBeStored: Bool {
         failures == Self.firstStoredFailure
             || failures > Self.firstStoredFailure && failures.isMultiple(of: Self.storedFailureInterval)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import NotificationsService
 
-@Suite struct RuleFollowingTests {
+@Suite struct RuleFollowersTests {
     private static let sighting = """
         {"when":{"collection":"Sightings","events":["created"]},"where":{"object.confirmed":{"$ne":false}},
          "to":[{"field":"owner","of":{"collection":"Bikes","id":"object.bikeId"}}],"except":["actor"],
@@ -248,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func `lasting trouble is logged once, and then now and then`() {
+    @Test func `a persistent failure is logged at first, and then once an hour`() {
         var tracker = FailureTracker()
         let said = (0..<100).filter { _ in tracker.recordFailure() }
         #expect(said == [0])

@@ -3,7 +3,7 @@ import Testing
 @testable import AnalyticsEvents
 @testable import AnalyticsService
 
-@Suite struct MendedTextTests {
+@Suite struct RepairedTextTests {
     static let cases: [(String, String)] = [
         (#"{"a":"x\u0000y"}"#, #"{"a":"x\ufffdy"}"#), (#""\ud83d""#, #""\ufffd""#),
         (#""\ud83d\ude00""#, #""\ud83d\ude00""#),

@@ -6,7 +6,7 @@ import Testing
 @testable import AuthService
 
 /// How other services learn whether someone is a staff member.
-@Suite struct NameStaffTests {
+@Suite struct ListStaffNamesTests {
     @Test func `Existing and enabled staff are named`() async throws {
         try await StaffClient.run { client, root async throws in
             let anna = try await client.make("anna", by: root)

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayService
 
 /// 304 responses that the gateway repeats by itself (`NotModifiedCache`).
-@Suite struct UnchangedTests {
+@Suite struct NotModifiedCacheTests {
     private static let routes = testRoutes.replacing(
         #""maximumBodyBytes": 200000000, "timeoutSeconds": 2"#,
         with: #""maximumBodyBytes": 200000000, "timeoutSeconds": 2, "generations": "/generations""#)

@@ -10,7 +10,7 @@ import Testing
 @testable import NotificationsService
 
 /// Which mail delays which.
-@Suite(.enabled(if: MailServer.isAvailable)) struct MailTurnTests {
+@Suite(.enabled(if: MailServer.isAvailable)) struct MailSchedulingTests {
     /// A server that accepts connections and never answers.
     private final class SilentServer: Sendable {
         let port: Int

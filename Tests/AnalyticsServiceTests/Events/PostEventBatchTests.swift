@@ -14,7 +14,7 @@ import Testing
 @testable import AnalyticsService
 @testable import AnalyticsShared
 
-@Suite struct TakeBatchTests {
+@Suite struct PostEventBatchTests {
     @Test func `each kind of message is stored with its content`() async throws {
         try await AnalyticsApp.run { app async throws in
             let context =
