@@ -120,10 +120,10 @@ import Testing
     @Test(arguments: [Principal.Kind.client, .master, .ingest, .evaluation])
     func `only internal services get it`(_ kind: Principal.Kind) async throws {
         try await AuthApp.run { auth in
-            let asking = auth.gateway.asking(
+            let caller = auth.gateway.acting(
                 as: Principal(kind: kind, appID: "shop", appNumber: 1, environment: .live, credentialID: "x"))
             let answers = (
-                try await asking.get("/internal/keyring"),
+                try await caller.get("/internal/keyring"),
                 try await auth.gateway.acting(as: nil).get("/internal/keyring")
             )
             #expect(answers.0.isProblem(.forbidden) && answers.1.isProblem(.unauthorized), "\(answers)")

@@ -73,8 +73,8 @@ import Testing
         try await UserClient.run { client in
             let principal = Principal(
                 kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
-            for (asking, code) in [(principal, ErrorCode.forbidden), (nil, .unauthorized)] {
-                let answer = try await client.auth.gateway.acting(as: asking).get("/internal/revocations?after=-1")
+            for (caller, code) in [(principal, ErrorCode.forbidden), (nil, .unauthorized)] {
+                let answer = try await client.auth.gateway.acting(as: caller).get("/internal/revocations?after=-1")
                 #expect(answer.isProblem(code))
             }
         }

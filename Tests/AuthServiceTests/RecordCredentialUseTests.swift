@@ -57,10 +57,10 @@ import Testing
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let id = try await auth.credentials.create(.client, environment: .live, label: "", of: app.id).record.id
-            let asking = auth.gateway.asking(
+            let caller = auth.gateway.acting(
                 as: Principal(kind: kind, appID: app.id, appNumber: 1, environment: .live, credentialID: "x"))
             let body = #"{"used":{"\#(id)":"2026-03-01T00:00:00Z"}}"#
-            #expect(try await asking.post("/internal/credentials/used", body).isProblem(.forbidden))
+            #expect(try await caller.post("/internal/credentials/used", body).isProblem(.forbidden))
             #expect(
                 try await auth.gateway.acting(as: nil).post("/internal/credentials/used", body).isProblem(.unauthorized)
             )

@@ -73,8 +73,8 @@ extension IntegrationTests {
             var missing: [String] = []
             for making in Self.makings {
                 let client = making.isMaster ? Client.master(server.connection) : Client(server.connection)
-                let asking = making.headers.reduce(client) { $0.adding($1.key, $1.value) }
-                let made = try await asking.send(making.method, making.path, making.body)
+                let caller = making.headers.reduce(client) { $0.adding($1.key, $1.value) }
+                let made = try await caller.send(making.method, making.path, making.body)
                 guard made.status == 201, let location = made.header("location") else {
                     missing.append("\(making): \(made)")
                     continue

@@ -88,8 +88,8 @@ import Testing
     func `management needs the master key`(_ call: (String, String, String), _ kind: Principal.Kind) async throws {
         let app = try await StorageApp()
         try await fill(app)
-        let asking = app.client.acting(as: app.principal(kind))
-        try await app.expectRefusal(.forbidden) { try await asking.send(call.0, call.1, call.2) }
+        let caller = app.client.acting(as: app.principal(kind))
+        try await app.expectRefusal(.forbidden) { try await caller.send(call.0, call.1, call.2) }
     }
 
     @Test(arguments: calls) func `a request that did not come through the gateway is refused`(
@@ -144,8 +144,8 @@ import Testing
     {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
-        let asking = app.client.acting(as: app.principal(kind))
-        try await app.expectRefusal(.forbidden) { try await asking.send(call.0, call.1, call.2) }
+        let caller = app.client.acting(as: app.principal(kind))
+        try await app.expectRefusal(.forbidden) { try await caller.send(call.0, call.1, call.2) }
     }
 
     @Test(arguments: calls) func `a request that did not come through the gateway is refused`(

@@ -322,7 +322,7 @@ extension StorageApp {
         case .anonymous: client
         case .master: master
         default:
-            asking(
+            acting(
                 as: Principal(
                     kind: .client, appID: id, appNumber: 1, environment: .live, credentialID: "test",
                     userID: asker.rawValue))

@@ -236,17 +236,17 @@ import Testing
             for client in [app.client, app.master, app.user(anna)] {
                 try await app.expectRefusal(.forbidden) { try await client.post(path, good) }
             }
-            let asking = app.acting(as: .service("auth"))
+            let caller = app.acting(as: .service("auth"))
             for (field, text) in [
                 ("user", good.replacing(anna, with: "a b")), ("app", good.replacing(app.id, with: "x-y")),
                 ("after", try body(app, anna, after: "x")),
                 ("after", try body(app, anna, after: Base64URL.encode("history\nx".utf8))),
             ] {
-                try await app.expectRefusal(.invalidBody, field: field) { try await asking.post(path, text) }
+                try await app.expectRefusal(.invalidBody, field: field) { try await caller.post(path, text) }
             }
-            try await app.expectRefusal(.invalidJSON) { try await asking.post(path, "x") }
+            try await app.expectRefusal(.invalidJSON) { try await caller.post(path, "x") }
             try await app.expectRefusal(.invalidBody, field: "user") {
-                try await asking.post(path, #"{"app":"a","environment":"live"}"#)
+                try await caller.post(path, #"{"app":"a","environment":"live"}"#)
             }
         }
     }

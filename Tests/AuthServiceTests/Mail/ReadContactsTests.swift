@@ -46,10 +46,10 @@ import Testing
         try await UserClient.run { client in
             let body = #"{"app":"\#(client.app.id)","environment":"live","users":[]}"#
             for kind in [Principal.Kind.client, .master, .staff, .visitor] {
-                let asking = client.auth.gateway.asking(
+                let caller = client.auth.gateway.acting(
                     as: Principal(kind: kind, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "x")
                 )
-                let answer = try await asking.post("/internal/users/contacts", body)
+                let answer = try await caller.post("/internal/users/contacts", body)
                 #expect(answer.isProblem(.forbidden))
             }
             #expect(

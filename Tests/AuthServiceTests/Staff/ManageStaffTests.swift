@@ -170,7 +170,7 @@ import Testing
             let tokens = try await client.signIn("manager")
             let uuid = try #require(UUID(uuidString: id))
             let known = try #require(try await client.store.account(uuid)).grant
-            let stale = client.auth.gateway.asking(
+            let stale = client.auth.gateway.acting(
                 as: Principal(
                     kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: id,
                     sessionID: tokens.sessionID, staff: known))

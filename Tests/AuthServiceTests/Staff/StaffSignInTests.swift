@@ -138,22 +138,22 @@ import Testing
         try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             for kind in [Principal.Kind.client, .master, .ingest, .evaluation, .link, .service] {
-                let asking = client.auth.gateway.asking(
+                let caller = client.auth.gateway.acting(
                     as: Principal(
                         kind: kind, appID: app.id, appNumber: 1, environment: .live, credentialID: "c",
                         staff: StaffGrant(id: root.staffID, userName: "root", isAdministrator: true)))
-                #expect(try await asking.get("/admin/staff").isProblem(.forbidden))
+                #expect(try await caller.get("/admin/staff").isProblem(.forbidden))
                 let body = #"{"userName":"root","password":"\#(StaffClient.password)"}"#
-                #expect(try await asking.post("/admin/auth/login", body).isProblem(.forbidden))
+                #expect(try await caller.post("/admin/auth/login", body).isProblem(.forbidden))
                 #expect(
-                    try await asking.post("/admin/auth/refresh", #"{"refreshToken":"\#(root.refresh)"}"#).isProblem(
+                    try await caller.post("/admin/auth/refresh", #"{"refreshToken":"\#(root.refresh)"}"#).isProblem(
                         .forbidden))
             }
             // Nobody who has signed in yet.
             for path in ["me", "staff", "audit", "sessions", "sign-ins", "audit/export"] {
                 #expect(try await client.send("GET", path).isProblem(.invalidToken))
             }
-            let staff = client.auth.gateway.asking(
+            let staff = client.auth.gateway.acting(
                 as: Principal(
                     kind: .staff, appID: app.id, appNumber: 1, environment: .live, credentialID: "c",
                     staff: StaffGrant(id: root.staffID, userName: "root", isAdministrator: true)))

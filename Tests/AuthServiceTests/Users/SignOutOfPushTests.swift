@@ -28,7 +28,7 @@ import Testing
         }
 
         /// Waits for the next notice.
-        func told(after count: Int = 0) async throws -> OtherService.SignOut {
+        func receivedSignOut(after count: Int = 0) async throws -> OtherService.SignOut {
             try await eventually("the sign-out is reported") { notifications.signOuts.count > count }
             return notifications.signOuts[count]
         }
@@ -95,7 +95,7 @@ import Testing
                 #expect(two.notifications.signOuts.isEmpty && two.notifications.calls[0].user == first.userID)
                 return
             }
-            #expect(try await two.told() == (action.endsBoth ? two.ended(first, second) : two.ended(second)))
+            #expect(try await two.receivedSignOut() == (action.endsBoth ? two.ended(first, second) : two.ended(second)))
             #expect(two.notifications.signOuts.count == 1)
         }
     }
@@ -106,8 +106,8 @@ import Testing
             let ended = try await two.client.send("DELETE", "sessions?keep=current", as: two.first)
             #expect(ended.status == 200 && ended["count"] == "1", "\(ended)")
             #expect(try await two.client.send("GET", "sessions", as: two.first)["count"] == "1")
-            #expect(try await two.told() == two.ended(two.second))
-            #expect(try await two.told(after: 2) == two.ended(two.second))
+            #expect(try await two.receivedSignOut() == two.ended(two.second))
+            #expect(try await two.receivedSignOut(after: 2) == two.ended(two.second))
             #expect(two.notifications.failuresLeft < 0)
         }
     }
@@ -121,11 +121,11 @@ import Testing
             )
             #expect(
                 try await two.client.send("DELETE", "sessions/\(two.first.sessionID)", as: two.second).status == 204)
-            #expect(try await two.told() == two.ended(two.first))
+            #expect(try await two.receivedSignOut() == two.ended(two.first))
             try await eventually("all jobs are finished") { try await two.unfinished() == 0 }
 
             #expect(try await two.client.send("POST", "logout", as: two.second).status == 204)
-            #expect(try await two.told(after: 1) == two.ended(two.second))
+            #expect(try await two.receivedSignOut(after: 1) == two.ended(two.second))
             let waiting: PostgresQuery = """
                 SELECT coalesce(sum(extract(epoch FROM due - now())), 0)::bigint FROM auth.jobs WHERE kind = \(SignOutOfPush.kind) AND state = 'waiting'
                 """
@@ -134,7 +134,7 @@ import Testing
             #expect((1_100...1_200).contains(seconds))
             try await two.client.auth.postgres.execute(
                 "UPDATE auth.jobs SET due = now() WHERE kind = \(SignOutOfPush.kind) AND state = 'waiting'")
-            #expect(try await two.told(after: 2) == two.ended(two.second))
+            #expect(try await two.receivedSignOut(after: 2) == two.ended(two.second))
             try await eventually("all jobs are finished") { try await two.unfinished() == 0 }
             #expect(two.notifications.signOuts.count == 3)
         }
@@ -147,7 +147,7 @@ import Testing
                 "UPDATE auth.sessions SET expires = now() - interval '8 days', rotated = now() - interval '68 days' WHERE id = \(UUID(uuidString: two.first.sessionID))"
             )
             try await SessionStore(postgres: two.client.auth.postgres).clean()
-            #expect(try await two.told() == two.ended(two.first))
+            #expect(try await two.receivedSignOut() == two.ended(two.first))
             #expect(two.notifications.signOuts.count == 1)
         }
     }

@@ -61,7 +61,7 @@ struct ConfigurationRequest: Sendable {
     }
 
     /// Adds the attributes of the user that `needs` names.
-    mutating func learn(_ users: UserAttributes, _ needs: UserAttributes.Needs) async {
+    mutating func addUserAttributes(_ users: UserAttributes, _ needs: UserAttributes.Needs) async {
         attributes = await users.adding(to: attributes, of: principal, needs)
     }
 

@@ -28,13 +28,13 @@ struct RemoteConfiguration: Sendable {
                 "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
         }
         var asked = asked
-        await asked.learn(users, space.needsOfExperiments)
+        await asked.addUserAttributes(users, space.needsOfExperiments)
         let assignment = await experiments.configuration(
             entry.document.key.name, for: asked.unit, asked.attributes, in: space)
         let tested = assignment?.pinned.flatMap { space.version($0.version, of: $0.key) }
         let document = tested ?? entry.document
         guard let compiled = document.compiled as? CompiledConfiguration else { throw ServiceError(.documentNotFound) }
-        await asked.learn(users, compiled.needs)
+        await asked.addUserAttributes(users, compiled.needs)
         let assignments = assignment.map { [$0] } ?? []
         let variant = CompiledConfiguration.Variant(
             overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion),

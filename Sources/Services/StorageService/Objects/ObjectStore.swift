@@ -154,7 +154,7 @@ struct ObjectStore: Sendable {
             } else {
                 try await insert(document, in: scope)
             }
-        try await learn(document.fields.mapValues { [$0] }, scope)
+        try await registerFields(document.fields.mapValues { [$0] }, scope)
         return written
     }
 
@@ -200,7 +200,7 @@ struct ObjectStore: Sendable {
             SELECT count(*), string_agg(\(Rendering.object(access)), ',' ORDER BY array_position(\(ids), id)) FROM written
             """
         }
-        try await learn(documents.fields, scope)
+        try await registerFields(documents.fields, scope)
         return Page(count: try rows[0].decode(0, as: Int.self), rows: rows)
     }
 
@@ -216,7 +216,7 @@ struct ObjectStore: Sendable {
         try await checkFields(document.touched.added, scope)
         let kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
         let written = try await update(id, doc: kept ?? document.stored, document, if: precondition, in: scope)
-        if written != nil { try await learn(document.fields.mapValues { [$0] }, scope) }
+        if written != nil { try await registerFields(document.fields.mapValues { [$0] }, scope) }
         return written
     }
 
@@ -234,7 +234,7 @@ struct ObjectStore: Sendable {
             document.operations == nil
             ? "old.doc || \(document.stored)" : "storage.apply(old.doc, \(document.stored), FALSE)"
         let written = try await update(id, doc: doc, document, if: precondition, in: scope)
-        if written != nil { try await learn(document.fields.mapValues { [$0] }, scope) }
+        if written != nil { try await registerFields(document.fields.mapValues { [$0] }, scope) }
         return written
     }
 
@@ -535,16 +535,16 @@ struct ObjectStore: Sendable {
     }
 
     /// Records fields and types that are new in the collection.
-    private func learn(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
+    private func registerFields(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
         signal.written(in: scope.space)
         guard !fields.isEmpty else { return }
         let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
-        let news = fields.filter { name, types in
+        let newFields = fields.filter { name, types in
             known[name].map { !types.isSubset(of: $0) && $0.count < FieldType.maximumTypes }
                 ?? (known.count < FieldType.maximumFields)
         }
-        guard !news.isEmpty else { return }
-        try await rights.learn(news, scope)
+        guard !newFields.isEmpty else { return }
+        try await rights.registerFields(newFields, scope)
     }
 
     // MARK: Running

@@ -266,7 +266,7 @@ final class RightsStore: Sendable {
     }
 
     /// Adds fields and types to those known of a collection.
-    func learn(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
+    func registerFields(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
         let members = fields.map { JSONValue.Member($0.key.text, .array($0.value.sorted().map { .string($0) })) }
         let encoded = PostgresJSON(JSONValue.object(members).text)
         var query: PostgresQuery = """

@@ -216,7 +216,7 @@ struct ImportCollection: JobHandler {
                     cause: "\(error)")
             }
             transfers.signal.written(in: stage.space)
-            try? await transfers.rights.learn(fields, scope)
+            try? await transfers.rights.registerFields(fields, scope)
         }
 
         private func applied(_ scope: QueryScope) async throws -> ImportReport {

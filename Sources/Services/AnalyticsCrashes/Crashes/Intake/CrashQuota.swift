@@ -107,7 +107,7 @@ final class CrashQuota: Sendable {
     }
 
     /// Records that counts of a minute were shared, and the resulting totals of all instances.
-    func learn(_ shared: [(key: Key, count: Int)], _ totals: [Key: Int], of minute: Int) {
+    func apply(_ shared: [(key: Key, count: Int)], _ totals: [Key: Int], of minute: Int) {
         counts.withLock { counts in
             guard counts.minute == minute else { return }
             for (key, count) in shared {

@@ -39,6 +39,6 @@ struct CrashQuotaSharing: PeriodicWork {
             else { continue }
             totals[CrashQuota.Key(appID: try row.decode(0), environment: environment, group: group)] = try row.decode(4)
         }
-        quota.learn(shared, totals, of: minute)
+        quota.apply(shared, totals, of: minute)
     }
 }
