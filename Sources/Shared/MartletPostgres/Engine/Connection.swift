@@ -32,7 +32,7 @@ final class Connection {
     /// Whether a script is running, which takes libpq out of pipeline mode.
     private(set) var isRunningScript = false
     /// Whether anything was sent since the last flush.
-    var isDirty = false
+    private(set) var isDirty = false
     var isWatchingForWritable = false
 
     let pointer: OpaquePointer
@@ -43,7 +43,7 @@ final class Connection {
     init(id: Int, handle: ConnectionHandle, statementCacheSize: Int) {
         self.id = id
         pointer = handle.pointer
-        socket = PQsocket(handle.pointer)
+        socket = handle.socket
         statements = StatementCache(capacity: statementCacheSize)
     }
 
@@ -101,7 +101,8 @@ extension Connection {
 
     /// Whether all output was sent; `nil` if the connection is broken.
     func flush() -> Bool? {
-        switch PQflush(pointer) {
+        isDirty = false
+        return switch PQflush(pointer) {
         case 0: true
         case 1: false
         default: nil
@@ -118,6 +119,7 @@ extension Connection {
         lastSegment = segment.number
         if let role = segment.switchedRole { roles.didSendSwitch(to: role, segment: segment.number) }
         inFlight.append(segment)
+        isDirty = true
     }
 
     private func sendPrefix(_ request: Request, _ segment: inout Segment) -> Bool {

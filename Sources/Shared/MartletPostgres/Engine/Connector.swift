@@ -7,6 +7,10 @@ import Glibc
 /// on and keeps no reference.
 struct ConnectionHandle: @unchecked Sendable {
     let pointer: OpaquePointer
+
+    var socket: Int32 { PQsocket(pointer) }
+
+    func close() { PQfinish(pointer) }
 }
 
 /// Opens one connection. Blocks during name resolution, TLS and password hashing, so it runs on a separate thread.

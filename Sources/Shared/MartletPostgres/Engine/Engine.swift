@@ -1,18 +1,13 @@
 import Logging
-import Synchronization
 
 /// Drives all connections of a client on one dedicated thread.
 ///
 /// Each turn takes messages, fires timers, assigns waiting requests to connections, waits for sockets and processes
 /// answers. All state is confined to the thread; the mailbox is the only entrance.
+///
+/// The state is divided among parts, in the order of the properties: a part calls only those above it.
 final class Engine {
     static let statementTimeoutMarginInMilliseconds: Int64 = 5000
-    /// The protocol counts parameters in 16 bits.
-    static let maximumParameters = 65_535
-    /// Maximum number of statements per batch of one role on a connection while another role waits. Between two batches
-    /// the connection is unused for a round trip.
-    static let maximumBatch = 16
-    static let drainMargin: Nanoseconds = 5_000_000_000
     static let internalStatementTimeout: Nanoseconds = 30_000_000_000
 
     /// PostgreSQL's own limit for a statement whose caller waits for `timeout`.
@@ -20,46 +15,33 @@ final class Engine {
         min(timeout / 1_000_000 + statementTimeoutMarginInMilliseconds, Int64(Int32.max))
     }
 
-    let configuration: PostgresConfiguration
-    let mailbox: Mailbox
-    let logger: Logger
-    var metrics = EngineMetrics()
-    let parameters = ParameterBuffer()
-    var poller: Poller
+    private let context: EngineContext
+    private let deadlines: Deadlines
+    private let leases: Leases
+    private let pool: ConnectionPool
+    private let dispatcher: Dispatcher
+    private let listener: Listener
 
-    /// The time at the start of the turn or of the current batch of answers.
-    var now = monotonicNow()
-
-    var connections: [Connection] = []
-    var waiting = TenantQueues()
-    var waitingForLease = RequestQueue()
-    /// When the next request may time out.
-    var sweepAt = Nanoseconds.max
-
-    var attempt = ConnectAttempts()
-    var listener: Listener
-    private var lastConnection = 0
-
-    /// Resumed when the engine has drained; non-empty while it drains.
-    private var drainers: [UnsafeContinuation<Void, Never>] = []
-    /// When transactions that have not ended are aborted.
-    private(set) var drainDeadline = Nanoseconds.max
+    private var drain = Drain()
     private var isAbandoned = false
     private var messages: [Mailbox.Message] = []
 
     init?(configuration: PostgresConfiguration, mailbox: Mailbox, logger: Logger) {
-        guard let poller = Poller(waker: mailbox.waker) else { return nil }
-        self.configuration = configuration
-        self.mailbox = mailbox
-        self.logger = logger
-        self.poller = poller
-        listener = Listener()
+        guard let context = EngineContext(configuration: configuration, mailbox: mailbox, logger: logger) else {
+            return nil
+        }
+        self.context = context
+        deadlines = Deadlines(context: context)
+        leases = Leases(context: context)
+        pool = ConnectionPool(context: context, deadlines: deadlines, leases: leases)
+        dispatcher = Dispatcher(context: context, pool: pool)
+        listener = Listener(context: context, deadlines: deadlines)
     }
 
     func run() {
         while !isFinished {
-            mailbox.take(into: &messages, waiting: waiting.count)
-            now = monotonicNow()
+            context.mailbox.take(into: &messages, waiting: dispatcher.waiting.count)
+            context.updateTime()
             for message in messages { handle(message) }
             messages.removeAll(keepingCapacity: true)
             fireTimers()
@@ -74,178 +56,176 @@ final class Engine {
         switch message {
         case .submit(let request): submit(request)
         case .cancel(let request): cancel(request)
-        case .release(let lease, let isReusable): release(lease, isReusable: isReusable)
-        case .connected(let result, let isListener): didConnect(result, isListener: isListener)
-        case .cancellationSent(let id): connection(id)?.cancellation.didSend(now: now)
-        case .listen(let subscription): listen(subscription)
-        case .unlisten(let id): unlisten(id)
-        case .warmUp: attempt.isWanted = true
-        case .drain(let continuation):
-            drainers.append(continuation)
-            drainDeadline = min(drainDeadline, now + configuration.queryTimeout.nanoseconds + Self.drainMargin)
+        case .release(let lease, let isReusable): pool.release(lease, isReusable: isReusable)
+        case .connected(let result, isListener: true): listener.didConnect(result)
+        case .connected(let result, isListener: false): pool.didConnect(result)
+        case .cancellationSent(let id): pool[id]?.cancellation.didSend(now: context.now)
+        case .listen(let subscription): listener.add(subscription)
+        case .unlisten(let id): listener.remove(id)
+        case .warmUp: pool.isWanted = true
+        case .drain(let waiter): drain.request(waiter, context)
         case .abandon: isAbandoned = true
         }
     }
 
+    /// Distributes waiting requests to connections with capacity. Statements go first. Where statements and
+    /// transactions compete for the last responsive connection, they alternate from then on.
+    private func dispatch() {
+        leases.settleReservations(of: pool.connections, slowSince: pool.slowSince)
+        dispatcher.sendHeld()
+        dispatcher.sendWaiting()
+        leases.grant(pool.connections, slowSince: pool.slowSince, expectsConnection: pool.expectsConnection)
+        pool.connectIfWanted(demand: demand, isDraining: drain.isRequested)
+        listener.connectIfWanted()
+    }
+
+    private var demand: Int { dispatcher.waiting.count + leases.waiting.count }
+
+    private var isFinished: Bool {
+        isAbandoned || context.now >= drain.deadline
+            || (drain.isRequested && demand == 0 && pool.isUnused && !pool.isConnecting && !listener.isConnecting)
+    }
+
+    private func finish() {
+        for message in context.mailbox.close() {
+            switch message {
+            case .submit(let request): context.complete(request, .failure(.closed))
+            case .connected(.success(let handle), _): handle.close()
+            case .listen(let subscription): subscription.finish()
+            case .drain(let waiter): drain.request(waiter, context)
+            default: break
+            }
+        }
+        // Before the waiting requests, because reservations return to the queue.
+        for connection in pool.connections { pool.lose(connection) }
+        dispatcher.waiting.forEach { context.complete($0, .failure(.closed)) }
+        leases.waiting.forEach { context.complete($0, .failure(.closed)) }
+        listener.finish()
+        context.metrics.report(waiting: 0, inFlight: 0, connections: 0)
+        drain.finish()
+    }
+}
+
+// MARK: - Requests
+
+extension Engine {
+    private func submit(_ request: Request) {
+        guard !request.isCancelled else { return context.complete(request, .failure(.givenUp(.cancelled, request))) }
+        pool.isWanted = true
+        request.isQueued = true
+        deadlines.watch(request)
+        if let lease = request.lease {
+            guard let connection = pool[lease] else {
+                return context.complete(request, .failure(.lost(mayHaveExecuted: false)))
+            }
+            connection.held.append(request)
+        } else if case .lease = request.work {
+            leases.append(request)
+        } else {
+            dispatcher.append(request)
+        }
+    }
+
+    private func cancel(_ request: Request) {
+        request.isCancelled = true
+        giveUp(request, .cancelled)
+    }
+
+    private func fireTimers() {
+        pool.fireTimers()
+        guard deadlines.beginSweep() else { return }
+        dispatcher.waiting.forEach { deadlines.check($0, isQueued: true) }
+        leases.waiting.forEach { deadlines.check($0, isQueued: true) }
+        pool.checkDeadlines()
+        listener.checkDeadline()
+        let (overdue, cutOff) = deadlines.endSweep()
+        for request in overdue { giveUp(request, .timeout) }
+        for request in cutOff {
+            context.complete(request, .failure(pool.connectFailure))
+            didGiveUpWaiting(request)
+        }
+    }
+
+    /// Fails a request early. If it was already sent, it is also cancelled on the server once it reaches the head.
+    private func giveUp(_ request: Request, _ code: PostgresError.Code) {
+        // A cancellation may arrive before its request.
+        guard !request.isDone, request.isQueued || request.isSent else { return }
+        context.complete(request, .failure(.givenUp(code, request)))
+        if request.isSent {
+            for connection in pool.connections where connection.inFlight.first?.request === request {
+                connection.cancellation.schedule(now: context.now)
+            }
+        } else if let connection = pool.connections.first(where: { $0.reservation === request }) {
+            connection.reservation = nil
+        } else if request.lease == nil {
+            didGiveUpWaiting(request)
+        }
+    }
+
+    private func didGiveUpWaiting(_ request: Request) {
+        if case .lease = request.work { leases.didGiveUp() } else { dispatcher.didGiveUp(request) }
+    }
+}
+
+// MARK: - Sockets
+
+extension Engine {
     private func sleep() {
-        metrics.report(waiting: waiting.count, inFlight: inFlight, connections: connections.count)
+        let waiting = dispatcher.waiting.count
+        context.metrics.report(waiting: waiting, inFlight: pool.inFlight, connections: pool.connections.count)
         guard !isFinished else { return }
-        let maySleep = mailbox.prepareToSleep(waiting: waiting.count)
-        for index in 0..<poller.wait(timeout: maySleep ? timeUntilTimer : 0) {
-            guard let event = poller.event(index), let connection = connection(Int(event.key)) else { continue }
+        let maySleep = context.mailbox.prepareToSleep(waiting: waiting)
+        for index in 0..<context.poller.wait(timeout: maySleep ? timeUntilTimer : 0) {
+            guard let event = context.poller.event(index), let connection = connection(event.key) else { continue }
             if event.isWritable { flush(connection) }
             // The flush may have found the connection broken.
             if event.isReadable, self.connection(connection.id) != nil { receive(connection) }
         }
     }
 
-    private var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight.count } }
-
-    private var isFinished: Bool {
-        isAbandoned || now >= drainDeadline || (isDraining && isIdle && attempt.running == 0 && !listener.isConnecting)
+    /// Nanoseconds until the next timer; `nil` if there is none.
+    private var timeUntilTimer: Nanoseconds? {
+        let next = min(deadlines.sweepAt, drain.deadline, pool.timer(demand: demand), listener.timer)
+        return next == .max ? nil : max(0, next - context.now)
     }
 
-    var isDraining: Bool { !drainers.isEmpty }
-
-    private var isIdle: Bool {
-        waiting.isEmpty && waitingForLease.isEmpty && connections.allSatisfy { $0.isIdle && $0.lease == nil }
+    private func connection(_ id: Int) -> Connection? {
+        listener.connection?.id == id ? listener.connection : pool[id]
     }
 
-    private func finish() {
-        for message in mailbox.close() {
-            switch message {
-            case .submit(let request): complete(request, .failure(.closed))
-            case .connected(.success(let handle), _): discard(handle)
-            case .listen(let subscription): subscription.finish()
-            case .drain(let continuation): drainers.append(continuation)
-            default: break
+    /// Flushes what was sent in this turn. Usually nothing is left: libpq 15 flushes at every sync with one `send` per
+    /// statement, which takes 15 % of the client's CPU time. (`PQsendPipelineSync` of libpq 17 does not.)
+    private func flush() {
+        for connection in pool.connections where connection.isDirty { flush(connection) }
+        if let connection = listener.connection, connection.isDirty { flush(connection) }
+    }
+
+    private func flush(_ connection: Connection) {
+        guard let isEmpty = connection.flush() else { return lose(connection, nil) }
+        guard connection.isWatchingForWritable == isEmpty else { return }
+        connection.isWatchingForWritable = !isEmpty
+        context.poller.watch(connection.socket, key: connection.id, writable: !isEmpty)
+    }
+
+    /// Processes all answers that have arrived.
+    private func receive(_ connection: Connection) {
+        let isListener = connection === listener.connection
+        let isAlive = connection.consumeInput()
+        context.updateTime()
+        while true {
+            switch connection.receive() {
+            case .answer(let answer) where isListener: listener.didAnswer(answer, on: connection)
+            case .answer(let answer): dispatcher.didAnswer(answer, on: connection)
+            case .pending:
+                if isListener { listener.receiveNotifications(from: connection) }
+                if !isAlive { lose(connection, nil) }
+                return
+            case .broken(let farewell): return lose(connection, farewell)
             }
         }
-        waiting.forEach { complete($0, .failure(.closed)) }
-        waitingForLease.forEach { complete($0, .failure(.closed)) }
-        listener.finish()
-        for connection in connections { lose(connection, nil) }
-        mailbox.liveConnections.store(0, ordering: .releasing)
-        metrics.report(waiting: 0, inFlight: 0, connections: 0)
-        drainers.forEach { $0.resume() }
-    }
-}
-
-// MARK: - Connections
-
-extension Engine {
-    func connection(_ id: Int) -> Connection? {
-        if listener.connection?.id == id { return listener.connection }
-        return connections.first { $0.id == id }
     }
 
-    /// Opens connections as needed, subject to the backoff after a failure and the number of attempts that are useful.
-    func connectIfWanted() {
-        guard attempt.isWanted, now >= attempt.notBefore else { return }
-        let demand = waiting.count + waitingForLease.count
-        guard demand > 0 || (!isDraining && connections.allSatisfy { !$0.isIdle }) else { return }
-        // While the server is down, one attempt at a time is enough.
-        let useful = attempt.backoff.failures > 0 ? 1 : max(1, demand)
-        while now >= attempt.notBefore, attempt.running < useful,
-            connections.count + attempt.running < configuration.maximumConnections
-        {
-            attempt.running += 1
-            startConnecting(isListener: false)
-        }
+    private func lose(_ connection: Connection, _ farewell: PostgresError?) {
+        if connection === listener.connection { listener.lose(connection) } else { pool.lose(connection, farewell) }
     }
-
-    func startConnecting(isListener: Bool) {
-        let connector = Connector(configuration: configuration)
-        let mailbox = mailbox
-        let isStarted = startThread("pg-connect") {
-            let result = connector.connect()
-            if !mailbox.post(.connected(result, isListener: isListener)), case .success(let handle) = result {
-                discard(handle)
-            }
-        }
-        if !isStarted { didConnect(.failure(.connecting("no thread")), isListener: isListener) }
-    }
-
-    private func didConnect(_ result: Result<ConnectionHandle, PostgresError>, isListener: Bool) {
-        if !isListener { attempt.running -= 1 }
-        switch result {
-        case .success(let handle):
-            lastConnection += 1
-            let connection = Connection(
-                id: lastConnection, handle: handle, statementCacheSize: configuration.preparedStatementCacheSize)
-            poller.add(connection.socket, key: UInt64(connection.id))
-            if isListener { return listenerDidConnect(connection) }
-            attempt.succeed()
-            connections.append(connection)
-            publishConnections()
-            logger.debug("Connected to PostgreSQL.", metadata: ["postgres.connections": "\(connections.count)"])
-        case .failure(let error):
-            if isListener { return listenerDidFail() }
-            attempt.fail(error, now: now)
-            logger.debug(
-                "Could not connect to PostgreSQL; retrying.",
-                metadata: ["error": "\(error)", "attempt": "\(attempt.backoff.failures)"])
-        }
-    }
-
-    /// Closes a connection. Statements sent on it may have been executed. `farewell` is the server's last error.
-    func lose(_ connection: Connection, _ farewell: PostgresError?) {
-        poller.remove(connection.socket)
-        if listener.connection === connection { return listenerDidLose() }
-        connections.removeAll { $0 === connection }
-        publishConnections()
-        attempt.isWanted = true
-        if connections.isEmpty { sweepAt = min(sweepAt, now + configuration.waitForConnectionTimeout.nanoseconds) }
-        failInFlight(connection, farewell)
-        for request in connection.held.removeAll() { complete(request, .failure(.lost(mayHaveExecuted: false))) }
-        if let reservation = connection.reservation, !reservation.isDone { waitingForLease.prepend(reservation) }
-        logger.debug(
-            "A connection to PostgreSQL has ended.", metadata: ["postgres.connections": "\(connections.count)"])
-    }
-
-    private func failInFlight(_ connection: Connection, _ farewell: PostgresError?) {
-        for (place, segment) in connection.removeAllInFlight().enumerated() {
-            var error =
-                farewell?.code == .protocolViolation
-                ? farewell ?? .lost(mayHaveExecuted: true) : .lost(mayHaveExecuted: true)
-            error.mayHaveExecuted = true
-            if place == 0 { error.sqlState = farewell?.sqlState }
-            segment.request.tenant?.forget(connection: connection.id)
-            complete(segment.request, .failure(error))
-        }
-    }
-
-    private func publishConnections() {
-        mailbox.liveConnections.store(connections.count, ordering: .releasing)
-        if connections.isEmpty { attempt.aloneSince = now }
-    }
-}
-
-/// State of the connection attempts for queries.
-struct ConnectAttempts {
-    /// Whether a connection was ever needed. From then on, one is kept open.
-    var isWanted = false
-    var running = 0
-    var backoff = Backoff()
-    var notBefore: Nanoseconds = 0
-    /// When the last connection was lost.
-    var aloneSince: Nanoseconds = 0
-    /// The error of the last failed attempt.
-    var lastError: PostgresError?
-
-    mutating func succeed() {
-        backoff.succeed()
-        notBefore = 0
-        lastError = nil
-    }
-
-    mutating func fail(_ error: PostgresError, now: Nanoseconds) {
-        notBefore = now + backoff.fail(random: .random(in: 0...1))
-        lastError = error
-    }
-}
-
-/// Closes a connection that is not needed.
-private func discard(_ handle: ConnectionHandle) {
-    _ = Connection(id: 0, handle: handle, statementCacheSize: 1)
 }

@@ -1,17 +1,18 @@
 import CLibPQ
 import Glibc
 
-/// `epoll` for the connections' sockets, keyed by connection number.
+/// `epoll` for the connections' sockets, keyed by a number that is never reused.
 ///
 /// Confined to the engine's thread, except `Waker`, which wakes it from any thread.
-struct Poller: ~Copyable {
+final class Poller {
     struct Event {
-        let key: UInt64
+        let key: Int
         let isReadable: Bool
         let isWritable: Bool
     }
 
     private let epoll: Int32
+    private var lastKey = 0
     private var events = [epoll_event](repeating: epoll_event(), count: 64)
 
     init?(waker: Waker) {
@@ -23,12 +24,15 @@ struct Poller: ~Copyable {
 
     deinit { close(epoll) }
 
-    func add(_ descriptor: Int32, key: UInt64) {
-        control(EPOLL_CTL_ADD, descriptor, EPOLLIN.rawValue, key: key)
+    /// Returns the key of the descriptor's events.
+    func add(_ descriptor: Int32) -> Int {
+        lastKey += 1
+        control(EPOLL_CTL_ADD, descriptor, EPOLLIN.rawValue, key: UInt64(lastKey))
+        return lastKey
     }
 
-    func watch(_ descriptor: Int32, key: UInt64, writable: Bool) {
-        control(EPOLL_CTL_MOD, descriptor, EPOLLIN.rawValue | (writable ? EPOLLOUT.rawValue : 0), key: key)
+    func watch(_ descriptor: Int32, key: Int, writable: Bool) {
+        control(EPOLL_CTL_MOD, descriptor, EPOLLIN.rawValue | (writable ? EPOLLOUT.rawValue : 0), key: UInt64(key))
     }
 
     func remove(_ descriptor: Int32) {
@@ -36,7 +40,7 @@ struct Poller: ~Copyable {
     }
 
     /// Waits up to `timeout`, or indefinitely if `nil`, and returns the number of events.
-    mutating func wait(timeout: Nanoseconds?) -> Int {
+    func wait(timeout: Nanoseconds?) -> Int {
         let milliseconds = timeout.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
         return max(
             0,
@@ -51,7 +55,8 @@ struct Poller: ~Copyable {
         guard event.data.u64 != Waker.key else { return nil }
         // Errors and hang-ups are detected when reading.
         let isReadable = event.events & (EPOLLIN.rawValue | EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
-        return Event(key: event.data.u64, isReadable: isReadable, isWritable: event.events & EPOLLOUT.rawValue != 0)
+        return Event(
+            key: Int(event.data.u64), isReadable: isReadable, isWritable: event.events & EPOLLOUT.rawValue != 0)
     }
 
     private func control(_ operation: Int32, _ descriptor: Int32, _ flags: UInt32, key: UInt64) {

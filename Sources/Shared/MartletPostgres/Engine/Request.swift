@@ -99,3 +99,10 @@ struct PostgresTransactionStart: Sendable {
 
     var sql: String { "BEGIN ISOLATION LEVEL \(isolation.sql) \(isReadOnly ? "READ ONLY" : "READ WRITE")" }
 }
+
+extension PostgresError {
+    static func givenUp(_ code: Code, _ request: Request) -> PostgresError {
+        PostgresError(
+            code, code == .timeout ? "the query timed out" : "the task was cancelled", mayHaveExecuted: request.isSent)
+    }
+}

@@ -1,0 +1,41 @@
+/// Passes requests to libpq, with a longer `statement_timeout` where a request needs one.
+final class Sender {
+    private let queryTimeout: Nanoseconds
+    private let parameters = ParameterBuffer()
+
+    init(configuration: PostgresConfiguration) {
+        queryTimeout = configuration.queryTimeout.nanoseconds
+    }
+
+    /// False if libpq refuses; the connection is then unusable. If `isSent` is false, too, nothing was executed.
+    func send(_ request: Request, on connection: Connection) -> Bool {
+        if case .script = request.work { return connection.sendScript(request) }
+        if request.timeout > queryTimeout { return sendWithLongTimeout(request, on: connection) }
+        return connection.send(request, parameters: parameters)
+    }
+
+    /// Raises `statement_timeout` for one statement. Outside transactions this happens in separate segments around it,
+    /// because statements such as `CREATE INDEX CONCURRENTLY` must be alone in theirs. In a transaction, which may
+    /// begin with the statement, the setting is part of its segment.
+    private func sendWithLongTimeout(_ request: Request, on connection: Connection) -> Bool {
+        let milliseconds = Engine.statementTimeoutInMilliseconds(request.timeout)
+        if request.lease != nil {
+            request.setting = "SET LOCAL statement_timeout = \(milliseconds)"
+            return connection.send(request, parameters: parameters)
+                && sendSetting("SET LOCAL statement_timeout TO DEFAULT", of: request, on: connection)
+        }
+        return sendSetting("SET statement_timeout = \(milliseconds)", of: request, on: connection)
+            && connection.send(request, parameters: parameters)
+            && sendSetting("RESET statement_timeout", of: request, on: connection)
+    }
+
+    private func sendSetting(_ sql: String, of request: Request, on connection: Connection) -> Bool {
+        var query = PostgresQuery(unescaped: sql)
+        query.isPrepared = false
+        query.role = request.query.role
+        let setting = Request(
+            .internalStatement, query, timeout: request.timeout + Engine.internalStatementTimeout,
+            lease: request.lease)
+        return connection.send(setting, parameters: parameters)
+    }
+}
