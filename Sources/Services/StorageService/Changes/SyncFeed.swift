@@ -165,7 +165,7 @@ struct SyncFeed: Sendable {
                     SELECT \(visible) AS matches FROM \(ChangeStore.stateBefore("old")) OFFSET 0) AS before ON old.kind <> 'c'
                 LEFT JOIN LATERAL (
                     SELECT \(Rendering.object(access, keys: query.keys, isPast: true)) AS object
-                    FROM \(ChangeStore.stateAfter("new"))) AS shown ON TRUE)
+                    FROM \(ChangeStore.stateAfter("new")) OFFSET 0) AS shown ON TRUE)
             SELECT max(seq), coalesce(count(*) < max(total), FALSE),
                 coalesce(string_agg(object, ',' ORDER BY seq), ''),
                 coalesce(string_agg('"' || id || '"', ',' ORDER BY seq) FILTER (WHERE was_in AND NOT is_in), '')

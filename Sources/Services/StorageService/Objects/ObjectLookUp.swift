@@ -58,7 +58,7 @@ struct ObjectLookUp: Sendable {
             SELECT id, CASE WHEN sum(octet_length(object)) OVER () <= \(Self.maximumSizeInBytes) THEN object END
             FROM (
                 SELECT id, \(Rendering.object(.master, keys: kind.keys)) AS object FROM \(try space.table(kind.collection))
-                WHERE id = ANY (\(ids)) AND deleted IS NULL) AS found
+                WHERE id = ANY (\(ids)) AND deleted IS NULL OFFSET 0) AS found
             """
         // The statement differs for each set of collections, so preparing it would not pay off.
         statement.isPrepared = false
