@@ -17,7 +17,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `openfeature-provider-ofrep and schemathesis find the protocol as published`() async throws {
+        func `the server follows OFREP according to openfeature-provider-ofrep and schemathesis`() async throws {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
             let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
                 path: "Support/ofrep_client.py")
@@ -79,11 +79,13 @@ extension IntegrationTests {
             }
             try await eventually("both are live") { try await answers() == ["false", "plain"] }
             let tag = try #require(try await asAda.get("remote/1.0").header("etag"))
-            // Requested often enough for the gateway to repeat what it may repeat.
+            // Repeated, so that the gateway would answer 304 from its cache if it were allowed to.
             for _ in 0..<3 { #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 304) }
 
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["\#(id)"]}"#).status == 204)
-            try await eventually("the role counts", within: .seconds(12)) { try await answers() == ["true", "editor"] }
+            try await eventually("the role applies", within: .seconds(12)) {
+                try await answers() == ["true", "editor"]
+            }
             #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 200)
             #expect(
                 try await client.post("flags/evaluate", #"{"context":{"user":{"roles":["editors"]}}}"#)[
@@ -91,7 +93,7 @@ extension IntegrationTests {
             #expect(try await client.get("remote/1.0").string("mainSettings.menu") == "plain")
 
             #expect(try await master.send("PUT", "roles/editors", #"{"remove":["\#(id)"]}"#).status == 204)
-            try await eventually("it counts no more", within: .seconds(12)) {
+            try await eventually("the role no longer applies", within: .seconds(12)) {
                 try await answers() == ["false", "plain"]
             }
         }

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Staff with a console, through the gateway.
+    /// What staff do in a console, through the gateway.
     @Suite(.localServer)
     struct StaffTests {
         let server: LocalServer
@@ -115,7 +115,9 @@ extension IntegrationTests {
             #expect(me.status == 200 && me.text.utf8.count > 8_000, "\(me)")
         }
 
-        @Test func `A password set by someone else must be changed first, and is valid at once`() async throws {
+        @Test func `A password set by someone else must be changed first, and the new session is valid at once`()
+            async throws
+        {
             let token = try await console.asAdministrator()
             let made = try await console.send(
                 "POST", "staff", #"{"userName":"dora","isAdministrator":true}"#, as: token)
@@ -145,7 +147,7 @@ extension IntegrationTests {
             for path in ["auth/me", "storage/Notes", "auth/sessions"] {
                 #expect(try await asStaff.get(path).isProblem(.invalidToken))
             }
-            // Neither do an app's keys, or a cookie.
+            // An app's master key and a cookie are refused as well.
             for headers in [[HeaderName.masterKey: server.connection.masterKey], ["cookie": "accessToken=\(token)"]] {
                 #expect(
                     try await Client.send("GET", server.connection.url + "/admin/staff", headers: headers).isProblem(

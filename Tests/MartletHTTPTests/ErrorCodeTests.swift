@@ -3,7 +3,7 @@ import MartletAPI
 import Testing
 
 @Suite struct ErrorCodeTests {
-    @Test func `codes are unique, in lower case with hyphens, and have a matching status`() {
+    @Test func `codes are unique, in lower case with hyphens, and have an error status`() {
         #expect(Set(ErrorCode.all.map(\.rawValue)).count == ErrorCode.all.count)
         for code in ErrorCode.all {
             #expect(code.rawValue.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil, "\(code.rawValue)")

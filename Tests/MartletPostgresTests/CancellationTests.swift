@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `A time-out does the same`() async throws {
+    @Test func `A statement that times out ends on the server`() async throws {
         try await withClient { client async throws in
             _ = try await client.query("SELECT 1")
             let error = await postgresError {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `A task that was cancelled before its query gets nothing`() async throws {
+    @Test func `A task that was cancelled before its query sends no query`() async throws {
         try await withClient { client async throws in
             let task = Task {
                 try? await Task.sleep(for: .seconds(10))

@@ -239,7 +239,7 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"age":5}"#)
         let table = try app.space().table(CollectionName("Note"))
-        // The list waits for the table.
+        // The lock makes the list call wait longer than the threshold.
         let slow = try await app.superuser.withTransaction { transaction in
             try await transaction.execute("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
             let answer = Task {

@@ -34,7 +34,8 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     /// The first OID of types created after `initdb`: enums, domains and extension types.
     static let firstUserDefined: UInt32 = 16384
 
-    /// Whether the binary format of the type is its text. This includes enums and `citext`, which are user-defined.
+    /// Whether a value in binary format is its text, for `jsonb` without the version byte, which result rows leave out.
+    /// All user-defined types are taken for text, as enums and `citext` are.
     var isText: Bool {
         switch self {
         case .text, .varchar, .bpchar, .name, .char, .json, .jsonb, .xml, .unknown: true

@@ -207,7 +207,7 @@ import Testing
             #expect(
                 try await app.rows(
                     "SELECT title, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id")
-                    == ["EXC_BAD_ACCESS: at 0x10|2", "Reports of more kinds than are told apart|2"])
+                    == ["EXC_BAD_ACCESS: at 0x10|2", "Reports beyond the maximum number of issues|2"])
             // After some are deleted, there is room again.
             try await app.postgres.execute("DELETE FROM analytics.issues WHERE number BETWEEN 2 AND 10")
             try await app.report(TestEnvelope.crash(in: "i"))
@@ -323,7 +323,7 @@ import Testing
                     == ["feedback|no_ticket|2"])
             #expect(
                 try await app.rows("SELECT count(*) FROM analytics.crash_feedback WHERE space = %") == ["0"],
-                "what is of no report is in its ticket alone")
+                "Feedback without a report is stored only in its ticket.")
         }
     }
 
@@ -394,7 +394,7 @@ import Testing
                 settings: settings, helpers: helpers,
                 logger: .silent, now: { Date() })
             let ids = (0..<30).map { $0 == 17 ? bad : UUID() }
-            // Each twice, like clients that got no answer.
+            // Each record twice, as from clients that got no answer and sent it again.
             let records = (ids + ids).enumerated().map { index, id in
                 ReceivedEnvelope(
                     appID: app.appID, environment: .live, received: Date(), eventID: id, coding: nil,
@@ -468,7 +468,7 @@ import Testing
                 return Set(names.compactMap { try? Array(Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) })
             }
             // They are written after the commit that made the issue visible.
-            try await eventually("two attachments are kept") { kept() == [[9, 9, 9], [8]] }
+            try await eventually("both unreadable records are kept in refused") { kept() == [[9, 9, 9], [8]] }
         }
     }
 

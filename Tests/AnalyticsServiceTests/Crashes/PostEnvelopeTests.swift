@@ -223,7 +223,7 @@ import Testing
 
     @Test(arguments: [
         ("{\"exception\":", "Unreadable report: Not valid JSON at byte 13."),
-        ("[1]", "Unreadable report: the event is no object"), ("", "Unreadable report: Not valid JSON at byte 0."),
+        ("[1]", "Unreadable report: the event is not an object"), ("", "Unreadable report: Not valid JSON at byte 0."),
     ])
     func `An unreadable report is kept as an issue of its own`(_ event: String, _ title: String) async throws {
         try await AnalyticsApp.run { app in

@@ -3,7 +3,7 @@ import MartletCore
 import MartletTesting
 
 extension Answer {
-    /// Whether the refusal has the only form whose text `sentry-cli` shows.
+    /// Whether this is a refusal as JSON with nothing but `detail`, the only form whose text `sentry-cli` shows.
     func isSentryRefusal(_ code: ErrorCode, field: String? = nil) -> Bool {
         guard status == code.status, header("content-type")?.hasPrefix("application/json") == true,
             case .object(let members) = try? JSONValue(parsing: text.utf8), members.map(\.name) == ["detail"],

@@ -60,7 +60,7 @@ import Testing
             #expect(
                 other.state == "error" && other.answer.text.contains("does not have the debug id"), "\(other.answer)")
 
-            // Valid chunks do not make every file.
+            // Each chunk is valid, but together they do not have the requested SHA-1.
             let pieces = upload.chunks(try DebugFiles.real()).map(SymbolUpload.sha1)
             _ = try await upload.send(upload.chunks(try DebugFiles.real()).map { (SymbolUpload.sha1($0), $0) })
             let wrong = String(repeating: "a", count: 40)

@@ -49,7 +49,7 @@ import Testing
         ("a0", "a1", "a0V"), ("a0", "a0V", "a0G"), ("a0V", "a1", "a0l"), ("Zz", "a0", "ZzV"), ("Zz", "a1", "a0"),
         ("az", "b01", "b00"), ("a0", "a0001", "a0000V"),
     ])
-    func `keys between two others are as published`(low: String, high: String, middle: String) throws {
+    func `keys between two others are those of the published scheme`(low: String, high: String, middle: String) throws {
         let (low, high) = (try Self.key(low), try Self.key(high))
         #expect(FractionalKey.between(low, high)?.text == middle)
     }

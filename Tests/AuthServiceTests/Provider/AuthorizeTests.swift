@@ -281,13 +281,13 @@ import Testing
             #expect(try await victim.authorize(provider.request()).text.contains("name=\"decision\""))
             #expect(try await provider.users.send("DELETE", "sessions/\(id)", as: anna).status == 204)
             // If the public address uses HTTPS, the cookie is sent over HTTPS only.
-            let browsers = Browsers(
+            let cookies = ProviderCookies(
                 sessions: ClientSessionStore(postgres: provider.users.auth.postgres),
                 tokens: ProviderTokens(key: SymmetricKey(size: .bits256)),
                 formKey: SymmetricKey(size: .bits256))
             let issuer = Issuer(
                 publicURL: "https://x.example", space: AppSpace(appID: "shop", environment: .live), appName: "Shop")
-            let cookie = browsers.sessionCookie(UUID(), issuer)
+            let cookie = cookies.sessionCookie(UUID(), issuer)
             #expect(
                 cookie.name == "__Secure-martlet_session" && cookie.secure && cookie.httpOnly
                     && cookie.path == "/oidc/shop")

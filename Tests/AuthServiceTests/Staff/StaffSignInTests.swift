@@ -85,7 +85,7 @@ import Testing
             let text: String = try await client.auth.postgres.query(
                 "SELECT string_agg(l::text, '|') FROM auth.audit_log AS l")[0].decode(0)
             #expect(text.contains("192.0.2.7") && !text.contains("wrong password") && !text.contains("hunter2"))
-            // As many as the limits on attempts let through.
+            // With the attempts deleted, only the log's own limits per hour apply.
             for _ in 0..<40 {
                 for name in ["root", "nobody"] {
                     try await client.auth.postgres.execute("DELETE FROM auth.attempts")
@@ -149,7 +149,7 @@ import Testing
                     try await caller.post("/admin/auth/refresh", #"{"refreshToken":"\#(root.refresh)"}"#).isProblem(
                         .forbidden))
             }
-            // Nobody who has signed in yet.
+            // Without an access token.
             for path in ["me", "staff", "audit", "sessions", "sign-ins", "audit/export"] {
                 #expect(try await client.send("GET", path).isProblem(.invalidToken))
             }

@@ -5,7 +5,7 @@ import MartletCore
 enum DefinitionFixture {
     static let addressBook = text("address-book")
     static let kickIn = text("kick-in")
-    /// The change scenario, as a merge patch: an image in the event's detail.
+    /// A merge patch for `kickIn` that adds an image to the view of an event's details.
     static let kickInChange = text("kick-in-change")
 
     static func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }

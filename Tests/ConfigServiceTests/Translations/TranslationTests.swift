@@ -77,7 +77,7 @@ import Testing
             #expect(
                 answer["strings.name"] == "\"\(expected)\""
                     && answer.header("translation-version") == "\"\(expected)~1\"", "\(answer)")
-            // A publication is requested by its own name.
+            // `translationVersion` requires the exact version of the document; there is no fallback.
             #expect(
                 try await app.client("GET", "/translationVersion/en/\(version)~1").status
                     == (version == expected ? 200 : 404))

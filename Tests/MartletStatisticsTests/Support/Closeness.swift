@@ -1,15 +1,15 @@
 import Foundation
 import MartletStatistics
 
-/// Whether two numbers agree up to 1e-9 of the second, or up to `absolute`, because the smallest numbers have few
-/// digits.
+/// Whether two numbers differ by at most `relative` times the second, or by at most `absolute`, because the smallest
+/// numbers have too few digits for a relative bound.
 func close(_ a: Double, _ b: Double, absolute: Double = 1e-300, relative: Double = 1e-9) -> Bool {
     a == b || abs(a - b) <= max(relative * abs(b), absolute)
 }
 
 /// Whether both ends agree.
 func close(_ interval: Interval, _ ends: [Double]) -> Bool {
-    // An end near 0 is the difference of two numbers as large as the interval.
+    // An end near 0 is a small difference of two larger numbers, so its rounding error is relative to those.
     let absolute = 1e-12 * max(abs(ends[0]), abs(ends[1]))
     return ends.count == 2 && close(interval.lower, ends[0], absolute: absolute)
         && close(interval.upper, ends[1], absolute: absolute)

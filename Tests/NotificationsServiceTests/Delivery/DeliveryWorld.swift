@@ -15,7 +15,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// A database, simulated push services, and instances that send.
+/// A database, simulated APNs, and instances that send.
 struct DeliveryWorld: Sendable {
     let database: MigratedDatabase
     let postgres: PostgresClient
@@ -185,13 +185,13 @@ struct DeliveryWorld: Sendable {
             try await eventually { try await isSo() }
         } catch {
             Issue.record(
-                "\(try await whatIsThere()), \(apns.requestCount) requests on \(apns.connectionCount) connections")
+                "\(try await deliverySummary()), \(apns.requestCount) requests on \(apns.connectionCount) connections")
             throw error
         }
     }
 
     /// The current state, to show what a test waited for in vain.
-    private func whatIsThere() async throws -> [String] {
+    private func deliverySummary() async throws -> [String] {
         try await postgres.query(
             """
             SELECT concat_ws(' ', count(*), state, reason, attempts, 'due', min(due) - now(), 'leased', min(leased_until) - now())
@@ -239,7 +239,7 @@ struct DeliveryWorld: Sendable {
             await task.value
         }
 
-        /// Simulates the death of the process: nothing is returned.
+        /// Simulates the death of the process: claimed deliveries are not released.
         func die() async {
             task.cancel()
             await task.value

@@ -38,7 +38,7 @@ import Testing
     @Test func `An unresponsive server delays only the mail of its own apps`() async throws {
         try await MailApp.run { app in
             let silent = try SilentServer()
-            // More apps than places for one server, each with more than one mail.
+            // More apps than slots for one server, each with more than one mail.
             for number in 0..<MailServerLoad.slotsPerServer + 4 {
                 var dead = app
                 dead.appID = "dead\(number)"
@@ -50,7 +50,7 @@ import Testing
                 #expect(order.status == 202, "\(order)")
             }
             // The maximum number is being sent.
-            try await eventually("the server has all it may have") {
+            try await eventually("all slots of the silent server are in use") {
                 try await attempts(app) >= MailServerLoad.slotsPerServer
             }
             for name in ["good1", "good2"] {
@@ -60,7 +60,7 @@ import Testing
                     try await good.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"]
                         == "\"sent\"")
             }
-            // They were waiting the whole time.
+            // The mails to the silent server have not ended.
             let ended: Int = try await app.postgres.query(
                 "SELECT count(*) FROM notifications.mails WHERE address IN ('a@example.org', 'b@example.org') AND reason IS NOT NULL"
             )[0].decode(0)
@@ -83,7 +83,7 @@ import Testing
             #expect(
                 try await app.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"]
                     == "\"sent\"")
-            // Unreadable copies end one by one, which takes a while without sending mail.
+            // Mails with unreadable content fail one by one, which takes a while and sends nothing.
             try await app.postgres.execute(
                 """
                 INSERT INTO notifications.mails (id, space, author, address, content)

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/vipsthumbnail")))
 struct ThumbnailTests {
-    /// A GIF of one red pixel (GIF89a).
+    /// A GIF of one red pixel (GIF87a).
     private static let gif = Data(base64Encoded: "R0lGODdhAQABAPAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=")!
 
     @Test func `a picture's thumbnail is created once and kept`() async throws {
@@ -60,7 +60,7 @@ struct ThumbnailTests {
         #expect(try await app.client.get("/upload/a.gif?thumbnail=small").status == 200)
     }
 
-    /// A header that claims a size, and nothing else.
+    /// A PNG whose header claims a size, with almost no pixel data.
     private static func png(width: UInt32, height: UInt32) -> [UInt8] {
         func big(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
         func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {

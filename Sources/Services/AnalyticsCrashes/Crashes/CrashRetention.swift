@@ -4,7 +4,8 @@ import MartletFiles
 import MartletJobs
 import MartletPostgres
 
-/// Deletes, every hour and in small batches, what is older than the retention period. Daily counts stay.
+/// Deletes, every hour and in small batches, what is older than the retention period. Daily counts of reports and
+/// sessions stay.
 struct CrashRetention: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let rowsPerStatement = 500
@@ -29,7 +30,7 @@ struct CrashRetention: PeriodicWork {
             try await delete(table, key, condition, days)
         }
         try await delete("crash_session_states", "ctid", "updated < now() - make_interval(days => $)", Self.sessionDays)
-        // Rows of spools whose folders are gone: a live spool updates its row long before that.
+        // Rows of spools whose folders are gone. A spool in use updates its row much more often than every 400 days.
         try await delete("crash_spools", "id", "updated < now() - make_interval(days => $)", 400)
         // Last, so that reports are deleted even while file storage is unavailable.
         try await removeAttachments()

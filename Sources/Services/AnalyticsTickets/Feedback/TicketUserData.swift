@@ -7,14 +7,15 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// The data that tickets have about end users: feedback given while signed in, with its pictures. Erasing also covers
-/// feedback about the user's crash reports, which is exported together with the reports. Must therefore run before the
-/// reports are erased.
+/// The data that tickets have about end users: feedback given while signed in, with its pictures.
+///
+/// Erasing also covers feedback about the user's crash reports, which is exported together with those reports. Tickets
+/// must therefore be erased before the reports.
 ///
 /// The ticket itself belongs to the team and stays, but its title and history no longer show the feedback.
 struct TicketUserData: UserDataHolder {
     static let rowsPerSlice = 100
-    /// Size of pictures in one slice, before base64.
+    /// A slice of an export ends once its pictures exceed this size, before base64.
     private static let filesPerSliceInBytes = 8 << 20
 
     let attachments: AttachmentStore

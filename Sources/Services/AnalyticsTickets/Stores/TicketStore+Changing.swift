@@ -122,7 +122,7 @@ extension TicketWork {
     }
 
     /// Stores a row and records its changes in the history. Only recorded changes make a new revision, so moving a
-    /// ticket does not conflict with an edit.
+    /// ticket within its column does not conflict with an edit.
     func write(_ row: TicketRow, _ changes: [TicketFieldChange]) async throws {
         try await transaction.execute(
             """

@@ -11,7 +11,7 @@ struct AuthorizationFlow: Sendable {
     let clients: ClientStore
     let codes: AuthorizationCodeStore
     let grants: GrantStore
-    let browsers: Browsers
+    let cookies: ProviderCookies
     let now: @Sendable () -> Date
 
     /// Reads the request from the query and passes it to `body`. Errors are shown as a page or returned to the client.
@@ -35,8 +35,8 @@ struct AuthorizationFlow: Sendable {
         asksForCode: Bool = false, message: String? = nil,
         status: HTTPResponse.Status = .ok
     ) -> Response {
-        let secret = browsers.formSecret(request, issuer)
-        let token = browsers.formToken(.logIn, secret: secret.value, session: nil, query: asked.query, issuer)
+        let secret = cookies.formSecret(request, issuer)
+        let token = cookies.formToken(.logIn, secret: secret.value, session: nil, query: asked.query, issuer)
         var response = ProviderPages.logIn(
             asked, issuer, token: token, name: name ?? asked.loginHint ?? "", asksForCode: asksForCode,
             message: message, status: status)
@@ -57,8 +57,8 @@ struct AuthorizationFlow: Sendable {
         if asked.prompts.contains(.none) {
             return Self.redirectToClient(OAuthError(.consentRequired, "The user's consent is required."), asked, issuer)
         }
-        let secret = browsers.formSecret(request, issuer)
-        let token = browsers.formToken(
+        let secret = cookies.formSecret(request, issuer)
+        let token = cookies.formToken(
             .consent, secret: secret.value, session: browser.session, query: asked.query, issuer)
         var response = ProviderPages.consent(asked, issuer, token: token, userName: browser.userName)
         if let cookie = secret.new { response.setCookie(cookie) }

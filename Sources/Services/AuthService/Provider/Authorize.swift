@@ -48,7 +48,7 @@ struct Authorize: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answer(request, context) { asked, issuer in
-            if let browser = try await flow.browsers.session(request, issuer),
+            if let browser = try await flow.cookies.session(request, issuer),
                 !asked.wantsLogIn(since: browser.authenticated, at: flow.now())
             {
                 return try await flow.continueFlow(asked, request, as: browser, issuer)

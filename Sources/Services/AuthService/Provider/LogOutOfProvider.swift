@@ -39,7 +39,7 @@ struct LogOutOfProvider: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answerLogOut(request, context) { asked, issuer in
-            guard let browser = try await flow.browsers.session(request, issuer) else {
+            guard let browser = try await flow.cookies.session(request, issuer) else {
                 return flow.signedOut(asked, issuer)
             }
             if asked.provenUser == browser.userID { return try await sessions.end(browser, asked, flow, issuer) }
@@ -87,11 +87,11 @@ struct ConfirmLogOut: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answerLogOut(request, context) { asked, issuer in
             let fields = try await FormFields(body: request)
-            guard let browser = try await flow.browsers.session(request, issuer) else {
+            guard let browser = try await flow.cookies.session(request, issuer) else {
                 return flow.signedOut(asked, issuer)
             }
             guard
-                flow.browsers.isGenuine(.logOut, fields, request, session: browser.session, query: asked.query, issuer)
+                flow.cookies.isGenuine(.logOut, fields, request, session: browser.session, query: asked.query, issuer)
             else {
                 throw OAuthError(
                     .invalidRequest,
@@ -109,7 +109,7 @@ extension SessionStore {
     ) async throws -> Response {
         try await end(browser.session, of: .user(browser.userID, issuer.space))
         var response = flow.signedOut(asked, issuer)
-        response.setCookie(flow.browsers.noSessionCookie(issuer))
+        response.setCookie(flow.cookies.noSessionCookie(issuer))
         return response
     }
 }
@@ -135,8 +135,8 @@ extension AuthorizationFlow {
     fileprivate func askToLogOut(
         _ asked: LogOutRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer
     ) -> Response {
-        let secret = browsers.formSecret(request, issuer)
-        let token = browsers.formToken(
+        let secret = cookies.formSecret(request, issuer)
+        let token = cookies.formToken(
             .logOut, secret: secret.value, session: browser.session, query: asked.query, issuer)
         var response = ProviderPages.logOut(asked, issuer, token: token, userName: browser.userName)
         if let cookie = secret.new { response.setCookie(cookie) }

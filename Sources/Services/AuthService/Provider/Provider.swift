@@ -26,7 +26,7 @@ struct Provider: Sendable {
         tokens = ProviderTokens(key: keys.providerTokens)
         flow = AuthorizationFlow(
             issuers: issuers, clients: clients, codes: codes, grants: grants,
-            browsers: Browsers(sessions: clientSessions, tokens: tokens, formKey: keys.providerForms), now: now)
+            cookies: ProviderCookies(sessions: clientSessions, tokens: tokens, formKey: keys.providerForms), now: now)
         self.now = now
     }
 

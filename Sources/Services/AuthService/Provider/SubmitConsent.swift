@@ -51,11 +51,11 @@ struct SubmitConsent: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answer(request, context) { asked, issuer in
             let fields = try await FormFields(body: request)
-            guard let browser = try await flow.browsers.session(request, issuer) else {
+            guard let browser = try await flow.cookies.session(request, issuer) else {
                 return flow.showLogIn(asked, request, issuer)
             }
             guard
-                flow.browsers.isGenuine(.consent, fields, request, session: browser.session, query: asked.query, issuer)
+                flow.cookies.isGenuine(.consent, fields, request, session: browser.session, query: asked.query, issuer)
             else {
                 throw OAuthError(
                     .invalidRequest,

@@ -64,14 +64,15 @@ struct SubmitLogIn: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answer(request, context) { asked, issuer in
             let fields = try await FormFields(body: request)
-            guard flow.browsers.isGenuine(.logIn, fields, request, session: nil, query: asked.query, issuer) else {
+            guard flow.cookies.isGenuine(.logIn, fields, request, session: nil, query: asked.query, issuer) else {
                 return flow.showLogIn(
                     asked, request, issuer,
                     message: "This page has expired, or your browser blocks cookies. Please try again.",
                     status: .forbidden)
             }
             let name = fields["name"] ?? ""
-            let session = NewSession(device: Browsers.device, lifetimeInSeconds: Browsers.sessionLifetimeInSeconds)
+            let session = NewSession(
+                device: ProviderCookies.device, lifetimeInSeconds: ProviderCookies.sessionLifetimeInSeconds)
             let userID: UUID
             do {
                 let attempt = PasswordSignIn.Attempt(
@@ -81,14 +82,14 @@ struct SubmitLogIn: Endpoint {
             } catch let problem as ServiceError {
                 return try showAgain(asked, request, issuer, name: name, asksForCode: fields["code"] != nil, problem)
             }
-            if let former = try await flow.browsers.session(request, issuer) {
+            if let former = try await flow.cookies.session(request, issuer) {
                 try await sessions.end(former.session, of: .user(former.userID, issuer.space))
             }
             let browser = ClientSessionStore.Browser(
                 session: session.id, userID: userID, userName: name,
                 authenticated: Int64(flow.now().timeIntervalSince1970))
             var response = try await flow.continueFlow(asked, request, as: browser, issuer)
-            response.setCookie(flow.browsers.sessionCookie(session.id, issuer))
+            response.setCookie(flow.cookies.sessionCookie(session.id, issuer))
             return response
         }
     }

@@ -3,8 +3,9 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 
-/// Asks a staff member for the password again before actions that a stolen access token must not allow, like
-/// `PasswordCheck`.
+/// Asks a staff member for the password again before actions that a stolen access token must not allow.
+///
+/// `PasswordCheck` does the same for users.
 struct StaffPasswordCheck: Sendable {
     let staff: StaffStore
     let attempts: AttemptStore

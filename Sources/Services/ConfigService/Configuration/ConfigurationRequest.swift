@@ -22,7 +22,7 @@ struct ConfigurationRequest: Sendable {
     private(set) var attributes: FlagAttributes
     let unit: ExperimentUnit
     private let principal: Principal
-    /// The generation that the answer must have reached; nil for any.
+    /// The generation of published documents to wait for, up to a timeout; nil or 0 to answer at once.
     var generation: Int64?
 
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not app keys.
@@ -40,7 +40,7 @@ struct ConfigurationRequest: Sendable {
         self.appVersion = version
         self.theme = theme
         var attributes = try Self.attributes(given)
-        // Verified values replace what the client claims.
+        // These names always have the server's meaning, whatever the client's own attributes say.
         let deviceID = try request.deviceID
         unit = ExperimentUnit(userID: principal.userID, deviceID: deviceID)
         attributes["user"] = principal.userID.map { .object(["id": .string($0)]) }

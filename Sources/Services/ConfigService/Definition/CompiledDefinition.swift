@@ -21,7 +21,7 @@ struct DefinitionPart: Sendable {
 
 /// A definition prepared for serving.
 struct CompiledDefinition: Sendable {
-    /// A view that only some clients support; the others show its fallback.
+    /// A component that a view with a fallback requires. Clients that lack it show the fallback.
     struct Option: Sendable, Equatable {
         let kind: String
         let version: Int

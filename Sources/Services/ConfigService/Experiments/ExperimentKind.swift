@@ -133,7 +133,7 @@ struct ExperimentKind: PublishedKind {
         if new.seed != old.seed {
             refuse("fixed-while-running", "/seed", "The seed cannot change while the experiment runs. " + restartHint)
         }
-        if new.assignsOthers(than: old), new.phase == old.phase || !new.isSticky {
+        if new.mayMoveUnits(from: old), new.phase == old.phase || !new.isSticky {
             refuse(
                 "moves-units", "/phase",
                 "This would move participating units. Raise phase (and keep sticky on) so that they keep their variation, or: "
@@ -190,7 +190,7 @@ extension ExperimentDocument {
     }
 
     /// Whether a unit with a variation under `old` may get another one or none. Higher coverage moves no one.
-    fileprivate func assignsOthers(than old: ExperimentDocument) -> Bool {
+    fileprivate func mayMoveUnits(from old: ExperimentDocument) -> Bool {
         variations.map(\.weight) != old.variations.map(\.weight) || coverage < old.coverage
             || conditionText != old.conditionText
             || exclusion != old.exclusion || holdout != old.holdout || appVersion != old.appVersion

@@ -7,7 +7,7 @@ import NIOCore
 /// therefore inserts an acknowledgement after the client's first SETTINGS frame and removes the client's own.
 ///
 /// It also splits its output at frame boundaries. NIOHTTP2 frees the bytes it has read only when a read ends with a
-/// frame. If the reads never did (other than for DATA), memory would grow with everything the client sends.
+/// frame or inside a DATA frame. If no read did, memory would grow with everything the client sends.
 final class EarlySettings: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

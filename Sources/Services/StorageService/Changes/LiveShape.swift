@@ -25,7 +25,7 @@ struct LiveRequest: Sendable, Hashable {
     static func filter(_ filter: String, in scope: QueryScope) throws -> Filter {
         let value = try checked { () throws(JSONError) in try JSONValue(parsing: filter.utf8) }
         let compiled = try FilterCompiler.filter(value, in: scope)
-        guard !compiled.dependsOnMore else {
+        guard !compiled.dependsOnOtherState else {
             throw ServiceError(
                 .invalidFilter,
                 "A filter for live changes must not use $inQuery, $notInQuery, $select, $dontSelect, $relatedTo or $relativeTime.",

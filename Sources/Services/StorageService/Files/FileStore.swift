@@ -4,7 +4,8 @@ import MartletCore
 import MartletFiles
 import MartletPostgres
 
-/// The database's records of an app's files. Every method runs one SQL statement under the app's own role.
+/// The database's records of an app's files. Every statement runs under the app's own role. Each change is one
+/// statement; a second one only finds out why nothing was changed.
 ///
 /// Triggers maintain the space's usage (`FileQuota`) and keep the readers in a file's history equal to those of the
 /// file.

@@ -56,8 +56,8 @@ struct BeforeHooks: Sendable {
         try await asked(write, in: scope).document ?? document
     }
 
-    /// Returns the write as changed by the hooks, which are asked one after the other by name. Unchanged if there are
-    /// none.
+    /// Returns the write as changed by the hooks, which are asked one after the other in the order of their names.
+    /// Returns it unchanged if there are none.
     func asked(_ write: Write, in scope: QueryScope, until deadline: ContinuousClock.Instant? = nil) async throws
         -> Write
     {

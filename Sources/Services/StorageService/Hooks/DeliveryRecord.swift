@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// The notification of a hook about one change, delivered or waiting, as shown by management calls.
+/// The notification of a hook about one change, as shown by management calls: waiting, delivered or given up.
 struct DeliveryRecord: Encodable, Sendable {
     enum State: String, Codable, Sendable, CaseIterable {
         case waiting, done, dead

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// The name of an index or constraint in PostgreSQL: `_` and random digits.
+/// The name of an index or constraint in PostgreSQL: `_` or a prefix that begins with it, then hexadecimal digits.
 ///
 /// Tables and indexes share a schema's namespace. Collection names begin with a letter, so no collection can be
 /// created, read or renamed under the name of an index.
@@ -14,7 +14,8 @@ struct IndexName: Sendable {
         IndexName(text: "_" + UUID().uuidString.filter { $0 != "-" }.lowercased())
     }
 
-    /// The name of an index built by a job, by which it can be identified while it has no comment.
+    /// The name of an index that a job builds. `IndexSweep` finds an unfinished one by the prefix and by its missing
+    /// `COMMENT ON INDEX`.
     static func makeForJob() -> IndexName {
         IndexName(text: jobPrefix + make().text.dropFirst())
     }

@@ -69,7 +69,8 @@ extension FilterCompiler {
         filter.uses.append(IndexUse(field: target.name, kind: kind))
     }
 
-    /// Notes that the equality index, which covers documents but neither null nor whole lists, supports the condition.
+    /// Notes which index supports an equality condition: that of the id, or the one for equality in documents. The
+    /// latter covers neither null nor whole lists; for these and other system fields an ordered index is needed.
     mutating func useEquality(_ target: Target, _ value: JSONValue) {
         switch (target, value) {
         case (.system(.id), _): use(target, .equality)
@@ -85,7 +86,7 @@ extension FilterCompiler {
             guard case .string(let text) = relative, members.count == 1 else {
                 throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
             }
-            filter.dependsOnMore = true
+            filter.dependsOnOtherState = true
             let date = try RelativeTime.date(text, from: now, field: target.name)
             value = .object([.init("__type", .string("Date")), .init("iso", .string(Timestamps.text(date)))])
         }

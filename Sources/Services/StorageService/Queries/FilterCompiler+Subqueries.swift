@@ -43,7 +43,7 @@ extension FilterCompiler {
         let owner = scope.scope(of: try className(object, nil))
         try owner.access.check(path)
         filter.collections.insert(owner.collection)
-        filter.dependsOnMore = true
+        filter.dependsOnOtherState = true
         let conditions =
             (["id = \(id)", "deleted IS NULL"] + [owner.access.readable(for: .get)].compactMap(\.self))
             as [PostgresQuery]
@@ -98,7 +98,7 @@ extension FilterCompiler {
         budget = compiler.budget
         filter.collections.formUnion(compiler.filter.collections.union([other.collection]))
         filter.isCostly = filter.isCostly || compiler.filter.isCostly
-        filter.dependsOnMore = true
+        filter.dependsOnOtherState = true
         let conditions = ["deleted IS NULL", access.readable(for: .find), condition].compactMap(\.self)
         var page: PostgresQuery = ""
         if value["limit"] != nil || value["skip"] != nil || value["order"] != nil {

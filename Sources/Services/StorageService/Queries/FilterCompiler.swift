@@ -15,7 +15,7 @@ struct Filter: Sendable {
     var isCostly = false
     /// Whether the result may change without a write to the object, because it depends on other collections or the
     /// clock.
-    var dependsOnMore = false
+    var dependsOnOtherState = false
     var uses: [IndexUse] = []
     /// The conditions that must all hold: `condition` in parts.
     var parts: [Part] = []

@@ -85,7 +85,7 @@ struct IndexBranches {
     }
 }
 
-/// The values of which a field must equal one: scalars, or values with a `__type`.
+/// A condition that a field equals one of some values: scalars, or values with a `__type`.
 private struct Equality {
     let path: FieldPath
     /// As stored, each once.

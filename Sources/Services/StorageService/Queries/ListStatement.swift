@@ -164,7 +164,8 @@ private struct Source {
                 "(SELECT * \($0) ORDER BY \(order) LIMIT \(query.skip + query.limit))" as PostgresQuery
             }
             let rows = read.joined(separator: " UNION ALL ")
-            return "SELECT \(shown.object) AS object FROM (SELECT * FROM (\(rows)) AS branch\(page)) AS page\(Self.once)"
+            return
+                "SELECT \(shown.object) AS object FROM (SELECT * FROM (\(rows)) AS branch\(page)) AS page\(Self.once)"
         }
         return query.include.isEmpty
             ? "SELECT \(shown.object) AS object \(whole)\(page)"

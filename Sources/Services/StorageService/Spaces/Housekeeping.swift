@@ -11,8 +11,8 @@ struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(600)
     static let batch = 1_000
     private static let maximumBatches = 1_000
-    /// The last script that creates one of the tables below. Spaces that have not been used since are skipped until
-    /// they are.
+    /// The last script that creates one of the tables below. Spaces at an earlier version are skipped; the next use of
+    /// a space runs its missing scripts.
     private static let neededVersion = 4
 
     let postgres: PostgresClient

@@ -44,7 +44,8 @@ public enum Bucketing {
     }
 }
 
-/// A named range from 0 to 1 that experiments share so that no subject takes part in two of them (mutual exclusion).
+/// The range of an experiment within a namespace. Experiments whose ranges in the same namespace are disjoint have no
+/// subject in common (mutual exclusion).
 public struct Namespace: Sendable, Hashable {
     public let name: String
     public let range: BucketRange

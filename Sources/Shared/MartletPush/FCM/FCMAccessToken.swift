@@ -10,7 +10,7 @@ import NIOHTTP1
 actor FCMAccessToken {
     /// The remaining lifetime at which the token is renewed.
     static let margin: TimeInterval = 300
-    /// How long after a failure no new request is made.
+    /// How long to wait after a failure before the next request.
     static let failureDelay: TimeInterval = 5
     private static let timeout: Duration = .seconds(30)
     private static let maximumAnswerSizeInBytes = 64 << 10
@@ -88,7 +88,7 @@ actor FCMAccessToken {
         return Token(text: text, expires: now().addingTimeInterval(min(seconds, 86_400)))
     }
 
-    /// By RFC 6749 §5.2, an error in the assertion is permanent.
+    /// Treats 400, 401 and 403 as permanent: the assertion was refused (RFC 6749 §5.2), so a retry would not help.
     private static func failure(_ answer: OutgoingClient.Answer, _ json: JSONValue?, _ now: Date) -> PushFailure {
         let reason = json?.string("error").map { String($0.prefix(64)) } ?? "no-access-token"
         switch answer.status {

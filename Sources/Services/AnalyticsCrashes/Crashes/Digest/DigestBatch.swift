@@ -44,7 +44,8 @@ enum DigestionRefusal: String, Error, CustomStringConvertible {
 
 /// Reads a spool in batches.
 struct DigestReader: Sendable {
-    /// Larger batches share more of a transaction's cost; 200 issues have 2,000 tag counts.
+    /// Larger batches spread the cost of a transaction over more records. They also change fewer rows per record,
+    /// because reports of one issue update the same rows, such as its tag counts.
     private static let recordsPerBatch = 400
     private static let bytesPerBatch = 4 << 20
     /// Limits the decompressed size of a batch; further envelopes wait for the next one.

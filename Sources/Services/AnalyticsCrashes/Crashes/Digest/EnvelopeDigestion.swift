@@ -116,7 +116,7 @@ struct EnvelopeDigestion: Sendable {
     {
         let symbolicated = await helpers.symbolicate(Event.form(of: value), space)
         guard let event = Event(symbolicated.report, id: received.eventID) else {
-            return broken(Array(value.text.utf8)[...], because: "the event is no object", received, space)
+            return broken(Array(value.text.utf8)[...], because: "the event is not an object", received, space)
         }
         return DigestedReport(
             event, Grouping(event), at: Self.time(event.timestamp, sentAt: sentAt, received.received),

@@ -141,7 +141,7 @@ extension DigestedReport {
         #"{"event":"\#(eventID.eventID)"\#(release.map { ",\"release\":" + JSONValue.quote($0.text) } ?? "")}"#
     }
 
-    fileprivate var issueTitle: String { isOverflow ? "Reports of more kinds than are told apart" : grouping.title }
+    fileprivate var issueTitle: String { isOverflow ? "Reports beyond the maximum number of issues" : grouping.title }
     fileprivate var issueCulprit: String { isOverflow ? "" : grouping.culprit }
     private var isOverflow: Bool { grouping.appHash == Grouping.overflowHash }
 }

@@ -7,7 +7,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Reads, begins or ends the opt-out of a user and a device: their events are no longer stored.
+/// Reads, begins or ends the opt-out of a user and a device. The events of those who have opted out are not stored.
 ///
 /// The user is the one who is signed in. The device is `anonymousId` or, without it, `X-Device-Id`. If both are known,
 /// the call covers both. Events that are already stored stay; deleting the user's account removes those.
@@ -75,12 +75,12 @@ struct OptOutEndpoint: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
         let space = try await events.spaces.space(of: principal)
-        let opting = try Self.opting(request, principal, space)
+        let caller = try Self.caller(request, principal, space)
         switch action {
         case .read: break
-        case .optOut: try await events.people.optOut(opting, in: space)
+        case .optOut: try await events.people.optOut(caller, in: space)
         case .optIn:
-            guard try await events.people.optIn(opting, in: space) else {
+            guard try await events.people.optIn(caller, in: space) else {
                 throw ServiceError(
                     .forbidden,
                     """
@@ -89,22 +89,23 @@ struct OptOutEndpoint: Endpoint {
                     """)
             }
         }
-        let since = try await events.people.optedOut(opting.persons, in: space)
+        let since = try await events.people.optedOut(caller.persons, in: space)
         return try .encoding(Answer(isOptedOut: since != nil, since: since))
     }
 
-    private static func opting(_ request: Request, _ principal: Principal, _ space: Space) throws -> PeopleStore.Opting
+    private static func caller(_ request: Request, _ principal: Principal, _ space: Space) throws
+        -> PeopleStore.OptOutCaller
     {
-        var opting = PeopleStore.Opting(account: principal.userID.map { Person.account($0, in: space) })
+        var caller = PeopleStore.OptOutCaller(account: principal.userID.map { Person.account($0, in: space) })
         // Only the app's own server needs no secret.
-        opting.isServer = principal.kind == .master
+        caller.isServer = principal.kind == .master
         if let device = request.uri.queryParameters["anonymousId"].map(String.init) ?? request.deviceID {
             guard (1...512).contains(device.utf8.count) else {
                 throw ServiceError(.invalidParameter, "This must have 1 to 512 bytes.", field: "anonymousId")
             }
-            opting.device = Person.device(device, in: space)
+            caller.device = Person.device(device, in: space)
         }
-        guard !opting.persons.isEmpty else {
+        guard !caller.persons.isEmpty else {
             throw ServiceError(
                 .invalidParameter, "Send an access token, anonymousId or X-Device-Id to say whose opt-out this is.",
                 field: "anonymousId")
@@ -114,9 +115,9 @@ struct OptOutEndpoint: Endpoint {
                 throw ServiceError(
                     .invalidParameter, "Expected 32 random bytes in base64url.", field: secretHeader.rawName)
             }
-            opting.digest = Credential.digest(of: secret)
+            caller.digest = Credential.digest(of: secret)
         }
-        return opting
+        return caller
     }
 
     private struct Answer: Encodable {

@@ -101,7 +101,7 @@ final class PeopleStore: Sendable {
     // MARK: Opting out
 
     /// The subjects of an opt-out or opt-in: a signed-in account, a device by its id, or both.
-    struct Opting: Sendable {
+    struct OptOutCaller: Sendable {
         var account: Int64?
         var device: Int64?
         /// SHA-256 of the secret that the device presented, if any.
@@ -118,14 +118,14 @@ final class PeopleStore: Sendable {
 
     /// Opts out; never refused. An opt-out with a secret can be ended by presenting that secret. Beyond
     /// `maximumOptOuts` of a device, it counts as an opt-out without a secret.
-    func optOut(_ opting: Opting, in space: Space) async throws {
-        let digest = opting.digest.map { Data($0) } ?? Data()
+    func optOut(_ caller: OptOutCaller, in space: Space) async throws {
+        let digest = caller.digest.map { Data($0) } ?? Data()
         // Sorted, because all statements lock rows in the order of persons.
         try await postgres.execute(
             """
             INSERT INTO analytics.people AS p (space, person, opted_out, opt_outs)
-            SELECT \(space.id), person, now(), CASE WHEN person = \(opting.device) THEN ARRAY[\(digest)::bytea] ELSE '{}' END
-            FROM unnest(\(opting.persons.sorted().map { Int($0) })) AS n (person)
+            SELECT \(space.id), person, now(), CASE WHEN person = \(caller.device) THEN ARRAY[\(digest)::bytea] ELSE '{}' END
+            FROM unnest(\(caller.persons.sorted().map { Int($0) })) AS n (person)
             ON CONFLICT (space, person) DO UPDATE SET opted_out = coalesce(p.opted_out, excluded.opted_out), traits = '{}', opt_outs = CASE
                 WHEN p.opt_outs @> excluded.opt_outs THEN p.opt_outs
                 WHEN cardinality(p.opt_outs) < \(Self.maximumOptOuts) THEN p.opt_outs || excluded.opt_outs
@@ -138,30 +138,30 @@ final class PeopleStore: Sendable {
     /// opt-outs of the device.
     ///
     /// - Returns: false if the device has opted out with other secrets only; then nothing has changed.
-    func optIn(_ opting: Opting, in space: Space) async throws -> Bool {
+    func optIn(_ caller: OptOutCaller, in space: Space) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await transaction.execute(
                 """
-                SELECT FROM analytics.people WHERE space = \(space.id) AND person = ANY (\(opting.persons.map { Int($0) })) ORDER BY person FOR UPDATE
+                SELECT FROM analytics.people WHERE space = \(space.id) AND person = ANY (\(caller.persons.map { Int($0) })) ORDER BY person FOR UPDATE
                 """)
-            if let device = opting.device {
+            if let device = caller.device {
                 let rows = try await transaction.query(
                     """
                     SELECT s.digest FROM analytics.people AS p, unnest(p.opt_outs) AS s (digest)
                     WHERE p.space = \(space.id) AND p.person = \(device) AND p.opted_out IS NOT NULL
                     """)
                 let known = try rows.map { try $0.decode(0, as: Data.self) }
-                let shown = opting.digest.flatMap { digest in known.first { digest == $0 } }
-                guard known.isEmpty || opting.isServer || shown != nil else { return false }
+                let shown = caller.digest.flatMap { digest in known.first { digest == $0 } }
+                guard known.isEmpty || caller.isServer || shown != nil else { return false }
                 let left: PostgresQuery =
-                    opting.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(shown ?? Data())::bytea)"
+                    caller.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(shown ?? Data())::bytea)"
                 try await transaction.execute(
                     """
                     UPDATE analytics.people SET opt_outs = \(left), opted_out = CASE WHEN cardinality(\(left)) = 0 THEN NULL ELSE opted_out END
                     WHERE space = \(space.id) AND person = \(device) AND opted_out IS NOT NULL
                     """)
             }
-            if let account = opting.account {
+            if let account = caller.account {
                 try await transaction.execute(
                     "UPDATE analytics.people SET opted_out = NULL, opt_outs = '{}' WHERE space = \(space.id) AND person = \(account) AND opted_out IS NOT NULL"
                 )

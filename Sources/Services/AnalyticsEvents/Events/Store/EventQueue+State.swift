@@ -48,7 +48,8 @@ extension EventQueue.State {
     /// The next batch for a writer; empty if nothing waits.
     mutating func batch(_ limits: EventQueue.Limits) -> [EventQueue.Waiting] {
         var (end, count) = (head, 0)
-        while end < waiting.count, count == 0 || count + waiting[end].submission.rows.count <= limits.eventsPerStatement
+        while end < waiting.count,
+            count == 0 || count + waiting[end].submission.rows.count <= limits.maximumEventsPerBatch
         {
             count += max(1, waiting[end].submission.rows.count)
             end += 1

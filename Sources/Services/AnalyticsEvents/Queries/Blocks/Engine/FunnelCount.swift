@@ -1,8 +1,8 @@
 /// Counts how many persons reached each step of a funnel.
 ///
-/// Each pass takes as many persons as have up to `maximumEvents` events, collects their events by person, and sorts
-/// each person's by time and step. For each step, the latest start of a path to it is tracked, which is the best one
-/// for all later steps.
+/// Each pass takes as many persons as together have at most `maximumEvents` events, collects their events by person,
+/// and sorts the events of each by time and step. For each step, the latest start of a path to it is tracked, which is
+/// the best one for all later steps.
 struct FunnelCount {
     /// Number of events in memory at once, eight bytes each.
     static let maximumEvents = 4_000_000
@@ -23,7 +23,7 @@ struct FunnelCount {
         window = Int64(windowInSeconds) * 1_000_000
     }
 
-    /// - Throws: `NotInBlocks` if one person has more than `maximumEvents`; as `BlockScan.forEach`.
+    /// - Throws: `NotInBlocks` if one person has more than `maximumEvents`; the errors of `BlockScan.forEach`.
     func count() async throws -> [Int] {
         let sizes = try await sizes()
         var reached = [Int](repeating: 0, count: names.count)

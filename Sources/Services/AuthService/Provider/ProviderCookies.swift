@@ -6,9 +6,9 @@ import MartletCore
 /// The provider's cookies: one for the signed-in session, and one that ties a form to the browser it was sent to.
 ///
 /// Cookies are limited to the issuer by their path. The prefix `__Host-`, which would keep other hosts of the domain
-/// from setting them, does not allow a path, so `__Secure-` is used. A cookie's content is accepted only if it was made
-/// by this service.
-struct Browsers: Sendable {
+/// from setting them, does not allow a path, so `__Secure-` is used. A session cookie is accepted only if this service
+/// made it. A form cookie may have any value of the right length, so another host of the domain could set one.
+struct ProviderCookies: Sendable {
     static let sessionLifetimeInSeconds: Int64 = 14 * 86_400
     /// The device name of browser sessions in the user's list of sessions.
     static let device = "Browser"
