@@ -5,10 +5,10 @@ extension Schema {
         "Rules",
         .object(
             [
-                "rules": .map(of: .array(of: .string).maxItems(100)).described(
+                "rules": .map(of: .grantees).described(
                     "The grantees of each operation: `find`, `get`, `count`, `create`, `update`, `delete`, `addField`."
                 ),
-                "hidden": .map(of: .array(of: .string).maxItems(100)).described(
+                "hidden": .map(of: .grantees).described(
                     "The grantees that can see each of these top-level fields."),
                 "defaults": .object(
                     [
@@ -23,8 +23,34 @@ extension Schema {
                 """
                 Operations and fields without a rule are open to every client. A grantee is `*`, `authenticated`, a \
                 user's id, `role:<name>`, or `field:<path>` for the users named in that field of the object. An empty \
-                list only admits the master key.
+                list only admits the master key. In its place, an entry with a condition may stand.
                 """))
+
+    static let grantees: Schema = component("Grantees", .array(of: .anyOf(.string, .ruleEntry)).maxItems(100))
+
+    static let ruleEntry: Schema = component(
+        "RuleEntry",
+        .object(
+            [
+                "who": .array(of: .string).maxItems(100).described(#"Grantees. The default is `["*"]`."#),
+                "where": .object.described(
+                    """
+                    A [Filter](#filter) that the object must match. Strings that begin with `$` are variables: \
+                    `$user.id`, `$user.roles`, `$now`, `$environment`, and for writes `$old.<path>` and `$new.<path>`.
+                    """),
+                "through": .map(of: .collectionName).described(
+                    """
+                    The collections to which the Pointers in dotted names of `where` lead, by path. Taken from stored \
+                    objects if it is missing.
+                    """),
+                "fields": .array(of: .string).maxItems(100).described(
+                    "For `update`: the top-level fields that a change may contain."),
+                "operations": .map(of: .map(of: .array(of: .any).maxItems(100))).described(
+                    """
+                    For `update`: the fields that a change may contain only with these operations, each with the \
+                    allowed values: `{"participants":{"AddUnique":["$user.id"]}}`.
+                    """),
+            ]))
 
     static let collectionName: Schema = component("CollectionName", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,62}$"#))
 

@@ -45,10 +45,13 @@ struct Document: Sendable {
         var added: Set<FieldName> = []
         /// Fields whose new value depends on the stored one: those with an operation or a dotted name.
         var operated: Set<FieldName> = []
+        var operations: Operations?
 
         /// Adopts the fields of the client's document for that of a hook: the app itself is responsible for how its
         /// hook changes fields that the client cannot see.
-        mutating func keep(_ sent: Touched) { (written, operated) = (sent.written, sent.operated) }
+        mutating func keep(_ sent: Touched) {
+            (written, operated, operations) = (sent.written, sent.operated, sent.operations)
+        }
     }
 
     /// - Throws: `invalid-json`, `invalid-body`, `invalid-name`, `invalid-id`, `limit-exceeded`.
@@ -87,7 +90,8 @@ struct Document: Sendable {
         let deleted: Set<FieldName> = operations?.deleted ?? []
         fields = deleted.isEmpty ? facts.fields : facts.fields.filter { !deleted.contains($0.key) }
         touched = Touched(
-            written: facts.names, added: facts.names.subtracting(deleted), operated: operations?.operated ?? [])
+            written: facts.names, added: facts.names.subtracting(deleted), operated: operations?.operated ?? [],
+            operations: operations)
         self.operations = operations
     }
 

@@ -26,8 +26,11 @@ struct FieldPath: Sendable, Hashable {
     var text: String { parts.joined(separator: ".") }
 
     /// `doc->'address'->'city'`, as constant text, so that indexes on the same expression can be used.
-    var expression: PostgresQuery {
-        var expression: PostgresQuery = "doc"
+    var expression: PostgresQuery { expression(in: "doc") }
+
+    /// As `expression`, in a document with another name.
+    func expression(in document: StaticString) -> PostgresQuery {
+        var expression = PostgresQuery(unescaped: document.description)
         for literal in literals { expression.append("->\(literal)") }
         return expression
     }

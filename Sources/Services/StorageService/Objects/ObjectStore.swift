@@ -187,15 +187,15 @@ struct ObjectStore: Sendable {
                 SELECT id, doc, readers, writers FROM (
                     SELECT item.id, \(kept)(value - \(SystemField.names)) AS doc,
                         \(Self.listing("_readers", kept: "before_readers", default: readers)) AS readers,
-                        \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers
-                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.guarded(fieldGuard)) ORDER BY id
+                        \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers\(Self.rest(access, fieldGuard, "old.before_doc", "coalesce(old.may, FALSE)"))
+                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.unrefused(access, fieldGuard)) ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
             written AS (
                 SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old USING (id)
                 WHERE (coalesce(may, TRUE) OR storage.fail(CASE WHEN seen THEN 'MT403' ELSE 'MT409' END, 'id'))
-                    AND (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
+                    AND (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))),
             \(try ChangeLog.append(in: scope))
             SELECT count(*), string_agg(\(Rendering.object(access)), ',' ORDER BY array_position(\(ids), id)) FROM written
             """
@@ -227,8 +227,8 @@ struct ObjectStore: Sendable {
     func change(_ id: ObjectID, by document: Document, if precondition: Precondition?, in scope: QueryScope)
         async throws -> Written?
     {
-        let access = scope.access
-        try access.require(.update)
+        let scope = scope.judging(document)
+        try scope.access.require(.update)
         try await checkFields(document.touched.added, scope)
         let doc: PostgresQuery =
             document.operations == nil
@@ -301,9 +301,9 @@ struct ObjectStore: Sendable {
                 INSERT INTO \(table) (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
                     SELECT \(ObjectID.make().text)::text AS id, (\(Self.initial(document)))::jsonb AS doc, \(readers)::text[] AS readers,
-                        \(writers)::text[] AS writers) AS new\(Self.guarded(fieldGuard))
+                        \(writers)::text[] AS writers\(Self.rest(access, fieldGuard))) AS new\(Self.unrefused(access, fieldGuard, mayReplace: false))
                 RETURNING *),
-            written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted WHERE TRUE\(Self.creatable(access))),
+            written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
             SELECT \(Rendering.object(access)), \(Rendering.entityTag) FROM written
             """
@@ -330,16 +330,16 @@ struct ObjectStore: Sendable {
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
                     SELECT \(id.text)::text AS id, (\(kept ?? "")\(Self.initial(document)))::jsonb AS doc, (\(readers))::text[] AS readers,
-                        (\(writers))::text[] AS writers
+                        (\(writers))::text[] AS writers\(Self.rest(access, fieldGuard, "(SELECT before_doc FROM old)", "TRUE"))
                     WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
-                    OFFSET 0) AS new\(Self.guarded(fieldGuard))
+                    OFFSET 0) AS new\(Self.unrefused(access, fieldGuard))
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
             written AS (
                 SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old ON TRUE
                 -- Another transaction has just created it. This statement does not see it and must be repeated.
-                WHERE (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
+                WHERE (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
             SELECT \(Rendering.object(access)), \(Rendering.entityTag), is_new, written.id IS NOT NULL, coalesce((SELECT seen AND NOT may FROM old), FALSE)
             FROM (SELECT TRUE AS one) AS answer LEFT JOIN written ON TRUE
@@ -362,13 +362,14 @@ struct ObjectStore: Sendable {
         if document.readers != .absent { lists.append(", readers = \(document.readers.names)") }
         if document.writers != .absent { lists.append(", writers = \(document.writers.names)") }
         let fieldGuard = try await fieldGuard(of: document.touched, scope)
+        let judged = Self.judged(access, doc, document, precondition)
         let rows = try await reading(of: scope) {
             """
             WITH \(try Self.old(id, scope, .update, fieldGuard)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
                 -- The row is selected before the document is computed, so no operation reads a field hidden from the caller.
-                FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))
+                FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))\(judged)
                 RETURNING stored.*, \(Self.beforeNames)),
             written AS (SELECT *, 'u' AS kind FROM changed),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
@@ -405,7 +406,8 @@ struct ObjectStore: Sendable {
         let conditions = [includingRemoved ? nil : "deleted IS NULL", access.seen].compactMap(\.self)
         return """
             old AS MATERIALIZED (
-                SELECT id, doc, \(before), (\(access.changeable(by: operation) ?? "TRUE")) AS may, (\(fieldGuard?.condition ?? "TRUE")) AS shows
+                SELECT id, doc, \(before), (\(access.changeable(by: operation) ?? "TRUE")) IS TRUE AS may,
+                    (\(fieldGuard?.condition ?? "TRUE")) IS TRUE AS shows
                 FROM \(try scope.table)
                 WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND ")) FOR UPDATE)
             """
@@ -434,14 +436,55 @@ struct ObjectStore: Sendable {
         return " AND \(Rendering.entityTag(of: "old.before_version", "old.before_updated")) = ANY (\(tags))"
     }
 
-    /// The condition that the rules allow the caller to create the new row.
-    private static func creatable(_ access: Access) -> PostgresQuery {
-        access.creatable.map { " AND (\($0) OR storage.fail('MT403', 'create'))" } ?? ""
+    /// Makes the statement fail if the rules do not allow the new rows, before a unique index could reveal hidden
+    /// values or those of other objects.
+    ///
+    /// - Parameter mayReplace: Whether a row may replace an object, whose document is then `old_doc`.
+    private static func unrefused(_ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, mayReplace: Bool = true) -> PostgresQuery {
+        var conditions: [PostgresQuery] = []
+        if let fieldGuard { conditions.append("(\(fieldGuard.condition) OR storage.fail('MT403', 'hidden'))") }
+        if let creatable = access.creatable {
+            conditions.append("(\(creatable) OR storage.fail('MT403', 'create'))")
+        }
+        if mayReplace, let updatable = access.updatable {
+            let update: PostgresQuery = "(SELECT \(updatable) FROM (SELECT doc AS new_doc) AS states)"
+            conditions.append("(NOT may OR old_doc IS NULL OR \(update) OR storage.fail('MT403', 'update'))")
+        }
+        return conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
     }
 
-    /// Makes the statement fail before a unique index could reveal hidden values.
-    private static func guarded(_ fieldGuard: Access.HiddenFieldGuard?) -> PostgresQuery {
-        fieldGuard.map { " WHERE (\($0.condition) OR storage.fail('MT403', 'hidden'))" } ?? ""
+    /// The other columns of a new row, which conditions may name.
+    ///
+    /// - Parameters:
+    ///   - old: The document of the object that the row replaces.
+    ///   - may: Whether the caller may replace it.
+    private static func rest(
+        _ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, _ old: PostgresQuery = "NULL::jsonb", _ may: PostgresQuery = "FALSE"
+    ) -> PostgresQuery {
+        guard fieldGuard != nil || access.creatable != nil || access.updatable != nil else { return "" }
+        return """
+            , now() AS created, now() AS updated, NULL::timestamptz AS deleted, 1::bigint AS version, \(old) AS old_doc, \(may) AS may
+            """
+    }
+
+    /// Makes an update fail if the rules do not allow its result, before a unique index could reveal values of other
+    /// objects. Asked only about a row that the caller may change.
+    private static func judged(
+        _ access: Access, _ doc: PostgresQuery, _ document: Document, _ precondition: Precondition?
+    ) -> PostgresQuery {
+        guard let updatable = access.updatable else { return "" }
+        func list(_ listing: Document.Listing, _ kept: StaticString) -> PostgresQuery {
+            listing == .absent ? "\(unescaped: kept)" : "\(listing.names)::text[]"
+        }
+        return """
+             AND CASE WHEN old.may AND old.shows\(Self.precondition(precondition)) THEN (
+                SELECT (\(updatable)) OR storage.fail('MT403', 'update')
+                FROM (
+                    SELECT old.id, stored.created, now() AS updated, NULL::timestamptz AS deleted, old.before_version + 1 AS version,
+                        \(list(document.readers, "old.before_readers")) AS readers, \(list(document.writers, "old.before_writers")) AS writers,
+                        old.doc AS old_doc, (\(doc)) AS new_doc OFFSET 0) AS states
+                CROSS JOIN LATERAL (SELECT states.new_doc) AS next (doc)) ELSE FALSE END
+            """
     }
 
     /// A new object's document, to which operations apply as if all fields were absent.

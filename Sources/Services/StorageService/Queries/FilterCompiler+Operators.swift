@@ -21,10 +21,12 @@ extension FilterCompiler {
         switch name {
         case "$eq":
             useEquality(target, value)
-            return try count { try target.equality(value) }
+            let condition = try equality(target, value)
+            return try count { condition }
         case "$ne":
             use(target, .none)
-            return try count { "(\(try target.equality(value))) IS NOT TRUE" }
+            let condition = try equality(target, value)
+            return try count { "(\(condition)) IS NOT TRUE" }
         case "$gt": return try compare(target, ">", value)
         case "$gte": return try compare(target, ">=", value)
         case "$lt": return try compare(target, "<", value)
@@ -43,7 +45,7 @@ extension FilterCompiler {
         case "$all": return try all(value, operands)
         case "$containedBy":
             use(target, .none)
-            let values = try listed(value, name, target)
+            let values = try listed(value, name, target).map { try resolved($0, target) }
             return try count { try target.isContained(in: values) }
         case "$regex": return try match(value, options: operands.value("$options"), operands)
         case "$options":
@@ -81,7 +83,8 @@ extension FilterCompiler {
 
     private mutating func compare(_ target: Target, _ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {
         use(target, .ordered)
-        var value = value
+        if let condition = try variableComparison(target, sign, value) { return try count { condition } }
+        var value = try resolved(value, target)
         if let relative = value["$relativeTime"], case .object(let members) = value {
             guard case .string(let text) = relative, members.count == 1 else {
                 throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
@@ -110,15 +113,17 @@ extension FilterCompiler {
     }
 
     private mutating func anyOf(_ value: JSONValue, _ name: String, _ target: Target) throws -> PostgresQuery {
+        if let condition = try isAmongRoles(value, target) { return try count { condition } }
         let values = try listed(value, name, target)
         guard !values.isEmpty else { return "FALSE" }
-        return try count { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
+        let conditions = try values.map { try equality(target, $0) }
+        return try count { "(\(conditions.joined(separator: " OR ")))" }
     }
 
     /// Compiles `$all`: values, or patterns each of which must match an element.
     private mutating func all(_ value: JSONValue, _ operands: Operands) throws -> PostgresQuery {
         let target = operands.target
-        let values = try listed(value, "$all", target)
+        let values = try listed(value, "$all", target).map { try resolved($0, target) }
         guard !values.isEmpty else { return "FALSE" }
         let patterns = values.filter { $0["$regex"] != nil }
         guard patterns.isEmpty || patterns.count == values.count else {

@@ -69,13 +69,7 @@ extension FilterCompiler {
         _ value: JSONValue, _ collection: CollectionName, _ target: Target,
         selecting column: (Access) throws -> PostgresQuery
     ) throws -> PostgresQuery {
-        budget.subqueries += 1
-        guard budget.subqueries <= Self.maximumSubqueries, subqueryDepth < Self.maximumSubqueryDepth else {
-            throw ServiceError(
-                .limitExceeded,
-                "A filter may have at most \(Self.maximumSubqueries) queries in it, nested at most \(Self.maximumSubqueryDepth) deep.",
-                field: target.name)
-        }
+        try countSubquery(target)
         guard case .object(let members) = value,
             let unknown = members.first(where: {
                 !["className", "where", "limit", "skip", "order", "__type", "key"].contains($0.name)
@@ -87,12 +81,22 @@ extension FilterCompiler {
             field: target.name)
     }
 
+    mutating func countSubquery(_ target: Target) throws {
+        budget.subqueries += 1
+        guard budget.subqueries <= Self.maximumSubqueries, subqueryDepth < Self.maximumSubqueryDepth else {
+            throw ServiceError(
+                .limitExceeded,
+                "A filter may have at most \(Self.maximumSubqueries) queries in it, nested at most \(Self.maximumSubqueryDepth) deep.",
+                field: target.name)
+        }
+    }
+
     private mutating func subquery(
         _ value: JSONValue, in other: QueryScope, _ target: Target, _ column: (Access) throws -> PostgresQuery
     ) throws -> PostgresQuery {
         let access = other.access
         try access.require(.find)
-        var compiler = FilterCompiler(scope: other, now: now, subqueryDepth: subqueryDepth + 1)
+        var compiler = FilterCompiler(scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule?.inner)
         compiler.budget = budget
         let condition = try compiler.compile(value["where"] ?? .object([]), depth: 0)
         budget = compiler.budget

@@ -74,14 +74,17 @@ struct FilterCompiler {
     let access: Access
     let now: Date
     let subqueryDepth: Int
+    /// What the variables of a rule's filter stand for; nil for a client's filter, which has none.
+    let rule: RuleContext?
     var budget = Budget()
     var filter = Filter(condition: "TRUE")
 
-    init(scope: QueryScope, now: Date, subqueryDepth: Int = 0) {
+    init(scope: QueryScope, now: Date, subqueryDepth: Int = 0, rule: RuleContext? = nil) {
         self.scope = scope
         self.access = scope.access
         self.now = now
         self.subqueryDepth = subqueryDepth
+        self.rule = rule
     }
 
     /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`; `forbidden` for a hidden field. Each names the
@@ -117,7 +120,7 @@ struct FilterCompiler {
         return compiled.joined(separator: " AND ")
     }
 
-    private mutating func compile(_ name: String, _ value: JSONValue, depth: Int) throws -> PostgresQuery {
+    mutating func compile(_ name: String, _ value: JSONValue, depth: Int) throws -> PostgresQuery {
         switch name {
         case "$and": return try combine(name, value, separator: " AND ", depth: depth)
         case "$or": return try combine(name, value, separator: " OR ", depth: depth)
@@ -132,12 +135,21 @@ struct FilterCompiler {
             return try count { search.condition(on: visible) }
         default: break
         }
+        if let rule {
+            if let (state, rest) = RuleVariable.state(name) {
+                return try stateCondition(state, rest, value, depth: depth)
+            }
+            if let (hop, rest) = rule.hop(in: name) {
+                return try throughPointer(hop, rest, value, rule, depth: depth)
+            }
+        }
         guard !name.begins(with: "$") else { throw Self.unknown(name) }
         let target = try Target(name)
         try access.check(target)
         guard case .object(let operators) = value, operators.contains(where: { $0.name.begins(with: "$") }) else {
             useEquality(target, value)
-            return try count { try target.equality(value) }
+            let condition = try equality(target, value)
+            return try count { condition }
         }
         guard operators.allSatisfy({ $0.name.begins(with: "$") }) else {
             throw ServiceError(

@@ -10,7 +10,21 @@ struct QueryScope: Sendable {
     /// The limit for a list or summary, whose statement returns NULL beyond it.
     var pageSizeInBytes = ObjectStore.maximumPageSizeInBytes
 
-    var access: Access { rights.access(to: collection) }
+    /// The change of an object that is judged.
+    var change: Document?
+
+    var access: Access {
+        var access = rights.access(to: collection)
+        access.change = change
+        return access
+    }
+
+    /// The same scope for a change of an object, of which a rule may allow only some.
+    func judging(_ change: Document) -> QueryScope {
+        var scope = self
+        scope.change = change
+        return scope
+    }
 
     var table: PostgresIdentifier {
         get throws { try space.table(collection) }

@@ -10,6 +10,10 @@ struct Access: Sendable {
     let rules: CollectionRules
     /// Whether the environment is closed to clients.
     var isClosed = false
+    /// Nil for the master key, which no condition concerns.
+    var place: RulePlace?
+    /// The change of an object that is judged, for entries with limits on it; nil if the object is written as a whole.
+    var change: Document?
 
     static let master = Access(identity: .master, rules: .open)
 
@@ -40,7 +44,7 @@ struct Access: Sendable {
         switch permission(for: operation) {
         case .granted: nil
         case .denied: "FALSE"
-        case .fields(let paths): named(in: paths)
+        case .some(let ways): holds(ways)
         }
     }
 
@@ -52,17 +56,20 @@ struct Access: Sendable {
         switch (permission(for: .get), permission(for: .find)) {
         case (.granted, _), (_, .granted): return listed
         case (.denied, .denied): return "FALSE"
-        case (let get, let find): return "\(listed) AND \(named(in: get.paths + find.paths))"
+        case (let get, let find): return "\(listed) AND \(holds(get.ways + find.ways))"
         }
     }
 
     /// The condition under which this identity may change a row that it sees by `operation`; nil for all rows.
     func changeable(by operation: Operation) -> PostgresQuery? { condition(column: "writers", operation) }
 
-    /// The columns `seen` and `may`, which a statement reads before it changes a row.
+    /// The columns `seen` and `may`, which a statement reads before it changes a row. Never null, although a condition
+    /// can be.
     func columns(for operation: Operation) -> PostgresQuery {
         let seen = seen ?? "TRUE"
-        return "(\(seen)) AS seen, (\(seen)) AND (\(changeable(by: operation) ?? "TRUE")) AS may"
+        return """
+            (\(seen)) IS TRUE AS seen, ((\(seen)) AND (\(changeable(by: operation) ?? "TRUE"))) IS TRUE AS may
+            """
     }
 
     /// The error for an object that this identity may read but not change.
@@ -73,8 +80,26 @@ struct Access: Sendable {
 
     /// The condition for new objects; nil for none.
     var creatable: PostgresQuery? {
-        guard case .fields(let paths) = permission(for: .create) else { return nil }
-        return named(in: paths)
+        guard case .some(let ways) = permission(for: .create) else { return nil }
+        return holds(ways, .created)
+    }
+
+    /// The condition on an update as a whole, for a row that `changeable(by:)` admits; nil for none. In the row, `doc`
+    /// and `new_doc` are the new document, and `old_doc` is the old one.
+    var updatable: PostgresQuery? {
+        guard case .some(let ways) = permission(for: .update), ways.contains(where: { $0.condition != nil }) else {
+            return nil
+        }
+        func before(_ condition: PostgresQuery) -> PostgresQuery {
+            "(SELECT \(condition) FROM (SELECT old_doc) AS past (doc))"
+        }
+        let conditions = ways.map { way -> PostgresQuery in
+            guard let condition = way.condition, !condition.comparesStates else { return before(holds(way, .updated)) }
+            let after = compiled(condition, .updated)
+            // With a single way, the row was admitted by it.
+            return ways.count == 1 ? after : "(\(before(holds(way, .updated))) AND \(after))"
+        }
+        return "(\(conditions.joined(separator: " OR ")))"
     }
 
     var mayNotAddFields: Bool { permission(for: .addField) != .granted }
@@ -128,11 +153,10 @@ struct Access: Sendable {
             switch permission(of: grantees) {
             case .granted: continue
             case .denied: throw Self.hidden(field)
-            case .fields(let paths):
-                let condition = named(in: paths)
+            case .some(let ways):
+                let condition = holds(ways)
                 fieldGuard = HiddenFieldGuard(
-                    condition: fieldGuard.map { "\($0.condition) AND \(condition)" } ?? condition,
-                    field: fieldGuard?.field ?? field
+                    condition: fieldGuard.map { "\($0.condition) AND \(condition)" } ?? condition, field: fieldGuard?.field ?? field
                 )
             }
         }
@@ -176,7 +200,7 @@ struct Access: Sendable {
             switch permission(of: grantees) {
             case .granted: nil
             case .denied: (name.text, nil)
-            case .fields(let paths): (name.text, named(in: paths))
+            case .some(let ways): (name.text, holds(ways))
             }
         }
     }
@@ -184,10 +208,17 @@ struct Access: Sendable {
     private enum Permission: Equatable {
         case granted
         case denied
-        /// For objects that name the user in one of these fields.
-        case fields([FieldPath])
+        /// For some objects, to which one of these ways is open.
+        case some([Way])
 
-        var paths: [FieldPath] { if case .fields(let paths) = self { paths } else { [] } }
+        var ways: [Way] { if case .some(let ways) = self { ways } else { [] } }
+    }
+
+    /// How a rule admits this identity to some objects: those that name the user in one of the fields, those for which
+    /// a condition holds, or both.
+    private struct Way: Equatable {
+        var fields: [FieldPath]?
+        var condition: RuleCondition?
     }
 
     private func permission(for operation: Operation) -> Permission {
@@ -195,14 +226,38 @@ struct Access: Sendable {
         return permission(of: grantees)
     }
 
-    private func permission(of grantees: [String]) -> Permission {
+    private func permission(of grantees: Grantees) -> Permission {
         if identity == .master { return .granted }
         let own = identity.names
+        if admits(grantees.names, own) { return .granted }
         let isUser = identity.userID != nil
-        if grantees.contains(where: { own.contains($0) || ($0 == "authenticated" && isUser) }) { return .granted }
-        guard isUser else { return .denied }
-        let paths = grantees.filter { $0.hasPrefix("field:") }.compactMap { try? FieldPath(String($0.dropFirst(6))) }
-        return paths.isEmpty ? .denied : .fields(paths)
+        var ways: [Way] = []
+        let fields = isUser ? Self.fields(in: grantees.names) : []
+        if !fields.isEmpty { ways.append(Way(fields: fields)) }
+        for condition in grantees.conditions where (isUser || !condition.namesUser) && admitsChange(condition) {
+            let fields = isUser ? Self.fields(in: condition.who) : []
+            if admits(condition.who, own) {
+                ways.append(Way(condition: condition))
+            } else if !fields.isEmpty {
+                ways.append(Way(fields: fields, condition: condition))
+            }
+        }
+        return ways.isEmpty ? .denied : .some(ways)
+    }
+
+    private func admitsChange(_ condition: RuleCondition) -> Bool {
+        guard let limits = condition.limits else { return true }
+        guard let change, let place else { return false }
+        return limits.admit(change, place.context(of: condition, for: identity, .updated))
+    }
+
+    /// Whether one of the names includes this identity, whatever the object.
+    private func admits(_ names: [String], _ own: [String]) -> Bool {
+        names.contains { own.contains($0) || ($0 == "authenticated" && identity.userID != nil) }
+    }
+
+    private static func fields(in names: [String]) -> [FieldPath] {
+        names.filter { $0.hasPrefix("field:") }.compactMap { try? FieldPath(String($0.dropFirst(6))) }
     }
 
     private func condition(column: StaticString, _ operation: Operation?) -> PostgresQuery? {
@@ -212,13 +267,44 @@ struct Access: Sendable {
         switch permission(for: operation) {
         case .granted: return listed
         case .denied: return "FALSE"
-        case .fields(let paths): return "\(listed) AND \(named(in: paths))"
+        case .some(let ways): return "\(listed) AND \(holds(ways, operation.states, isBefore: true))"
         }
+    }
+
+    // MARK: Conditions
+
+    /// The condition that one of the ways is open.
+    ///
+    /// - Parameter isBefore: Whether it is asked before an update, whose new state `updatable` judges.
+    private func holds(
+        _ ways: [Way], _ states: RuleContext.States = .one, isBefore: Bool = false
+    ) -> PostgresQuery {
+        let conditions = ways.map { way -> PostgresQuery in
+            guard isBefore, states == .updated, way.condition?.comparesStates == true else { return holds(way, states) }
+            return way.fields.map(named) ?? "TRUE"
+        }
+        return "(\(conditions.joined(separator: " OR ")))"
+    }
+
+    private func holds(_ way: Way, _ states: RuleContext.States) -> PostgresQuery {
+        let parts = [way.fields.map(named), way.condition.map { compiled($0, states) }].compactMap(\.self)
+        return parts.count == 1 ? parts[0] : "(\(parts.joined(separator: " AND ")))"
+    }
+
+    /// Rules are validated when they are set; one that does not compile nevertheless admits nobody.
+    private func compiled(_ condition: RuleCondition, _ states: RuleContext.States) -> PostgresQuery {
+        let filter = try? place?.filter(condition, for: identity, states)
+        return filter.map { "(\($0.condition))" } ?? "FALSE"
     }
 
     /// The condition that one of the fields names the user.
     private func named(in paths: [FieldPath]) -> PostgresQuery {
         guard let userID = identity.userID else { return "FALSE" }
+        return Self.naming(userID, in: paths)
+    }
+
+    /// The condition that one of the fields names a user: by id, by a Pointer, or in a list of these.
+    static func naming(_ userID: String, in paths: [FieldPath]) -> PostgresQuery {
         let pointer = JSONValue.object([.init("__type", .string("Pointer")), .init("objectId", .string(userID))])
         let conditions = paths.flatMap { path in
             [JSONValue.string(userID), .array([.string(userID)]), pointer, .array([pointer])].map {

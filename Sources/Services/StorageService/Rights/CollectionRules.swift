@@ -5,7 +5,8 @@ import MartletHTTP
 /// An app's rules for a collection. Absent rules allow every client.
 ///
 /// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: any user named by that field of the
-/// object, by id, by a pointer, or in a list of these. An empty list only admits the master key.
+/// object, by id, by a pointer, or in a list of these. In its place, a `RuleCondition` may stand. An empty list only
+/// admits the master key.
 struct CollectionRules: Sendable, Equatable {
     enum Operation: String, Sendable, CaseIterable {
         case find, get, count, create, update, delete, addField
@@ -18,15 +19,15 @@ struct CollectionRules: Sendable, Equatable {
     }
 
     /// Operation → grantees.
-    var rules: [Operation: [String]]?
+    var rules: [Operation: Grantees]?
     /// Top-level field → the grantees that can see it.
-    var hidden: [FieldName: [String]]?
+    var hidden: [FieldName: Grantees]?
     var defaults: Defaults?
 
     static let open = CollectionRules()
     private static let maximumHidden = 50
 
-    init(rules: [Operation: [String]]? = nil, hidden: [FieldName: [String]]? = nil, defaults: Defaults? = nil) {
+    init(rules: [Operation: Grantees]? = nil, hidden: [FieldName: Grantees]? = nil, defaults: Defaults? = nil) {
         (self.rules, self.hidden, self.defaults) = (rules, hidden, defaults)
     }
 
@@ -57,7 +58,7 @@ struct CollectionRules: Sendable, Equatable {
             writers: try Self.list(lists["writers"], "defaults.writers"))
     }
 
-    private static func lists(_ value: JSONValue?, _ field: String) throws -> [(name: String, grantees: [String])]? {
+    private static func lists(_ value: JSONValue?, _ field: String) throws -> [(name: String, grantees: Grantees)]? {
         guard let value, value != .null else { return nil }
         guard case .object(let members) = value else {
             throw ServiceError(.invalidBody, "Expected an object of names, each with a list of grantees.", field: field)
@@ -67,7 +68,7 @@ struct CollectionRules: Sendable, Equatable {
         }
         return try members.map { member in
             let inner = "\(field).\(member.name.prefix(128))"
-            guard let list = try list(member.value, inner) else {
+            guard let list = try Grantees(member.value, field: inner) else {
                 throw ServiceError(.invalidBody, "Expected a list of grantees.", field: inner)
             }
             return (member.name, list)
@@ -99,7 +100,7 @@ struct CollectionRules: Sendable, Equatable {
         }
         if let hidden {
             members.append(
-                .init("hidden", .object(hidden.sorted { $0.key < $1.key }.map { .init($0.key.text, list($0.value)) })))
+                .init("hidden", .object(hidden.sorted { $0.key < $1.key }.map { .init($0.key.text, $0.value.json) })))
         }
         if let rules {
             members.append(
@@ -107,29 +108,38 @@ struct CollectionRules: Sendable, Equatable {
                     "rules",
                     .object(
                         rules.sorted { $0.key.rawValue < $1.key.rawValue }.map {
-                            .init($0.key.rawValue, list($0.value))
+                            .init($0.key.rawValue, $0.value.json)
                         })))
         }
         return .object(members)
     }
 
-    func grantees(_ operation: Operation) -> [String]? { rules?[operation] }
+    func grantees(_ operation: Operation) -> Grantees? { rules?[operation] }
 
     /// Fields that identify an object's owner: those through which the rules let users change or delete it, where not
     /// everyone may.
     var ownerFields: [FieldPath] {
         func open(_ names: [String]) -> Bool { names.contains("*") || names.contains("authenticated") }
-        guard let changing = grantees(.update), !open(changing) else { return [] }
-        let deleting = grantees(.delete).flatMap { open($0) ? nil : $0 } ?? []
-        let paths = (changing + deleting).filter { $0.hasPrefix("field:") }.map { FieldName(String($0.dropFirst(6))) }
+        guard let changing = grantees(.update), !open(changing.names) else { return [] }
+        let deleting = grantees(.delete).flatMap { open($0.names) ? nil : $0.unlimitedNames } ?? []
+        let paths = (changing.unlimitedNames + deleting).filter { $0.hasPrefix("field:") }
+            .map { FieldName(String($0.dropFirst(6))) }
         return Set(paths).sorted().compactMap { try? FieldPath($0.text) }
     }
 
-    /// Every list with its field name.
+    /// Every list of grantees with its field name.
+    private var granteesByField: [(field: String, grantees: Grantees)] {
+        (rules ?? [:]).map { ("rules.\($0.key.rawValue)", $0.value) }
+            + (hidden ?? [:]).map { ("hidden.\($0.key.text)", $0.value) }
+    }
+
+    var hasConditions: Bool { granteesByField.contains { !$0.grantees.conditions.isEmpty } }
+
+    /// Every list of names with its field name.
     private var lists: [(field: String, names: [String])] {
-        var lists: [(field: String, names: [String])] = (rules ?? [:]).map { ("rules.\($0.key.rawValue)", $0.value) }
-        lists += (hidden ?? [:]).map { ("hidden.\($0.key.text)", $0.value) }
-        return lists + [("defaults.readers", defaults?.readers ?? []), ("defaults.writers", defaults?.writers ?? [])]
+        granteesByField.map { (field: $0.field, names: $0.grantees.allNames) } + [
+            ("defaults.readers", defaults?.readers ?? []), ("defaults.writers", defaults?.writers ?? []),
+        ]
     }
 
     /// Validates the rules on their own.
@@ -137,7 +147,8 @@ struct CollectionRules: Sendable, Equatable {
     /// - Throws: `invalid-body` naming the field, `limit-exceeded`.
     func check() throws {
         for (operation, grantees) in rules ?? [:] {
-            try Self.check(grantees, allowingFields: operation != .addField, field: "rules.\(operation.rawValue)")
+            try grantees.check(
+                allowing: operation == .addField ? .names : .conditions, field: "rules.\(operation.rawValue)")
         }
         guard (hidden ?? [:]).count <= Self.maximumHidden else {
             throw ServiceError(.limitExceeded, "At most \(Self.maximumHidden) fields may be hidden.", field: "hidden")
@@ -148,26 +159,10 @@ struct CollectionRules: Sendable, Equatable {
             else {
                 throw ServiceError(.invalidBody, "Only top-level fields of the document can be hidden.", field: field)
             }
-            try Self.check(grantees, allowingFields: true, field: field)
+            try grantees.check(allowing: .conditions, field: field)
         }
         for (name, list) in [("readers", defaults?.readers), ("writers", defaults?.writers)] {
             _ = try Grantee.checked((list ?? []).filter { $0 != "owner" }, field: "defaults.\(name)")
-        }
-    }
-
-    private static func check(_ grantees: [String], allowingFields: Bool, field: String) throws {
-        guard grantees.count <= Grantee.maximumListed else {
-            throw ServiceError(
-                .limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: field)
-        }
-        for grantee in grantees where grantee != "*" && grantee != "authenticated" && !Grantee.isUserOrRole(grantee) {
-            guard allowingFields, grantee.hasPrefix("field:"), (try? FieldPath(String(grantee.dropFirst(6)))) != nil
-            else {
-                throw ServiceError(
-                    .invalidBody,
-                    "A grantee must be \"*\", \"authenticated\", a user's id, \"role:<name>\" or \"field:<path>\".",
-                    field: field)
-            }
         }
     }
 }

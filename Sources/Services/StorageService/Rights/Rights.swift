@@ -3,19 +3,24 @@ import MartletAPI
 /// An identity with the rules of its space, constant during one request.
 struct Rights: Sendable {
     let identity: Identity
+    /// Nil for the master key, which no rule concerns.
+    private let space: AppSchema?
     private let collections: [String: CollectionRules]
     /// Whether the environment is closed to clients.
     private let isClosed: Bool
 
-    init(identity: Identity, collections: [String: CollectionRules], isClosed: Bool = false) {
+    init(
+        identity: Identity, in space: AppSchema? = nil, collections: [String: CollectionRules], isClosed: Bool = false
+    ) {
         self.identity = identity
+        self.space = space
         self.collections = collections
         self.isClosed = isClosed
     }
 
     /// The same rights with the rules of these collections.
     func with(_ collections: [String: CollectionRules]) -> Rights {
-        Rights(identity: identity, collections: collections, isClosed: isClosed)
+        Rights(identity: identity, in: space, collections: collections, isClosed: isClosed)
     }
 
     static let master = Rights(identity: .master, collections: [:])
@@ -25,6 +30,8 @@ struct Rights: Sendable {
 
     func access(to collection: CollectionName) -> Access {
         guard identity != .master else { return .master }
-        return Access(identity: identity, rules: collections[collection.text] ?? .open, isClosed: isClosed)
+        return Access(
+            identity: identity, rules: collections[collection.text] ?? .open, isClosed: isClosed,
+            place: space.map { RulePlace(space: $0, collection: collection, collections: collections) })
     }
 }

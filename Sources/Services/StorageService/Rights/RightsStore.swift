@@ -72,7 +72,7 @@ final class RightsStore: Sendable {
         if identity == .master { return .master }
         let known = try await known(of: space)
         guard evenIfClosed || !known.isClosed else { throw Access.closed }
-        let rights = Rights(identity: identity, collections: known.rules, isClosed: known.isClosed)
+        let rights = Rights(identity: identity, in: space, collections: known.rules, isClosed: known.isClosed)
         return try await complete(rights, with: collections, in: space)
     }
 

@@ -18,10 +18,15 @@ struct RulesStore: Sendable {
         return known.rules
     }
 
-    /// - Throws: `invalid-body` naming the field, for rules that could never allow anything; the collection is then not
-    ///   created.
-    func set(_ rules: CollectionRules, on collection: CollectionName, of space: AppSchema) async throws {
+    /// Returns the rules as stored.
+    ///
+    /// - Throws: `invalid-body` naming the field, for rules that could never allow anything, and the errors of
+    ///   `FilterCompiler` for conditions; the collection is then not created.
+    func set(
+        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema
+    ) async throws -> CollectionRules {
         try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
+        let rules = try await checkingConditions(of: rules, on: collection, of: space)
         try await collections.create(collection, of: space)
         let encoded = PostgresJSON(rules.json.text)
         let table = try space.own("_collections")
@@ -34,6 +39,19 @@ struct RulesStore: Sendable {
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
         rights.forget(space)
+        return rules
+    }
+
+    private func checkingConditions(
+        of rules: CollectionRules, on collection: CollectionName, of space: AppSchema
+    ) async throws -> CollectionRules {
+        guard rules.hasConditions else { return rules }
+        rights.forget(space)
+        let known = try await rights.collections(of: space)
+        let resolved = try rules.resolvingPointers(of: collection, known.mapValues(\.fields))
+        try resolved.checkConditions(
+            at: RulePlace(space: space, collection: collection, collections: known.mapValues(\.rules)))
+        return resolved
     }
 
     private func ruleContext(

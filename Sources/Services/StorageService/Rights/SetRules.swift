@@ -3,8 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Refuses rules that could never allow anything: a role that does not exist, a field's name in place of a grantee, or
-/// a path through a pointer.
+/// Refuses rules that could never allow anything: a role or collection that does not exist, a field's name in place of
+/// a grantee, or a condition that does not compile.
 ///
 /// Takes effect immediately in this copy of the service and within a second in the others.
 struct SetRules: Endpoint {
@@ -14,6 +14,11 @@ struct SetRules: Endpoint {
         parameters: [
             .collection
         ],
+        details: """
+            Where a grantee may stand, an entry `{"who":[…],"where":{…}}` may stand: it admits these callers to the \
+            objects that match the filter. The answer says in `through` to which collections the Pointers in its \
+            dotted names lead. An error names the place, such as `rules.find.1.where.state`.
+            """,
         body: .json(.rules),
         answers: [
             .answer(200, "The rules now in effect.", .json(.rules))
@@ -27,7 +32,6 @@ struct SetRules: Endpoint {
         let (collection, space) = (try context.collection, try context.space)
         let body = try CollectionRules(try await request.json(upTo: Self.maximumSizeInBytes))
         try body.check()
-        try await rules.set(body, on: collection, of: space)
-        return .json(body.json.text)
+        return .json(try await rules.set(body, on: collection, of: space).json.text)
     }
 }

@@ -1,0 +1,161 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// What a rule's filter can contain in addition to a client's: variables, states of the object, and paths through
+/// Pointers.
+extension FilterCompiler {
+    /// A condition on an object in the state that a rule's name begins with: `$new.owner`.
+    ///
+    /// For an update, the surrounding statement names the two documents `old_doc` and `new_doc`; the condition's own
+    /// `doc` is the old one.
+    mutating func stateCondition(
+        _ state: RuleVariable.State, _ name: String, _ value: JSONValue, depth: Int
+    ) throws -> PostgresQuery {
+        guard case .field? = try RuleVariable(state.rawValue + name) else { throw Self.unknown(state.rawValue + name) }
+        switch (rule?.states, state) {
+        case (.updated, .old), (.created, .new), (.deleted, .old): return try compile(name, value, depth: depth)
+        case (.updated, .new):
+            return "(SELECT \(try compile(name, value, depth: depth)) FROM (SELECT new_doc) AS next (doc))"
+        default: throw Self.absent(state, name)
+        }
+    }
+
+    /// The value of a field in another state, as `jsonb`.
+    private func expression(_ state: RuleVariable.State, _ path: FieldPath, for target: Target) throws -> PostgresQuery
+    {
+        switch (rule?.states, state) {
+        case (.updated, .old): return path.expression(in: "old_doc")
+        case (.updated, .new): return path.expression(in: "new_doc")
+        case (.created, .new), (.deleted, .old): return path.expression
+        default: throw Self.absent(state, target.name)
+        }
+    }
+
+    private static func absent(_ state: RuleVariable.State, _ field: String) -> ServiceError {
+        ServiceError(
+            .invalidFilter,
+            """
+            There is no \(state.rawValue)<field> here: \(RuleVariable.State.old.rawValue) is for update and delete, \
+            \(RuleVariable.State.new.rawValue) for create and update, and both only outside queries and Pointers.
+            """, field: field)
+    }
+
+    /// A condition on the objects to which the Pointer at the beginning of a name points, or those in a list there.
+    ///
+    /// `OFFSET 0` keeps the planner from joining the collections: each row is probed by primary key once it is read,
+    /// and the plan of the list is the same as without the rule.
+    mutating func throughPointer(
+        _ hop: RuleCondition.Hop, _ rest: String, _ value: JSONValue, _ rule: RuleContext, depth: Int
+    ) throws -> PostgresQuery {
+        let target = try Target(hop.path)
+        use(target, .none)
+        let path = try target.documentPath(hop.path).expression
+        try countSubquery(target)
+        let other = scope.scope(of: hop.collection)
+        var compiler = FilterCompiler(
+            scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule.behind(hop.path))
+        compiler.budget = budget
+        let condition = try compiler.compile(rest, value, depth: depth)
+        budget = compiler.budget
+        filter.collections.formUnion(compiler.filter.collections.union([hop.collection]))
+        filter.isCostly = filter.isCostly || compiler.filter.isCostly
+        filter.dependsOnMore = true
+        return """
+            EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE jsonb_build_array(\(path)) END) \
+            AS hop (pointer) JOIN \(try other.source) ON id = pointer->>'objectId' \
+            WHERE pointer->>'__type' = 'Pointer' AND pointer->>'className' = \(hop.collection.text) AND deleted IS NULL AND \(condition) OFFSET 0)
+            """
+    }
+
+    // MARK: Values
+
+    /// As `Target.equality`, for a value that may be a variable.
+    func equality(_ target: Target, _ value: JSONValue) throws -> PostgresQuery {
+        guard rule != nil, case .string(let text) = value, let variable = try variable(text, target) else {
+            return try target.equality(try resolved(value, target))
+        }
+        switch variable {
+        case .userID:
+            guard let user = rule?.identity.userID else { return "FALSE" }
+            guard case .document(let path) = target else { return try target.equality(.string(user)) }
+            return Access.naming(user, in: [path])
+        case .environment: return try target.equality(try resolved(value, target))
+        case .field(let state, let path):
+            let other = try expression(state, path, for: target)
+            return "(coalesce(\(target.json), 'null') = coalesce(\(other), 'null'))"
+        case .roles:
+            throw ServiceError(.invalidFilter, "$user.roles can only be used with $in and $nin.", field: target.name)
+        case .now:
+            throw ServiceError(
+                .invalidFilter, "$now can only be used with $lt, $lte, $gt and $gte.", field: target.name)
+        }
+    }
+
+    /// As `Target.comparison`, for a variable; nil for any other value.
+    ///
+    /// Times are the statement's, not bound values, so that the text of a rule does not change with the clock.
+    mutating func variableComparison(
+        _ target: Target, _ sign: StaticString, _ value: JSONValue
+    ) throws -> PostgresQuery? {
+        guard rule != nil else { return nil }
+        if let relative = value["$relativeTime"], case .object(let members) = value {
+            guard case .string(let text) = relative, members.count == 1 else {
+                throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
+            }
+            filter.dependsOnMore = true
+            let seconds = try RelativeTime.date(text, from: now, field: target.name).timeIntervalSince(now)
+            return target.comparison(sign, withTime: "(now() + make_interval(secs => \(seconds)))")
+        }
+        guard case .string(let text) = value, let variable = try variable(text, target) else { return nil }
+        switch variable {
+        case .now:
+            filter.dependsOnMore = true
+            return target.comparison(sign, withTime: "now()")
+        case .field(let state, let path):
+            return target.comparison(sign, with: try expression(state, path, for: target))
+        case .userID, .environment: return nil
+        case .roles:
+            throw ServiceError(.invalidFilter, "$user.roles can only be used with $in and $nin.", field: target.name)
+        }
+    }
+
+    /// `{"$in":"$user.roles"}`: the field is the name of one of the user's roles, or a list with one; nil for any
+    /// other value.
+    func isAmongRoles(_ value: JSONValue, _ target: Target) throws -> PostgresQuery? {
+        guard rule != nil, case .string(let text) = value, try variable(text, target) == .roles else { return nil }
+        let path = try target.documentPath("$user.roles").expression
+        guard case .user(_, let roles)? = rule?.identity else { return "FALSE" }
+        return "(jsonb_typeof(\(path)) <> 'object' AND \(path) ?| \(roles))"
+    }
+
+    /// The value with variables replaced. A client's value is returned unchanged.
+    func resolved(_ value: JSONValue, _ target: Target) throws -> JSONValue {
+        try rule?.resolved(value, field: target.name) ?? value
+    }
+
+    private func variable(_ text: String, _ target: Target) throws -> RuleVariable? {
+        try rule?.variable(text, field: target.name)
+    }
+}
+
+extension Target {
+    /// Compares with a time of the database, which has the form of a Date only in documents.
+    func comparison(_ sign: StaticString, withTime time: PostgresQuery) -> PostgresQuery {
+        guard case .document(let path) = self else { return "\(expression) \(unescaped: sign) \(time)" }
+        return """
+            (jsonb_typeof(\(path.expression)) = 'object' AND \(path.expression)->>'__type' = 'Date' \
+            AND (\(path.expression)->>'iso') COLLATE "C" \(unescaped: sign) to_char(\(time) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+            """
+    }
+
+    /// Compares with a value of the same type: two numbers, strings, booleans or Dates.
+    func comparison(_ sign: StaticString, with other: PostgresQuery) -> PostgresQuery {
+        let own = json
+        return """
+            (jsonb_typeof(\(own)) = jsonb_typeof(\(other)) AND (jsonb_typeof(\(own)) IN ('number', 'string', 'boolean') \
+            OR \(own)->>'__type' = 'Date' AND \(other)->>'__type' = 'Date') AND \(own) \(unescaped: sign) \(other))
+            """
+    }
+}

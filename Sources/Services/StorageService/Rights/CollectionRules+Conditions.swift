@@ -1,0 +1,150 @@
+import MartletAPI
+import MartletCore
+
+extension CollectionRules {
+    /// Validates every condition by compiling it.
+    ///
+    /// - Throws: as `FilterCompiler`, naming the field, and `invalid-body` for a collection that does not exist.
+    func checkConditions(at place: RulePlace) throws {
+        try eachCondition { condition, states, field in
+            if let missing = condition.collections.subtracting([place.collection])
+                .filter({ place.collections[$0.text] == nil }).min(by: { $0.text < $1.text })
+            {
+                throw ServiceError(
+                    .invalidBody, "There is no collection \"\(missing.text)\". Create it first.", field: field)
+            }
+            if let limits = condition.limits {
+                guard states == .updated else {
+                    throw ServiceError(
+                        .invalidBody, "Only a rule for update can have \"fields\" and \"operations\".", field: field)
+                }
+                do {
+                    try limits.check(place.context(of: condition, for: .user("u", roles: []), states))
+                } catch let problem as ServiceError {
+                    throw problem.within(field)
+                }
+            }
+            do {
+                // A user without roles: the text of a condition does not depend on the user.
+                let filter = try place.filter(condition, for: .user("u", roles: []), states)
+                guard !filter.isCostly else {
+                    throw ServiceError(.invalidFilter, "A $regex in a rule must consist of ^ and plain text.")
+                }
+            } catch let problem as ServiceError {
+                throw problem.within("\(field).where")
+            }
+        }
+    }
+
+    /// The same rules, in which every entry says to which collections its Pointers point, so that no Pointer written
+    /// later leads elsewhere.
+    ///
+    /// - Parameter fields: The types of each collection's fields.
+    /// - Throws: `invalid-body` naming a path whose collection is not known.
+    func resolvingPointers(
+        of collection: CollectionName, _ fields: [String: [FieldName: [String]]]
+    ) throws -> CollectionRules {
+        var resolved = self
+        resolved.rules = try Dictionary(
+            uniqueKeysWithValues: (rules ?? [:]).map {
+                ($0.key, try Self.resolving($0.value, "rules.\($0.key.rawValue)", collection, fields))
+            })
+        resolved.hidden = try Dictionary(
+            uniqueKeysWithValues: (hidden ?? [:]).map {
+                ($0.key, try Self.resolving($0.value, "hidden.\($0.key.text)", collection, fields))
+            })
+        if rules == nil { resolved.rules = nil }
+        if hidden == nil { resolved.hidden = nil }
+        return resolved
+    }
+
+    private static func resolving(
+        _ grantees: Grantees, _ field: String, _ collection: CollectionName, _ fields: [String: [FieldName: [String]]]
+    ) throws -> Grantees {
+        Grantees(
+            try grantees.entries.map { entry in
+                guard case .condition(let condition) = entry else { return entry }
+                do {
+                    return .condition(try PointerPaths(fields: fields).resolved(condition, of: collection))
+                } catch let problem as ServiceError {
+                    throw problem.within("\(field).\(condition.number).where")
+                }
+            })
+    }
+
+    private func eachCondition(_ body: (RuleCondition, RuleContext.States, String) throws -> Void) throws {
+        for (operation, grantees) in (rules ?? [:]).sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            for condition in grantees.conditions {
+                try body(condition, operation.states, "rules.\(operation.rawValue).\(condition.number)")
+            }
+        }
+        for (name, grantees) in (hidden ?? [:]).sorted(by: { $0.key < $1.key }) {
+            for condition in grantees.conditions {
+                try body(condition, .one, "hidden.\(name.text).\(condition.number)")
+            }
+        }
+    }
+}
+
+/// Finds the Pointers in the dotted names of a rule's filter, by the types that fields have had.
+private struct PointerPaths {
+    let fields: [String: [FieldName: [String]]]
+
+    func resolved(_ condition: RuleCondition, of collection: CollectionName) throws -> RuleCondition {
+        var hops = condition.through ?? []
+        for name in Self.names(in: condition.filter) where name.holds(".") {
+            try add(name, of: collection.text, isDeclared: condition.through != nil, to: &hops)
+        }
+        return hops.isEmpty && condition.through == nil ? condition : condition.through(hops)
+    }
+
+    /// The names of fields outside queries.
+    private static func names(in filter: JSONValue) -> [String] {
+        guard case .object(let members) = filter else { return [] }
+        return members.flatMap { member -> [String] in
+            if let (_, rest) = RuleVariable.state(member.name) { return [rest] }
+            guard member.name.begins(with: "$") else { return [member.name] }
+            guard case .array(let filters) = member.value else { return [] }
+            return filters.flatMap(names)
+        }
+    }
+
+    private func add(
+        _ name: String, of collection: String, isDeclared: Bool, to hops: inout [RuleCondition.Hop]
+    ) throws {
+        var (collection, start, rest) = (collection, "", name)
+        while rest.holds(".") {
+            let known = hops.filter { $0.path.hasPrefix(start) && name.hasPrefix($0.path + ".") }
+                .min { $0.path.utf8.count < $1.path.utf8.count }
+            if known == nil, let found = try pointer(rest, of: collection, isDeclared: isDeclared, name) {
+                hops.append(.init(path: start + FieldName(topOf: rest).text, collection: found))
+            } else if known == nil {
+                return
+            }
+            guard let hop = known ?? hops.last else { return }
+            (collection, start) = (hop.collection.text, hop.path + ".")
+            rest = String(name.dropFirst(start.count))
+        }
+    }
+
+    /// The collection to which the first field of a dotted name points; nil if it has nested fields instead.
+    private func pointer(
+        _ rest: String, of collection: String, isDeclared: Bool, _ name: String
+    ) throws -> CollectionName? {
+        let top = FieldName(topOf: rest)
+        let types = fields[collection]?[top] ?? []
+        let pointers = types.filter { $0.hasPrefix("Pointer<") || $0.hasPrefix("Array<Pointer<") }
+        if pointers.isEmpty, isDeclared || !types.isEmpty || SystemField(rawValue: top.text) != nil { return nil }
+        let names = Set(pointers.flatMap { $0.split(separator: "<").dropFirst().map { $0.prefix { $0 != ">" } } })
+            .filter { $0 != "Pointer" }
+        guard names.count == 1, !types.contains("Object"), let only = names.first else {
+            throw ServiceError(
+                .invalidBody,
+                """
+                It is not known where "\(top.text)" leads: objects have \(types.isEmpty ? "not had this field" : types.joined(separator: ", ")). \
+                Add "through":{"\(top.text)":"<collection>"} for a Pointer, or "through":{} for a nested field.
+                """, field: name)
+        }
+        return try CollectionName(String(only))
+    }
+}

@@ -1,0 +1,105 @@
+import MartletAPI
+import MartletCore
+
+/// Who may do something: names, and entries that also have a condition on the object. One of them suffices.
+struct Grantees: Sendable, Equatable {
+    enum Entry: Sendable, Equatable {
+        case name(String)
+        case condition(RuleCondition)
+    }
+
+    static let maximumConditions = 10
+
+    let entries: [Entry]
+    let names: [String]
+    let conditions: [RuleCondition]
+
+    init(_ entries: [Entry]) {
+        self.entries = entries
+        names = entries.compactMap { if case .name(let name) = $0 { name } else { nil } }
+        conditions = entries.compactMap { if case .condition(let condition) = $0 { condition } else { nil } }
+    }
+
+    /// Nil if absent or null.
+    ///
+    /// - Throws: `invalid-body` naming `field` or a field in it.
+    init?(_ value: JSONValue?, field: String) throws {
+        guard let value, value != .null else { return nil }
+        guard case .array(let elements) = value else {
+            throw ServiceError(.invalidBody, "Expected a list of grantees.", field: field)
+        }
+        self.init(
+            try elements.enumerated().map { number, element in
+                switch element {
+                case .string(let name): return .name(name)
+                case .object:
+                    do {
+                        return .condition(try RuleCondition(element, number: number))
+                    } catch let problem as ServiceError {
+                        throw problem.within("\(field).\(number)")
+                    }
+                default:
+                    throw ServiceError(
+                        .invalidBody, "Expected a list of names, or of objects with \"who\" and \"where\".",
+                        field: field)
+                }
+            })
+    }
+
+    /// The names that let a user change the whole object, under a condition or without.
+    var unlimitedNames: [String] { names + conditions.filter { $0.limits == nil }.flatMap(\.who) }
+
+    /// Every name, also in the entries with conditions.
+    var allNames: [String] { names + conditions.flatMap(\.who) }
+
+    var json: JSONValue {
+        .array(
+            entries.map { entry in
+                switch entry {
+                case .name(let name): .string(name)
+                case .condition(let condition): condition.json
+                }
+            })
+    }
+
+    /// Validates everything that does not depend on the app.
+    ///
+    /// - Throws: `invalid-body` naming the field, `limit-exceeded`.
+    func check(allowing: Allowed, field: String) throws {
+        guard entries.count <= Grantee.maximumListed else {
+            throw ServiceError(
+                .limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: field)
+        }
+        guard conditions.count <= Self.maximumConditions else {
+            throw ServiceError(
+                .limitExceeded, "A list may have at most \(Self.maximumConditions) entries with conditions.",
+                field: field)
+        }
+        guard allowing != .names || conditions.isEmpty else {
+            throw ServiceError(.invalidBody, "Only names may stand here, because there is no object.", field: field)
+        }
+        try Self.check(names, allowing, field: field)
+        for condition in conditions {
+            try Self.check(condition.who, allowing, field: "\(field).\(condition.number).who")
+        }
+    }
+
+    /// What a list may contain: only names, or also fields and conditions.
+    enum Allowed { case names, conditions }
+
+    private static func check(_ names: [String], _ allowing: Allowed, field: String) throws {
+        guard names.count <= Grantee.maximumListed else {
+            throw ServiceError(
+                .limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: field)
+        }
+        for name in names where name != "*" && name != "authenticated" && !Grantee.isUserOrRole(name) {
+            guard allowing == .conditions, name.hasPrefix("field:"), (try? FieldPath(String(name.dropFirst(6)))) != nil
+            else {
+                throw ServiceError(
+                    .invalidBody,
+                    "A grantee must be \"*\", \"authenticated\", a user's id, \"role:<name>\" or \"field:<path>\".",
+                    field: field)
+            }
+        }
+    }
+}

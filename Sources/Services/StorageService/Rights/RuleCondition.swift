@@ -1,0 +1,119 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// An entry of a rule: `{"who":["authenticated"],"where":{"state":"open"}}`. It applies to those callers, to the objects
+/// that match the filter and, in a rule for updates, to changes within its limits.
+///
+/// In the filter, a string that begins with `$` is a variable (`RuleVariable`), unless it begins with `$$`, which stands
+/// for text that begins with `$`.
+struct RuleCondition: Sendable, Equatable {
+    /// The position in the list of grantees.
+    let number: Int
+    let who: [String]
+    let filter: JSONValue
+    /// The path of a Pointer in a dotted name of the filter → the collection to which it points. Nil if the rule does
+    /// not say.
+    let through: [Hop]?
+    /// What a change may consist of; nil for anything.
+    let limits: ChangeLimits?
+    /// Whether the filter names the user, so that the entry never applies to a caller who is not signed in.
+    let namesUser: Bool
+    /// Whether the filter itself says what must hold before a write and what after it.
+    let comparesStates: Bool
+    /// Other collections that the filter reads.
+    let collections: Set<CollectionName>
+
+    struct Hop: Sendable, Equatable {
+        let path: String
+        let collection: CollectionName
+    }
+
+    /// - Throws: `invalid-body` naming a member.
+    init(_ value: JSONValue, number: Int) throws {
+        let body = try BodyFields(value, ["who", "where", "through", "fields", "operations"])
+        let who = try body.strings("who", upTo: Grantee.maximumListed) ?? ["*"]
+        let limits = try ChangeLimits(fields: body.strings("fields", upTo: 100), operations: body["operations"])
+        // An entry with limits needs no condition on the object.
+        guard let filter = body["where"] ?? limits.map({ _ in .object([]) }), case .object = filter else {
+            throw ServiceError(.invalidBody, "Expected a filter, an object.", field: "where")
+        }
+        self.init(number: number, who: who, filter: filter, through: try Self.hops(body["through"]), limits: limits)
+    }
+
+    private init(number: Int, who: [String], filter: JSONValue, through: [Hop]?, limits: ChangeLimits?) {
+        (self.number, self.who, self.filter, self.through, self.limits) = (number, who, filter, through, limits)
+        var words = Words()
+        words.read(filter)
+        if let limits { words.read(limits.json) }
+        namesUser = words.namesUser
+        comparesStates = words.comparesStates
+        collections = words.collections.union((through ?? []).map(\.collection))
+    }
+
+    /// The same entry with the collections to which its Pointers point.
+    func through(_ hops: [Hop]) -> RuleCondition {
+        RuleCondition(number: number, who: who, filter: filter, through: hops, limits: limits)
+    }
+
+    private static func hops(_ value: JSONValue?) throws -> [Hop]? {
+        guard let value, value != .null else { return nil }
+        let refusal = ServiceError(
+            .invalidBody, "Expected an object of Pointers' paths, each with the name of a collection.", field: "through"
+        )
+        guard case .object(let members) = value, members.count <= FilterCompiler.maximumSubqueries else {
+            throw refusal
+        }
+        return try members.map { member in
+            guard case .string(let name) = member.value, let collection = try? CollectionName(name),
+                let path = try? FieldPath(member.name)
+            else { throw refusal }
+            return Hop(path: path.text, collection: collection)
+        }
+    }
+
+    /// The JSON form that `init` reads.
+    var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("who", .array(who.map { .string($0) })), .init("where", filter)]
+        if let through, !through.isEmpty {
+            members.append(
+                .init("through", .object(through.map { .init($0.path, .string($0.collection.text)) })))
+        }
+        if case .object(let limits)? = limits?.json { members += limits }
+        return .object(members)
+    }
+
+    /// What a filter mentions, wherever it stands.
+    private struct Words {
+        var namesUser = false
+        var comparesStates = false
+        var collections: Set<CollectionName> = []
+
+        mutating func read(_ value: JSONValue) {
+            switch value {
+            case .string(let text): note(text)
+            case .array(let elements): for element in elements { read(element) }
+            case .object(let members):
+                // The collection of a Pointer that a field is compared with is not read.
+                if value["__type"] == nil { note(collection: value["className"]) }
+                for member in members {
+                    note(member.name)
+                    if member.name == "$relatedTo" { note(collection: member.value["object"]?["className"]) }
+                    read(member.value)
+                }
+            case .null, .bool, .number: break
+            }
+        }
+
+        private mutating func note(collection name: JSONValue?) {
+            guard case .string(let name)? = name, let collection = try? CollectionName(name) else { return }
+            collections.insert(collection)
+        }
+
+        private mutating func note(_ text: String) {
+            guard text.begins(with: "$") else { return }
+            if text.hasPrefix("$user.") { namesUser = true }
+            if RuleVariable.state(text) != nil { comparesStates = true }
+        }
+    }
+}

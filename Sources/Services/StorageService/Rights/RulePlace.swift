@@ -1,0 +1,48 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// The collection to which rules apply, with what is known of its space.
+struct RulePlace: Sendable {
+    let space: AppSchema
+    let collection: CollectionName
+    /// The collections of the space.
+    let collections: [String: CollectionRules]
+
+    /// Compiles a condition, which reads objects with the rights of the master key: the rules of two collections may
+    /// read each other, and a rule means the same for every caller.
+    ///
+    /// - Throws: as `FilterCompiler`, and `collection-not-found` if one that the condition reads is missing. Were it
+    ///   empty instead, `$notInQuery` would admit everybody once it is dropped.
+    func filter(
+        _ condition: RuleCondition, for identity: Identity, _ states: RuleContext.States
+    ) throws -> Filter {
+        guard condition.collections.allSatisfy({ $0 == collection || collections[$0.text] != nil }) else {
+            throw ServiceError(.collectionNotFound)
+        }
+        let scope = QueryScope(space: space, collection: collection, rights: .master)
+        let rule = context(of: condition, for: identity, states)
+        var compiler = FilterCompiler(scope: scope, now: Date(), rule: rule)
+        compiler.filter.condition = try compiler.compile(condition.filter, depth: 0)
+        return compiler.filter
+    }
+
+    func context(
+        of condition: RuleCondition, for identity: Identity, _ states: RuleContext.States
+    ) -> RuleContext {
+        RuleContext(identity: identity, environment: space.environment, states: states, hops: condition.through ?? [])
+    }
+}
+
+extension CollectionRules.Operation {
+    /// The states of an object that a rule for this operation can name.
+    var states: RuleContext.States {
+        switch self {
+        case .create: .created
+        case .update: .updated
+        case .delete: .deleted
+        case .find, .get, .count, .addField: .one
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import MartletAPI
+import MartletCore
+
+/// A variable in a rule's filter.
+enum RuleVariable: Sendable, Equatable {
+    case userID
+    case roles
+    case now
+    case environment
+    /// A field of the object before or after a write.
+    case field(State, FieldPath)
+
+    enum State: String, Sendable {
+        case old = "$old."
+        case new = "$new."
+    }
+
+    /// Nil for text that is not a variable.
+    ///
+    /// - Throws: `invalid-filter` for an unknown variable.
+    init?(_ text: String) throws {
+        guard text.begins(with: "$"), !text.hasPrefix("$$") else { return nil }
+        if let (state, rest) = Self.state(text), let path = try? FieldPath(rest),
+            SystemField(rawValue: path.parts[0]) == nil
+        {
+            self = .field(state, path)
+            return
+        }
+        switch text {
+        case "$user.id": self = .userID
+        case "$user.roles": self = .roles
+        case "$now": self = .now
+        case "$environment": self = .environment
+        default: throw Self.unknown(text)
+        }
+    }
+
+    /// Splits `$new.owner` into the state and `owner`; nil for any other text.
+    static func state(_ text: String) -> (State, String)? {
+        for state in [State.old, .new] where text.hasPrefix(state.rawValue) {
+            return (state, String(text.dropFirst(state.rawValue.count)))
+        }
+        return nil
+    }
+
+    private static func unknown(_ text: String) -> ServiceError {
+        let detail =
+            text.hasPrefix("$user.")
+            ? "Of a user, a rule knows $user.id and $user.roles. A profile's fields are not available in rules."
+            : """
+            "\(text.prefix(40))" is not a variable. Expected $user.id, $user.roles, $now, $environment, $old.<field> or \
+            $new.<field>. Text that begins with $ is written with $$.
+            """
+        return ServiceError(.invalidFilter, detail)
+    }
+}
+
+/// What the variables of a rule's filter stand for, and which states of the object there are.
+struct RuleContext: Sendable {
+    /// The states of an object that a rule can name.
+    enum States: Sendable {
+        /// An object that is read, or one inside another condition.
+        case one
+        case created, updated, deleted
+    }
+
+    let identity: Identity
+    let environment: AppEnvironment
+    let states: States
+    /// Pointers that dotted names go through.
+    var hops: [RuleCondition.Hop] = []
+
+    /// The same variables for the filter of a query inside the condition.
+    var inner: RuleContext { RuleContext(identity: identity, environment: environment, states: .one) }
+
+    /// The same variables for objects of the collection to which the Pointer at `path` points.
+    func behind(_ path: String) -> RuleContext {
+        var context = inner
+        context.hops = hops.filter { $0.path.hasPrefix(path + ".") }.map {
+            RuleCondition.Hop(path: String($0.path.dropFirst(path.count + 1)), collection: $0.collection)
+        }
+        return context
+    }
+
+    /// The value with variables replaced by single values.
+    ///
+    /// - Throws: `invalid-filter` for an unknown variable, and for one that is not a single value.
+    func resolved(_ value: JSONValue, field: String) throws -> JSONValue {
+        switch value {
+        case .null, .bool, .number: return value
+        case .array(let elements): return .array(try elements.map { try resolved($0, field: field) })
+        case .object(let members):
+            return .object(try members.map { .init($0.name, try resolved($0.value, field: field)) })
+        case .string(let text):
+            if text.hasPrefix("$$") { return .string(String(text.dropFirst())) }
+            switch try variable(text, field: field) {
+            case nil: return value
+            case .userID: return identity.userID.map { .string($0) } ?? .null
+            case .environment: return .string(environment.rawValue)
+            case .roles, .now, .field:
+                throw ServiceError(.invalidFilter, "\(text.prefix(80)) cannot stand here.", field: field)
+            }
+        }
+    }
+
+    /// Nil for text that is not a variable.
+    func variable(_ text: String, field: String) throws -> RuleVariable? {
+        do {
+            return try RuleVariable(text)
+        } catch let problem as ServiceError {
+            throw ServiceError(problem.code, problem.detail, field: field)
+        }
+    }
+
+    /// The Pointer through which a dotted name goes, and the rest of the name; nil if there is none.
+    func hop(in name: String) -> (hop: RuleCondition.Hop, rest: String)? {
+        // The shortest one: those behind it belong to the other collection.
+        let hop = hops.filter { name.hasPrefix($0.path + ".") }.min { $0.path.utf8.count < $1.path.utf8.count }
+        return hop.map { ($0, String(name.dropFirst($0.path.count + 1))) }
+    }
+}
