@@ -155,10 +155,18 @@ let package = Package(
         // Evaluation of A/B tests: significance tests, intervals, sample sizes. Pure functions of numbers.
         .target(name: "MartletStatistics", path: "Sources/Shared/MartletStatistics", swiftSettings: settings),
 
+        // Regular expressions that are matched in linear time.
+        .target(name: "MartletPatterns", path: "Sources/Shared/MartletPatterns", swiftSettings: settings),
+
         // Conditions, buckets, features and experiments: pure functions of the caller's known properties.
         .target(
-            name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags",
-            swiftSettings: settings),
+            name: "MartletFlags", dependencies: ["MartletCore", "MartletPatterns", crypto],
+            path: "Sources/Shared/MartletFlags", swiftSettings: settings),
+
+        // JSON Schema for the documents of collections, and Swift types from it. Pure functions of values.
+        .target(
+            name: "MartletSchema", dependencies: ["MartletCore", "MartletPatterns"],
+            path: "Sources/Shared/MartletSchema", swiftSettings: settings),
 
         // Crash reports as sent by Sentry's clients: envelopes, events, sessions, and the grouping of reports by fault.
         // Pure functions of values.
@@ -202,8 +210,8 @@ let package = Package(
         service(
             "StorageService",
             dependencies: [
-                "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto,
-                httpTypes, nioCore,
+                "MartletFiles", "MartletJobs", "MartletSchema", .product(name: "CoreMetrics", package: "swift-metrics"),
+                crypto, httpTypes, nioCore,
                 // Hooks
                 asyncHTTPClient, nioHTTP1,
             ],
@@ -346,6 +354,9 @@ let package = Package(
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle],
             swiftSettings: settings),
+        .testTarget(name: "MartletPatternsTests", dependencies: ["MartletPatterns"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema"], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
         .testTarget(
@@ -395,7 +406,7 @@ let package = Package(
             name: "StorageServiceTests",
             dependencies: [
                 "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs",
-                "MartletPostgres",
+                "MartletPostgres", "MartletSchema",
                 "MartletTesting", "ServiceTesting", httpTypes, hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),

@@ -16,5 +16,6 @@ extension StorageService {
         Migration(number: 14, name: "index_builds", sql: PackageResources._14_index_builds_sql),
         Migration(number: 15, name: "file_usage", sql: PackageResources._15_file_usage_sql),
         Migration(number: 16, name: "pass_readers", sql: PackageResources._16_pass_readers_sql),
+        Migration(number: 18, name: "schemas", sql: PackageResources._18_schemas_sql),
     ]
 }

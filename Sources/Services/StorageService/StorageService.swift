@@ -28,6 +28,7 @@ public struct StorageService: ServiceDefinition {
     let rights: RightsStore
     let housekeeping: Housekeeping
     let rules: RulesStore
+    let schemas: SchemaStore
     let roles: RoleStore
     let idempotency: Idempotency
     let batch: Batch
@@ -146,6 +147,8 @@ public struct StorageService: ServiceDefinition {
         self.orphans = OrphanFileSweep(postgres: postgres, files: files, settings: fileSettings, logger: logger)
 
         let background = transfers ?? postgres
+        self.schemas = SchemaStore(
+            postgres: background, spaces: spaces, collections: collections, rights: rights)
         self.deliveries = DeliveryStore(postgres: background, spaces: spaces)
         self.hookDelivery = HookDelivery(
             postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, ledger: hookLedger,
@@ -167,7 +170,7 @@ public struct StorageService: ServiceDefinition {
             queue: queue,
             handlers: [
                 ImportCollection(transfers: stores), ExportCollection(transfers: stores),
-                CopyEnvironment(transfers: stores),
+                CopyEnvironment(transfers: stores), CheckSchema(schemas: schemas),
                 BuildIndex(builds: builds, builder: ofBuilds, transfers: stores),
                 BuildListedIndex(builder: ofBuilds, postgres: background),
             ],

@@ -13,7 +13,7 @@ struct Document: Sendable {
     static let maximumBatch = 1_000
     static let maximumBatchSizeInBytes = 16 << 20
 
-    let json: PostgresJSON
+    var json: PostgresJSON
     /// The `_id` in the body.
     let id: ObjectID?
     /// Whether the text contains system fields, which must not be stored.
@@ -21,7 +21,7 @@ struct Document: Sendable {
     let readers: Listing
     let writers: Listing
     /// Top-level field → type. Fields that are null or removed have no type.
-    let fields: [FieldName: String]
+    var fields: [FieldName: String]
     /// The fields that the client writes, and how. A hook's document keeps those of its client.
     var touched: Touched
     /// Atomic operations and dotted keys, which `change` applies one by one; nil if the text only sets values.
@@ -112,11 +112,11 @@ struct Document: Sendable {
 /// The objects of a bulk post.
 struct Documents: Sendable {
     /// The text of the array.
-    let json: PostgresJSON
+    var json: PostgresJSON
     /// In order; nil where an id must be generated.
     let ids: [ObjectID?]
     /// Top-level field → types, over all objects.
-    let fields: [FieldName: Set<String>]
+    var fields: [FieldName: Set<String>]
     /// Over all objects.
     var touched = Document.Touched()
 

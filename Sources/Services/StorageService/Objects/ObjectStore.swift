@@ -21,7 +21,7 @@ struct ObjectStore: Sendable {
     let advice = AdviceStore()
     private let largePages = LargePages()
     /// The transaction of an all-or-nothing batch, in which statements then run.
-    private var transaction: PostgresTransaction?
+    private(set) var transaction: PostgresTransaction?
 
     init(
         postgres: PostgresClient, spaces: Spaces, collections: CollectionStore, rights: RightsStore,
@@ -148,13 +148,23 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.create)
         try await checkFields(document.touched.added, scope)
-        let written =
-            if let id = id ?? document.id {
-                try await put(id, document, mustBeNew: mustBeNew, in: scope)
-            } else {
-                try await insert(document, in: scope)
+        let given = id ?? document.id
+        let isWhole = document.operations == nil && (given == nil || access.hidesNothing)
+        let (written, fields) = try await underSchema(scope) { schema in
+            let new = try document.completed(by: schema, isWhole: isWhole, for: access)
+            let written = try await checkingAfterwards(isWhole ? nil : schema, scope) { store in
+                let id = given ?? .make()
+                let written =
+                    if given == nil {
+                        try await store.insert(new, at: id, schema, in: scope)
+                    } else {
+                        try await store.put(id, new, mustBeNew: mustBeNew, schema, in: scope)
+                    }
+                return (written, [id.text])
             }
-        try await registerFields(document.fields.mapValues { [$0] }, scope)
+            return (written, new.fields)
+        }
+        try await registerFields(fields.mapValues { [$0] }, scope)
         return written
     }
 
@@ -163,9 +173,25 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.create)
         try await checkFields(documents.touched.added, scope)
+        let isWhole = access.hidesNothing
+        let (page, fields) = try await underSchema(scope) { schema in
+            let new = try documents.completed(by: schema, isWhole: isWhole, for: access)
+            let ids = new.ids.map { ($0 ?? ObjectID.make()).text }
+            let page = try await checkingAfterwards(isWhole ? nil : schema, scope) { store in
+                (try await store.putAll(new, ids, schema, in: scope), ids)
+            }
+            return (page, new.fields)
+        }
+        try await registerFields(fields, scope)
+        return page
+    }
+
+    private func putAll(_ documents: Documents, _ ids: [String], _ schema: CollectionSchema?, in scope: QueryScope)
+        async throws -> Page
+    {
+        let access = scope.access
         let fieldGuard = try await fieldGuard(ofNew: documents.touched, scope)
         let table = try scope.table
-        let ids = documents.ids.map { ($0 ?? ObjectID.make()).text }
         guard Set(ids).count == ids.count else {
             throw ServiceError(.invalidBody, "Two objects have the same id.", field: "_id")
         }
@@ -174,6 +200,7 @@ struct ObjectStore: Sendable {
         let kept =
             access.kept(of: "coalesce(CASE WHEN old.deleted IS NULL THEN old.before_doc END, '{}')")
             .map { "\($0) || " as PostgresQuery } ?? ""
+        let doc: PostgresQuery = "\(kept)(value - \(SystemField.names))"
         let rows = try await writing(to: scope) {
             """
             WITH item AS (
@@ -185,7 +212,7 @@ struct ObjectStore: Sendable {
             upserted AS (
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
-                    SELECT item.id, \(kept)(value - \(SystemField.names)) AS doc,
+                    SELECT item.id, \(schema?.completed(doc) ?? doc) AS doc,
                         \(Self.listing("_readers", kept: "before_readers", default: readers)) AS readers,
                         \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers\(Self.rest(access, fieldGuard, "old.before_doc", "coalesce(old.may, FALSE)"))
                     FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.unrefused(access, fieldGuard)) ORDER BY id
@@ -200,7 +227,6 @@ struct ObjectStore: Sendable {
             SELECT count(*), string_agg(\(Rendering.object(access)), ',' ORDER BY array_position(\(ids), id)) FROM written
             """
         }
-        try await registerFields(documents.fields, scope)
         return Page(count: try rows[0].decode(0, as: Int.self), rows: rows)
     }
 
@@ -210,12 +236,21 @@ struct ObjectStore: Sendable {
     func replace(_ id: ObjectID, with document: Document, if precondition: Precondition?, in scope: QueryScope)
         async throws -> Written?
     {
-        let document = document
         let access = scope.access
         try access.require(.update)
         try await checkFields(document.touched.added, scope)
         let kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
-        let written = try await update(id, doc: kept ?? document.stored, document, if: precondition, in: scope)
+        let doc = kept ?? document.stored
+        let written = try await underSchema(scope) { schema in
+            if let schema, kept == nil {
+                try schema.check(stored: String(decoding: document.json.bytes, as: UTF8.self), for: access)
+            }
+            return try await checkingAfterwards(kept == nil ? nil : schema, scope) { store in
+                let written = try await store.update(
+                    id, doc: schema?.checked(doc) ?? doc, document, if: precondition, in: scope)
+                return (written, written == nil ? [] : [id.text])
+            }
+        }
         if written != nil { try await registerFields(document.fields.mapValues { [$0] }, scope) }
         return written
     }
@@ -233,7 +268,13 @@ struct ObjectStore: Sendable {
         let doc: PostgresQuery =
             document.operations == nil
             ? "old.doc || \(document.stored)" : "storage.apply(old.doc, \(document.stored), FALSE)"
-        let written = try await update(id, doc: doc, document, if: precondition, in: scope)
+        let written = try await underSchema(scope) { schema in
+            try await checkingAfterwards(schema, scope) { store in
+                let written = try await store.update(
+                    id, doc: schema?.checked(doc) ?? doc, document, if: precondition, in: scope)
+                return (written, written == nil ? [] : [id.text])
+            }
+        }
         if written != nil { try await registerFields(document.fields.mapValues { [$0] }, scope) }
         return written
     }
@@ -289,18 +330,21 @@ struct ObjectStore: Sendable {
 
     // MARK: Statements
 
-    private func insert(_ document: Document, in scope: QueryScope) async throws -> Written {
+    private func insert(_ document: Document, at id: ObjectID, _ schema: CollectionSchema?, in scope: QueryScope)
+        async throws -> Written
+    {
         let access = scope.access
         let table = try scope.table
         let readers = document.readers == .absent ? access.defaultReaders : document.readers.names
         let writers = document.writers == .absent ? access.defaultWriters : document.writers.names
         let fieldGuard = try await fieldGuard(ofNew: document.touched, scope)
+        let initial = Self.initial(document)
         let rows = try await writing(to: scope) {
             """
             WITH inserted AS (
                 INSERT INTO \(table) (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
-                    SELECT \(ObjectID.make().text)::text AS id, (\(Self.initial(document)))::jsonb AS doc, \(readers)::text[] AS readers,
+                    SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, \(readers)::text[] AS readers,
                         \(writers)::text[] AS writers\(Self.rest(access, fieldGuard))) AS new\(Self.unrefused(access, fieldGuard, mayReplace: false))
                 RETURNING *),
             written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted),
@@ -311,9 +355,9 @@ struct ObjectStore: Sendable {
         return Written(rows: rows, isNew: true)
     }
 
-    private func put(_ id: ObjectID, _ document: Document, mustBeNew: Bool, in scope: QueryScope) async throws
-        -> Written
-    {
+    private func put(
+        _ id: ObjectID, _ document: Document, mustBeNew: Bool, _ schema: CollectionSchema?, in scope: QueryScope
+    ) async throws -> Written {
         let access = scope.access
         let table = try scope.table
         let readers = Self.listing(document.readers, kept: "before_readers", default: access.defaultReaders)
@@ -322,6 +366,7 @@ struct ObjectStore: Sendable {
             "\($0) || " as PostgresQuery
         }
         let fieldGuard = try await fieldGuard(ofNew: document.touched, scope)
+        let initial: PostgresQuery = "\(kept ?? "")\(Self.initial(document))"
         let rows = try await writing(to: scope) {
             """
             WITH old AS MATERIALIZED (
@@ -329,7 +374,7 @@ struct ObjectStore: Sendable {
             upserted AS (
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
-                    SELECT \(id.text)::text AS id, (\(kept ?? "")\(Self.initial(document)))::jsonb AS doc, (\(readers))::text[] AS readers,
+                    SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, (\(readers))::text[] AS readers,
                         (\(writers))::text[] AS writers\(Self.rest(access, fieldGuard, "(SELECT before_doc FROM old)", "TRUE"))
                     WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
                     OFFSET 0) AS new\(Self.unrefused(access, fieldGuard))
@@ -440,7 +485,9 @@ struct ObjectStore: Sendable {
     /// values or those of other objects.
     ///
     /// - Parameter mayReplace: Whether a row may replace an object, whose document is then `old_doc`.
-    private static func unrefused(_ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, mayReplace: Bool = true) -> PostgresQuery {
+    private static func unrefused(_ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, mayReplace: Bool = true)
+        -> PostgresQuery
+    {
         var conditions: [PostgresQuery] = []
         if let fieldGuard { conditions.append("(\(fieldGuard.condition) OR storage.fail('MT403', 'hidden'))") }
         if let creatable = access.creatable {
@@ -459,7 +506,8 @@ struct ObjectStore: Sendable {
     ///   - old: The document of the object that the row replaces.
     ///   - may: Whether the caller may replace it.
     private static func rest(
-        _ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, _ old: PostgresQuery = "NULL::jsonb", _ may: PostgresQuery = "FALSE"
+        _ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, _ old: PostgresQuery = "NULL::jsonb",
+        _ may: PostgresQuery = "FALSE"
     ) -> PostgresQuery {
         guard fieldGuard != nil || access.creatable != nil || access.updatable != nil else { return "" }
         return """

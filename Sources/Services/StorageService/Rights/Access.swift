@@ -156,7 +156,8 @@ struct Access: Sendable {
             case .some(let ways):
                 let condition = holds(ways)
                 fieldGuard = HiddenFieldGuard(
-                    condition: fieldGuard.map { "\($0.condition) AND \(condition)" } ?? condition, field: fieldGuard?.field ?? field
+                    condition: fieldGuard.map { "\($0.condition) AND \(condition)" } ?? condition,
+                    field: fieldGuard?.field ?? field
                 )
             }
         }

@@ -18,6 +18,7 @@ final class RightsStore: Sendable {
     private let postgres: PostgresClient
     private let spaces: Spaces
     private let memory = Mutex(Memory())
+    private let schemas = SchemaCache()
 
     init(postgres: PostgresClient, spaces: Spaces) {
         self.postgres = postgres
@@ -34,6 +35,8 @@ final class RightsStore: Sendable {
         /// The fields of each ordered index that is ready and contains every object, also removed ones (so none that
         /// is unique), with `-` in front for descending order.
         var ordered: [[String]] = []
+        /// What objects must fit; nil for anything.
+        var schema: CollectionSchema?
     }
 
     /// What the cache contains about a space.
@@ -162,12 +165,13 @@ final class RightsStore: Sendable {
             SELECT state.is_closed, c.name, c.rules::text, c.fields::text, ARRAY(
                 SELECT obj_description(x.indexrelid, 'pg_class') FROM pg_index AS x JOIN pg_class AS t ON t.oid = x.indrelid
                 WHERE t.relname = c.name AND t.relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND x.indisvalid
-                    AND obj_description(x.indexrelid, 'pg_class') IS NOT NULL)
+                    AND obj_description(x.indexrelid, 'pg_class') IS NOT NULL), c.schema_revision
             FROM (SELECT EXISTS (SELECT FROM \(try space.own("_closed"))) AS is_closed) AS state
             LEFT JOIN \(try space.own("_collections")) AS c ON TRUE
             """
         query.role = space.role
         var known = Known()
+        var revisions: [String: Int] = [:]
         for row in try await postgres.query(query) {
             known.isClosed = try row.decode(0)
             guard let name = try row.decode(1, as: String?.self) else { continue }
@@ -177,7 +181,10 @@ final class RightsStore: Sendable {
                 fields: try Self.fields(row.decode(3)),
                 unique: indexes.filter(\.unique).map(Self.indexed),
                 ordered: indexes.filter { $0.kind == .ordered && !$0.unique }.map(\.fields))
+            revisions[name] = try row.decode(5, as: Int?.self)
         }
+        let compiled = try await schemas.schemas(Set(revisions.values), of: space, on: postgres)
+        for (name, revision) in revisions { known.collections[name]?.schema = compiled[revision] }
         for row in builds {
             known.collections[try row.decode(0)]?.unique.append(Self.indexed(try Self.index(row.decode(1))))
         }

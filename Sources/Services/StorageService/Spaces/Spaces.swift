@@ -25,6 +25,7 @@ final class Spaces: Sendable {
         (12, String(decoding: PackageResources.space_012_pass_readers_sql, as: UTF8.self)),
         (13, String(decoding: PackageResources.space_013_closed_sql, as: UTF8.self)),
         (14, String(decoding: PackageResources.space_014_upload_origin_sql, as: UTF8.self)),
+        (16, String(decoding: PackageResources.space_016_schema_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {

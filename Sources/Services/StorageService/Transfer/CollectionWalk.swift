@@ -7,6 +7,8 @@ struct CollectionWalk {
 
     let transaction: PostgresTransaction
     let table: PostgresIdentifier
+    var shown = Rendering.object(.master)
+    var condition: PostgresQuery = "TRUE"
 
     /// Passes the JSON texts of the objects to `body`, a portion at a time in the order of ids, without removed
     /// objects.
@@ -18,8 +20,8 @@ struct CollectionWalk {
                 SELECT object, id FROM (
                     SELECT id, object, sum(octet_length(object)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) - octet_length(object) AS before
                     FROM (
-                        SELECT id, \(Rendering.object(.master)) AS object FROM \(table)
-                        WHERE deleted IS NULL AND id > \(last) ORDER BY id LIMIT \(Self.rows)) AS page) AS sized
+                        SELECT id, \(shown) AS object FROM \(table)
+                        WHERE deleted IS NULL AND id > \(last) AND \(condition) ORDER BY id LIMIT \(Self.rows)) AS page) AS sized
                 WHERE before < \(Self.portionSizeInBytes) ORDER BY id
                 """)
             guard let end = rows.last else { return }

@@ -180,7 +180,7 @@ struct EnvironmentCopy {
         }
     }
 
-    /// Copies rules, roles and relations.
+    /// Copies rules, schemas, roles and relations. Schemas hold from now on; the objects are copied as they are.
     func own() async throws {
         for name in ["_collections", "_roles", "_role_members", "_relations"] {
             try await become(live.role)
@@ -201,6 +201,12 @@ struct EnvironmentCopy {
                     timeout: timeout)
             }
             try await transaction.execute("CLOSE kept", timeout: timeout)
+        }
+        let rows = try await transaction.query(
+            "SELECT name, schema_revision FROM \(try identifier(test, "_collections")) WHERE schema IS NOT NULL")
+        for row in rows {
+            let table = try identifier(test, row.decode(0))
+            try await SchemaStore.guardTable(table, row.decode(1), transaction)
         }
     }
 

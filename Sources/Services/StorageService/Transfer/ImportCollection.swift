@@ -29,7 +29,9 @@ struct ImportCollection: JobHandler {
         }
         let result: Result<ImportReport, any Error>
         do {
-            var attempt = Run(options: options, job: job, stage: stage, transfers: transfers)
+            transfers.rights.forget(space)
+            let schema = try await transfers.rights.collections(of: space)[collection.text]?.schema
+            var attempt = Run(options: options, job: job, stage: stage, transfers: transfers, schema: schema)
             result = .success(try await attempt.perform())
         } catch {
             result = .failure(error)
@@ -55,6 +57,8 @@ struct ImportCollection: JobHandler {
         let job: RunningJob
         let stage: ImportStage
         let transfers: TransferStores
+        /// Checked for each record. If it changes meanwhile, storing fails and the next attempt uses the new one.
+        let schema: CollectionSchema?
         var report: ImportReport
         var columns: CSVColumns?
         var pending: [ImportRecord] = []
@@ -62,7 +66,11 @@ struct ImportCollection: JobHandler {
         var staged = 0
         var fields: [FieldName: Set<String>] = [:]
 
-        init(options: ImportOptions, job: RunningJob, stage: ImportStage, transfers: TransferStores) {
+        init(
+            options: ImportOptions, job: RunningJob, stage: ImportStage, transfers: TransferStores,
+            schema: CollectionSchema?
+        ) {
+            self.schema = schema
             self.options = options
             self.job = job
             self.stage = stage
@@ -163,7 +171,8 @@ struct ImportCollection: JobHandler {
             if isHeader { return isHeader = false }
             report.records += 1
             do {
-                let record = try record(raw)
+                var record = try record(raw)
+                try record.complete(by: schema)
                 for (name, type) in record.fields where fields.count < FieldType.maximumFields || fields[name] != nil {
                     fields[name, default: []].insert(type)
                 }
@@ -226,7 +235,7 @@ struct ImportCollection: JobHandler {
                 for start in stride(from: 1, through: staged, by: ImportCollection.applied) {
                     let range = start...min(staged, start + ImportCollection.applied - 1)
                     let done = try await stage.apply(
-                        range, replacing: options.existing == .replace, scope: scope, in: transaction)
+                        range, replacing: options.existing == .replace, schema: schema, scope: scope, in: transaction)
                     report.created += done.created
                     report.replaced += done.replaced
                     report.skipped += done.skipped

@@ -43,6 +43,20 @@ struct ImportRecord: Sendable {
         if document.hasSystemFields { try takeSystemFields() }
     }
 
+    /// Adds the schema's defaults.
+    ///
+    /// - Throws: `RecordFault` if the record does not fit the schema.
+    mutating func complete(by schema: CollectionSchema?) throws(RecordFault) {
+        guard let schema else { return }
+        do {
+            document = try schema.completed(record: document)
+        } catch {
+            let problem = error as? ServiceError
+            throw RecordFault(
+                reason: problem?.detail ?? "The record does not fit the collection's schema.", field: problem?.field)
+        }
+    }
+
     private mutating func takeSystemFields() throws(RecordFault) {
         guard case .object(let members) = try? JSONValue(parsing: document) else { return }
         for member in members {

@@ -131,7 +131,8 @@ struct ImportStage: Sendable {
     /// Stores the records with numbers in `range`, and appends them to the change log. The transaction must have the
     /// space's role.
     func apply(
-        _ range: ClosedRange<Int>, replacing: Bool, scope: QueryScope, in transaction: PostgresTransaction
+        _ range: ClosedRange<Int>, replacing: Bool, schema: CollectionSchema?, scope: QueryScope,
+        in transaction: PostgresTransaction
     ) async throws -> Applied {
         let condition: PostgresQuery = replacing ? "" : "WHERE stored.deleted IS NOT NULL"
         var query: PostgresQuery = """
@@ -142,7 +143,7 @@ struct ImportStage: Sendable {
                 FROM \(target) WHERE id IN (SELECT id FROM item WHERE given) ORDER BY id FOR UPDATE),
             upserted AS (
                 INSERT INTO \(target) AS stored (id, created, updated, version, readers, writers, doc)
-                SELECT id, created, updated, version, readers, writers, doc FROM item
+                SELECT id, created, updated, version, readers, writers, \(schema?.checked("doc") ?? "doc") FROM item
                 -- Forces `old` to read and lock its rows before they are written here.
                 WHERE (SELECT count(*) FROM old) IS NOT NULL ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,

@@ -1,3 +1,5 @@
+import MartletPatterns
+
 /// A test of one value.
 indirect enum ValueTest: Sendable {
     /// Bare values: strings, numbers, booleans, null; anything else is compared by structure.

@@ -1,5 +1,6 @@
 import Foundation
 import MartletCore
+import MartletPatterns
 
 extension FirebaseExpression {
     mutating func element() throws(FirebaseExpressionError) -> JSONValue {

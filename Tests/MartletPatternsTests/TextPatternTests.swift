@@ -1,5 +1,5 @@
 import Glibc
-import MartletFlags
+import MartletPatterns
 import Testing
 
 @Suite("Regular expressions")

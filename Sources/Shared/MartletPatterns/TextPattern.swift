@@ -5,10 +5,10 @@
 /// threads at once (Thompson 1968; Cox, "Regular Expression Matching: the Virtual Machine Approach").
 public struct TextPattern: Sendable {
     public static let maximumPatternLength = 512
-    /// Longer texts never match.
+    /// The length beyond which texts never match, unless a pattern is given its own.
     public static let maximumTextLength = 1_024
-    /// The maximum product of a pattern's steps and a text's characters.
-    private static let maximumWork = 100_000
+    /// The maximum product of a pattern's steps and a text's characters, unless a pattern is given its own.
+    public static let maximumWork = 100_000
     static let maximumSteps = 1_000
 
     enum Step: Sendable {
@@ -22,16 +22,22 @@ public struct TextPattern: Sendable {
     enum Assertion: Sendable { case start, end, wordBoundary, noWordBoundary }
 
     private let steps: [Step]
-
     /// The longest text that can match, in characters; less than `maximumTextLength` for a pattern with many steps.
-    public var textLimit: Int { min(Self.maximumTextLength, Self.maximumWork / steps.count) }
+    public let textLimit: Int
+
+    /// The size of the compiled pattern. Matching takes time in proportion to this and the length of the text.
+    public var stepCount: Int { steps.count }
 
     /// - Throws: `TextPatternError`
-    public init(_ pattern: String, ignoringCase: Bool = false) throws(TextPatternError) {
+    public init(
+        _ pattern: String, ignoringCase: Bool = false, maximumTextLength: Int = Self.maximumTextLength,
+        maximumWork: Int = Self.maximumWork
+    ) throws(TextPatternError) {
         var parser = try TextPatternParser(pattern)
         var compiler = TextPatternCompiler(ignoresCase: ignoringCase)
         try compiler.add(try parser.parse())
         steps = compiler.steps + [.match]
+        textLimit = min(maximumTextLength, maximumWork / steps.count)
     }
 
     /// Whether the pattern occurs anywhere in `text`.

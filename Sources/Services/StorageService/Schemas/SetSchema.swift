@@ -1,0 +1,100 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletJobs
+import MartletSchema
+
+/// Takes effect at once in all copies of the service, because PostgreSQL refuses writers that do not know the schema.
+struct SetSchema: Endpoint {
+    static let route = Route(
+        .put, "/collections/{collection}/schema", "setSchema",
+        "Sets the JSON Schema that the objects of a collection must fit, and creates the collection if it is missing.",
+        callers: .server,
+        parameters: [
+            .collection,
+            .query(
+                "allowExisting", .flag,
+                "Whether to set the schema even if stored objects do not fit it. They stay as they are until they are written again."
+            ),
+        ],
+        details: """
+            Every write is checked from then on, on the resulting object. Stored objects are checked first; if some do \
+            not fit, nothing changes. In a collection of more than 16 MiB, a job does this while reads and writes \
+            continue.
+
+            The schema is JSON Schema 2020-12 with these keywords: `type`, `enum`, `const`, `properties`, `required`, \
+            `additionalProperties`, `propertyNames`, `dependentRequired`, `minProperties`, `maxProperties`, `items`, \
+            `prefixItems`, `contains`, `minItems`, `maxItems`, `uniqueItems`, `minLength`, `maxLength`, `pattern`, \
+            `minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, `multipleOf`, `allOf`, `anyOf`, `oneOf`, \
+            `not`, `$defs`, and `$ref` to `#/$defs/…`. Annotations such as `title` and `description` have no effect, \
+            except `default`, which a new object gets for an absent member. Any other keyword is an error.
+
+            Extensions: `type` may also be `Date`, `Pointer`, `Relation`, `GeoPoint`, `Polygon`, `File` or `Bytes`, \
+            for values with that `__type`. `className` beside it names the collection, or collections, of a Pointer or \
+            Relation. The server's own fields, such as `_id`, are not part of what is checked.
+            """,
+        body: .json(.jsonSchema, text: "The schema, at most 64 KiB."),
+        answers: [
+            .answer(200, "The schema is in effect.", .json(.schemaReport)),
+            .answer(202, "The job that checks the objects of a large collection and sets the schema.", .json(.job)),
+        ],
+        errors: [
+            409: "Stored objects do not fit; `findings` lists the first 20 by id (`conflict`).",
+            422: "The schema has an error; `field` is its JSON Pointer (`document-refused`).",
+        ])
+
+    let schemas: SchemaStore
+    let transfers: TransferStores
+    var atOnceSizeInBytes = SchemaStore.atOnceSizeInBytes
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (collection, space) = (try context.collection, try context.space)
+        let allowExisting =
+            try request.uri.queryParameters["allowExisting"].map {
+                try ListQuery.flag($0, "allowExisting")
+            } ?? false
+        let body = try await request.json(upTo: JSONSchema.maximumSizeInBytes)
+        let schema = try Self.schema(body)
+        guard try await schemas.sizeInBytes(of: collection, in: space) <= atOnceSizeInBytes else {
+            let options = CheckSchema.Options(
+                space: SpaceName(space), collection: collection.text, schema: schema.text, allowExisting: allowExisting)
+            return try await .job(try await start(options, space), transfers, space, status: .accepted)
+        }
+        do {
+            return try .encoding(
+                try await schemas.set(schema, on: collection, of: space, allowingExisting: allowExisting))
+        } catch let refusal as SchemaReport.Refusal {
+            throw refusal.problem
+        }
+    }
+
+    private func start(_ parameters: CheckSchema.Options, _ space: AppSchema) async throws -> UUID {
+        try await transfers.checkNumberOfJobs(of: space)
+        var options = transfers.options(space)
+        options.uniqueKey = "\(space.schema) \(parameters.collection)"
+        guard let job = try await transfers.jobs.enqueue(CheckSchema.self, parameters, options) else {
+            throw ServiceError(.conflict, "A schema for this collection is already being checked.")
+        }
+        return job
+    }
+
+    private static func schema(_ body: JSONValue) throws -> JSONSchema {
+        let schema: JSONSchema
+        do {
+            schema = try JSONSchema(parsing: body.text.utf8)
+        } catch {
+            throw ServiceError(
+                .documentRefused, error.message, field: error.pointer,
+                findings: [.init(.error, "invalid-schema", at: error.pointer, error.message)])
+        }
+        // Not part of what is checked, so a rule for them would never hold or never matter.
+        for field in SystemField.names where body["properties"]?[field] != nil {
+            throw ServiceError(
+                .documentRefused, "The server maintains the field \(field), so a schema cannot describe it.",
+                field: "/properties/\(field)")
+        }
+        return schema
+    }
+}

@@ -1,0 +1,59 @@
+public import MartletCore
+
+/// The `default`s of a schema's properties, at every level.
+struct DefaultTree: Sendable {
+    private var members: [(name: String, value: JSONValue?, inner: DefaultTree)] = []
+
+    /// - Parameter definitions: The schema's `$defs`, which must not refer to themselves.
+    init(_ schema: JSONValue, definitions: [ExactText: JSONValue]) {
+        if let name = SchemaCompiler.definitionName(in: schema), let definition = definitions[ExactText(name)] {
+            members = DefaultTree(definition, definitions: definitions).members
+        }
+        guard case .object(let properties) = schema["properties"] else { return }
+        for property in properties {
+            let inner = DefaultTree(property.value, definitions: definitions)
+            let value = Self.value(of: property.value, definitions)
+            guard value != nil || !inner.members.isEmpty else { continue }
+            members.append((property.name, value, inner))
+        }
+    }
+
+    private static func value(of schema: JSONValue, _ definitions: [ExactText: JSONValue]) -> JSONValue? {
+        if let value = schema["default"] { return value }
+        guard let name = SchemaCompiler.definitionName(in: schema) else { return nil }
+        return definitions[ExactText(name)].flatMap { value(of: $0, definitions) }
+    }
+
+    /// The defaults for members that the object lacks.
+    func absent(from object: [JSONValue.Member]) -> [JSONValue.Member] {
+        let known = Set(object.map { ExactText($0.name) })
+        return members.compactMap { member in
+            known.contains(ExactText(member.name)) ? nil : member.value.map { JSONValue.Member(member.name, $0) }
+        }
+    }
+
+    /// The object with the defaults of objects inside it, but not its own.
+    func filledInside(_ object: [JSONValue.Member]) -> [JSONValue.Member] {
+        let inner = Dictionary(members.map { (ExactText($0.name), $0.inner) }, uniquingKeysWith: { $1 })
+        return object.map { member in
+            guard case .object(let members) = member.value, member.value["__type"] == nil,
+                let tree = inner[ExactText(member.name)]
+            else { return member }
+            return .init(member.name, .object(tree.filledInside(members) + tree.absent(from: members)))
+        }
+    }
+}
+
+extension JSONSchema {
+    /// The `default`s of top-level members that the document lacks.
+    public func defaults(for document: JSONValue) -> [JSONValue.Member] {
+        guard case .object(let members) = document else { return [] }
+        return defaults.absent(from: members)
+    }
+
+    /// The document with the `default`s of members that objects inside it lack. Elements of arrays are left alone.
+    public func filledInside(_ document: JSONValue) -> JSONValue {
+        guard case .object(let members) = document else { return document }
+        return .object(defaults.filledInside(members))
+    }
+}

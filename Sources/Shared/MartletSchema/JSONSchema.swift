@@ -1,0 +1,74 @@
+public import MartletCore
+
+/// A compiled JSON Schema (2020-12) for the documents of a collection.
+///
+/// Supports the keywords in `SchemaCompiler`, and `$ref` to the schema's own `$defs`. Every other keyword is an error,
+/// because it would promise a check that never happens. Two extensions: `type` may also name a typed value
+/// (`Date`, `Pointer`, `Relation`, `GeoPoint`, `Polygon`, `File`, `Bytes`), and `className` beside it names the
+/// collections to which a Pointer or Relation may lead.
+public struct JSONSchema: Sendable {
+    public static let maximumSizeInBytes = 64 << 10
+    /// The maximum number of keywords, where each `$ref` counts as all that it refers to.
+    public static let maximumKeywords = 1_000
+    /// The maximum number of subschemas inside each other, along references.
+    public static let maximumDepth = 32
+    /// The maximum size of all patterns together, in steps of their automata.
+    public static let maximumPatternSteps = 5_000
+    /// The maximum number of schemas applied to one document's values; patterns and comparisons count by their length.
+    static let maximumChecks = 1_000_000
+
+    /// The schema as written.
+    public let text: String
+    public let document: JSONValue
+    let root: SchemaNode
+    let defaults: DefaultTree
+
+    /// - Throws: `SchemaError`, also for a text that is not JSON or too large.
+    public init(parsing text: some Collection<UInt8>) throws(SchemaError) {
+        guard text.count <= Self.maximumSizeInBytes else {
+            throw SchemaError(at: "", "A schema may have at most \(Self.maximumSizeInBytes) bytes.")
+        }
+        self.text = String(decoding: text, as: UTF8.self)
+        do throws(JSONError) {
+            document = try JSONValue(parsing: text)
+        } catch {
+            throw SchemaError(at: "", error.description)
+        }
+        var compiler = SchemaCompiler(document)
+        root = try compiler.compile()
+        defaults = DefaultTree(document, definitions: compiler.definitions)
+    }
+
+    /// Checks a value; returns the first misfits in the order of the document, none if it fits.
+    ///
+    /// Takes time in proportion to the sizes of schema and value. A value that would take longer than a fixed limit
+    /// does not fit.
+    public func misfits(of value: JSONValue, limit: Int = 10) -> [SchemaMisfit] {
+        var checksLeft = Self.maximumChecks
+        return SchemaChecker.misfits(of: value, root, limit: limit, checksLeft: &checksLeft)
+    }
+}
+
+/// Why a value does not fit a schema.
+public struct SchemaMisfit: Sendable, Hashable {
+    /// The JSON Pointer (RFC 6901) of the value; for an absent member, that of its object.
+    public let pointer: String
+    public let keyword: String
+    /// A sentence that names the keyword, and no values of the document.
+    public let message: String
+
+    /// The first member in the pointer; nil for the document itself.
+    public let topLevelMember: String?
+}
+
+/// Why a text is not a schema.
+public struct SchemaError: Error, Hashable {
+    /// The JSON Pointer of the keyword or subschema.
+    public let pointer: String
+    public let message: String
+
+    init(at pointer: String, _ message: String) {
+        self.pointer = pointer
+        self.message = message
+    }
+}

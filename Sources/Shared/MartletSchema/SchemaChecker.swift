@@ -1,0 +1,213 @@
+import MartletCore
+import MartletPatterns
+
+/// One check of a value against a schema.
+struct SchemaChecker {
+    private enum Step {
+        case member(String)
+        case element(Int)
+    }
+
+    private var misfits: [SchemaMisfit] = []
+    private var limit: Int
+    private var path: [Step] = []
+    private var checksLeft: Int
+
+    /// - Parameter checksLeft: How many checks may still be made. Once they are used up, no value fits.
+    static func misfits(
+        of value: JSONValue, _ node: SchemaNode, limit: Int, checksLeft: inout Int
+    ) -> [SchemaMisfit] {
+        var checker = SchemaChecker(limit: limit, checksLeft: checksLeft)
+        checker.check(value, node)
+        checksLeft = checker.checksLeft
+        guard checksLeft <= 0 else { return checker.misfits }
+        checker = SchemaChecker(limit: 1, checksLeft: 0)
+        checker.note("", "The document is too large to be checked against the schema")
+        return checker.misfits
+    }
+
+    private init(limit: Int, checksLeft: Int) { (self.limit, self.checksLeft) = (limit, checksLeft) }
+
+    private mutating func note(_ keyword: String, _ sentence: String) {
+        guard misfits.count < limit else { return }
+        var top: String?
+        if case .member(let name) = path.first { top = name }
+        let pointer = path.map { step in
+            switch step {
+            case .member(let name): "/" + JSONPointer.escape(name)
+            case .element(let index): "/\(index)"
+            }
+        }.joined()
+        let message = sentence + (keyword.isEmpty ? "." : " (\(keyword)).")
+        misfits.append(SchemaMisfit(pointer: pointer, keyword: keyword, message: message, topLevelMember: top))
+    }
+
+    private mutating func check(_ value: JSONValue, _ node: SchemaNode) {
+        checksLeft -= 1
+        guard checksLeft > 0, misfits.count < limit else { return }
+        switch node {
+        case .anything: break
+        case .nothing: note("false", "No value is allowed here")
+        case .rules(let rules): for rule in rules { check(value, rule) }
+        }
+    }
+
+    private mutating func check(_ value: JSONValue, at step: Step, _ node: SchemaNode) {
+        if case .anything = node { return }
+        path.append(step)
+        check(value, node)
+        path.removeLast()
+    }
+
+    /// Whether a value fits, without noting why not.
+    private mutating func fits(_ value: JSONValue, _ node: SchemaNode) -> Bool {
+        let outer = (misfits, limit)
+        (misfits, limit) = ([], 1)
+        check(value, node)
+        let fits = misfits.isEmpty
+        (misfits, limit) = outer
+        return fits
+    }
+
+    private mutating func check(_ value: JSONValue, _ rule: SchemaRule) {
+        switch rule {
+        case .types(let types):
+            if !types.contains(where: { $0.contains(value) }) {
+                let names = types.map(\.rawValue).joined(separator: " or ")
+                note("type", "Expected \(names), found \(ValueType.phrase(for: value))")
+            }
+        case .classNames(let names):
+            if ValueType.allCases.contains(where: { $0.hasClassName && $0.contains(value) }),
+                !names.contains(where: { value["className"] == .string($0) })
+            {
+                note("className", "Expected a reference to \(names.joined(separator: " or "))")
+            }
+        case .values(let keys, let keyword):
+            if !keys.contains(key(of: value)) {
+                note(
+                    keyword,
+                    keyword == "const" ? "Expected the schema's constant" : "Expected one of the schema's values")
+            }
+        case .minimum, .maximum, .multipleOf: checkNumber(value, rule)
+        case .atLeast(let minimum, let unit):
+            if let count = unit.count(value), count < minimum {
+                note("min" + unit.rawValue, "Expected at least \(unit.phrase(minimum)), found \(count)")
+            }
+        case .atMost(let maximum, let unit):
+            if let count = unit.count(value), count > maximum {
+                note("max" + unit.rawValue, "Expected at most \(unit.phrase(maximum)), found \(count)")
+            }
+        case .pattern(let pattern): checkPattern(value, pattern)
+        case .uniqueItems, .items, .prefixItems, .contains: checkElements(value, rule)
+        case .properties, .required, .dependentRequired, .propertyNames: checkMembers(value, rule)
+        case .allOf(let nodes): for node in nodes { check(value, node) }
+        case .anyOf(let nodes):
+            for node in nodes where fits(value, node) { return }
+            note("anyOf", "Expected a value that fits at least one of \(nodes.count) alternatives")
+        case .oneOf(let nodes):
+            var count = 0
+            for node in nodes where count < 2 && fits(value, node) { count += 1 }
+            if count != 1 {
+                note(
+                    "oneOf",
+                    "Expected a value that fits exactly one of \(nodes.count) alternatives, found "
+                        + (count == 0 ? "that it fits none" : "that it fits several"))
+            }
+        case .not(let node): if fits(value, node) { note("not", "This value is excluded") }
+        }
+    }
+
+    private mutating func key(of value: JSONValue) -> EqualityKey {
+        let key = EqualityKey(value)
+        checksLeft -= key.bytes.count / 64
+        return key
+    }
+
+    private mutating func checkNumber(_ value: JSONValue, _ rule: SchemaRule) {
+        guard case .number(let text) = value, let number = ExactNumber(text) else { return }
+        switch rule {
+        case .minimum(let bound, let literal, false):
+            if number < bound { note("minimum", "Expected a number of at least \(literal)") }
+        case .minimum(let bound, let literal, true):
+            if number <= bound { note("exclusiveMinimum", "Expected a number above \(literal)") }
+        case .maximum(let bound, let literal, false):
+            if number > bound { note("maximum", "Expected a number of at most \(literal)") }
+        case .maximum(let bound, let literal, true):
+            if number >= bound { note("exclusiveMaximum", "Expected a number below \(literal)") }
+        case .multipleOf(let divisor, let literal):
+            if !number.isMultiple(of: divisor) { note("multipleOf", "Expected a multiple of \(literal)") }
+        default: break
+        }
+    }
+
+    private mutating func checkPattern(_ value: JSONValue, _ pattern: TextPattern) {
+        guard case .string(let text) = value else { return }
+        let count = text.unicodeScalars.count
+        guard count <= pattern.textLimit else {
+            return note("pattern", "Expected at most \(pattern.textLimit) characters, the limit of this pattern")
+        }
+        checksLeft -= count * pattern.stepCount / 10
+        if checksLeft > 0, !pattern.isFound(in: text) { note("pattern", "The text does not match the pattern") }
+    }
+
+    private mutating func checkElements(_ value: JSONValue, _ rule: SchemaRule) {
+        guard case .array(let elements) = value else { return }
+        switch rule {
+        case .items(let node, let start):
+            for index in elements.indices.dropFirst(start) { check(elements[index], at: .element(index), node) }
+        case .prefixItems(let nodes):
+            for (index, node) in zip(elements.indices, nodes) { check(elements[index], at: .element(index), node) }
+        case .contains(let node):
+            for element in elements where fits(element, node) { return }
+            note("contains", "Expected at least one element of the schema's kind")
+        case .uniqueItems:
+            var known: Set<EqualityKey> = []
+            for element in elements where !known.insert(key(of: element)).inserted {
+                return note("uniqueItems", "Expected no two equal elements")
+            }
+        default: break
+        }
+    }
+
+    private mutating func checkMembers(_ value: JSONValue, _ rule: SchemaRule) {
+        guard case .object(let members) = value else { return }
+        switch rule {
+        case .properties(let nodes, let others):
+            for member in members {
+                guard let node = nodes[ExactText(member.name)] else {
+                    checkOther(member, others)
+                    continue
+                }
+                check(member.value, at: .member(member.name), node)
+            }
+        case .required(let names):
+            let known = Set(members.map { ExactText($0.name) })
+            for name in names where !known.contains(ExactText(name)) {
+                note("required", "The member \(JSONValue.quote(name)) is missing")
+            }
+        case .dependentRequired(let rules):
+            let known = Set(members.map { ExactText($0.name) })
+            for (name, others) in rules where known.contains(ExactText(name)) {
+                for other in others where !known.contains(ExactText(other)) {
+                    note(
+                        "dependentRequired",
+                        "The member \(JSONValue.quote(other)) is missing, which \(JSONValue.quote(name)) requires")
+                }
+            }
+        case .propertyNames(let node):
+            for member in members where !fits(.string(member.name), node) {
+                path.append(.member(member.name))
+                note("propertyNames", "The schema does not allow this name")
+                path.removeLast()
+            }
+        default: break
+        }
+    }
+
+    private mutating func checkOther(_ member: JSONValue.Member, _ node: SchemaNode) {
+        guard case .nothing = node else { return check(member.value, at: .member(member.name), node) }
+        path.append(.member(member.name))
+        note("additionalProperties", "The schema has no such member")
+        path.removeLast()
+    }
+}
