@@ -2,11 +2,11 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// An entry of a rule: `{"who":["authenticated"],"where":{"state":"open"}}`. It applies to those callers, to the objects
-/// that match the filter and, in a rule for updates, to changes within its limits.
+/// An entry of a rule: `{"who":["authenticated"],"where":{"state":"open"}}`. It applies to those callers, to the
+/// objects that match the filter and, in a rule for updates, to changes within its limits.
 ///
-/// In the filter, a string that begins with `$` is a variable (`RuleVariable`), unless it begins with `$$`, which stands
-/// for text that begins with `$`.
+/// In the filter, a string that begins with `$` is a variable (`RuleVariable`), unless it begins with `$$`, which
+/// stands for text that begins with `$`.
 struct RuleCondition: Sendable, Equatable {
     /// The position in the list of grantees.
     let number: Int
