@@ -276,7 +276,8 @@ let package = Package(
             dependencies: [
                 "AnalyticsService", "AuthService", "ConfigService", "NotificationsService", "StorageService",
                 "MartletAPI",
-                "MartletCore", "MartletHTTP", "MartletPostgres", argumentParser, asyncHTTPClient, crypto, httpTypes,
+                "MartletCore", "MartletHTTP", "MartletPostgres", "MartletSchema", argumentParser, asyncHTTPClient,
+                crypto, httpTypes,
                 logging, nioCore, nioHTTP1,
                 .product(name: "NIOPosix", package: "swift-nio"),
                 serviceLifecycle, unixSignals,
