@@ -47,7 +47,7 @@ extension FilterCompiler {
     /// `OFFSET 0` keeps the planner from joining the collections: each row is probed by primary key once it is read,
     /// and the plan of the list is the same as without the rule.
     mutating func throughPointer(
-        _ hop: RuleCondition.Hop, _ rest: String, _ value: JSONValue, _ rule: RuleContext, depth: Int
+        _ hop: RuleCondition.Hop, _ rest: String, _ value: JSONValue, _ rule: ConditionContext, depth: Int
     ) throws -> PostgresQuery {
         let target = try Target(hop.path)
         use(target, .none)
@@ -61,7 +61,7 @@ extension FilterCompiler {
         budget = compiler.budget
         filter.collections.formUnion(compiler.filter.collections.union([hop.collection]))
         filter.isCostly = filter.isCostly || compiler.filter.isCostly
-        filter.dependsOnMore = true
+        filter.dependsOnOtherState = true
         return """
             EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE jsonb_build_array(\(path)) END) \
             AS hop (pointer) JOIN \(try other.source) ON id = pointer->>'objectId' \
@@ -104,14 +104,14 @@ extension FilterCompiler {
             guard case .string(let text) = relative, members.count == 1 else {
                 throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
             }
-            filter.dependsOnMore = true
+            filter.dependsOnOtherState = true
             let seconds = try RelativeTime.date(text, from: now, field: target.name).timeIntervalSince(now)
             return target.comparison(sign, withTime: "(now() + make_interval(secs => \(seconds)))")
         }
         guard case .string(let text) = value, let variable = try variable(text, target) else { return nil }
         switch variable {
         case .now:
-            filter.dependsOnMore = true
+            filter.dependsOnOtherState = true
             return target.comparison(sign, withTime: "now()")
         case .field(let state, let path):
             return target.comparison(sign, with: try expression(state, path, for: target))

@@ -75,11 +75,11 @@ struct FilterCompiler {
     let now: Date
     let subqueryDepth: Int
     /// What the variables of a rule's filter stand for; nil for a client's filter, which has none.
-    let rule: RuleContext?
+    let rule: ConditionContext?
     var budget = Budget()
     var filter = Filter(condition: "TRUE")
 
-    init(scope: QueryScope, now: Date, subqueryDepth: Int = 0, rule: RuleContext? = nil) {
+    init(scope: QueryScope, now: Date, subqueryDepth: Int = 0, rule: ConditionContext? = nil) {
         self.scope = scope
         self.access = scope.access
         self.now = now

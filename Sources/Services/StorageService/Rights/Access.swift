@@ -278,7 +278,7 @@ struct Access: Sendable {
     ///
     /// - Parameter isBefore: Whether it is asked before an update, whose new state `updatable` judges.
     private func holds(
-        _ ways: [Way], _ states: RuleContext.States = .one, isBefore: Bool = false
+        _ ways: [Way], _ states: ConditionContext.States = .one, isBefore: Bool = false
     ) -> PostgresQuery {
         let conditions = ways.map { way -> PostgresQuery in
             guard isBefore, states == .updated, way.condition?.comparesStates == true else { return holds(way, states) }
@@ -287,13 +287,13 @@ struct Access: Sendable {
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
-    private func holds(_ way: Way, _ states: RuleContext.States) -> PostgresQuery {
+    private func holds(_ way: Way, _ states: ConditionContext.States) -> PostgresQuery {
         let parts = [way.fields.map(named), way.condition.map { compiled($0, states) }].compactMap(\.self)
         return parts.count == 1 ? parts[0] : "(\(parts.joined(separator: " AND ")))"
     }
 
     /// Rules are validated when they are set; one that does not compile nevertheless admits nobody.
-    private func compiled(_ condition: RuleCondition, _ states: RuleContext.States) -> PostgresQuery {
+    private func compiled(_ condition: RuleCondition, _ states: ConditionContext.States) -> PostgresQuery {
         let filter = try? place?.filter(condition, for: identity, states)
         return filter.map { "(\($0.condition))" } ?? "FALSE"
     }

@@ -84,7 +84,7 @@ struct ChangeLimits: Sendable, Equatable {
     }
 
     /// - Throws: `invalid-filter` for an unknown variable.
-    func check(_ context: RuleContext) throws {
+    func check(_ context: ConditionContext) throws {
         for operation in operations {
             for value in operation.values {
                 _ = try context.resolved(value, field: "operations.\(operation.field.text)")
@@ -93,21 +93,21 @@ struct ChangeLimits: Sendable, Equatable {
     }
 
     /// Whether the change is within these limits for the caller.
-    func admit(_ change: Document, _ context: RuleContext) -> Bool {
+    func admit(_ change: Document, _ context: ConditionContext) -> Bool {
         guard change.readers == .absent, change.writers == .absent else { return false }
         return change.touched.written.allSatisfy { name in
             fields.contains(name) || admits(change.touched.operations, on: name, context)
         }
     }
 
-    private func admits(_ operations: Operations?, on name: FieldName, _ context: RuleContext) -> Bool {
+    private func admits(_ operations: Operations?, on name: FieldName, _ context: ConditionContext) -> Bool {
         guard case .object(let members)? = operations?.normalized else { return false }
         let concerned = members.filter { FieldName(topOf: $0.name) == name }
         return !concerned.isEmpty
             && concerned.allSatisfy { FieldName($0.name) == name && admits($0.value, on: name, context) }
     }
 
-    private func admits(_ operation: JSONValue, on name: FieldName, _ context: RuleContext) -> Bool {
+    private func admits(_ operation: JSONValue, on name: FieldName, _ context: ConditionContext) -> Bool {
         guard case .string(let kind)? = operation["__op"] else { return false }
         let allowed = operations.filter { $0.field == name && $0.name == kind }
         guard !allowed.isEmpty else { return false }

@@ -72,7 +72,7 @@ extension CollectionRules {
             })
     }
 
-    private func eachCondition(_ body: (RuleCondition, RuleContext.States, String) throws -> Void) throws {
+    private func eachCondition(_ body: (RuleCondition, ConditionContext.States, String) throws -> Void) throws {
         for (operation, grantees) in (rules ?? [:]).sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             for condition in grantees.conditions {
                 try body(condition, operation.states, "rules.\(operation.rawValue).\(condition.number)")

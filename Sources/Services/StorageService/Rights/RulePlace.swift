@@ -16,7 +16,7 @@ struct RulePlace: Sendable {
     /// - Throws: as `FilterCompiler`, and `collection-not-found` if one that the condition reads is missing. Were it
     ///   empty instead, `$notInQuery` would admit everybody once it is dropped.
     func filter(
-        _ condition: RuleCondition, for identity: Identity, _ states: RuleContext.States
+        _ condition: RuleCondition, for identity: Identity, _ states: ConditionContext.States
     ) throws -> Filter {
         guard condition.collections.allSatisfy({ $0 == collection || collections[$0.text] != nil }) else {
             throw ServiceError(.collectionNotFound)
@@ -29,15 +29,15 @@ struct RulePlace: Sendable {
     }
 
     func context(
-        of condition: RuleCondition, for identity: Identity, _ states: RuleContext.States
-    ) -> RuleContext {
-        RuleContext(identity: identity, environment: space.environment, states: states, hops: condition.through ?? [])
+        of condition: RuleCondition, for identity: Identity, _ states: ConditionContext.States
+    ) -> ConditionContext {
+        ConditionContext(identity: identity, environment: space.environment, states: states, hops: condition.through ?? [])
     }
 }
 
 extension CollectionRules.Operation {
     /// The states of an object that a rule for this operation can name.
-    var states: RuleContext.States {
+    var states: ConditionContext.States {
         switch self {
         case .create: .created
         case .update: .updated

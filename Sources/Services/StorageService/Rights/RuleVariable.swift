@@ -56,7 +56,7 @@ enum RuleVariable: Sendable, Equatable {
 }
 
 /// What the variables of a rule's filter stand for, and which states of the object there are.
-struct RuleContext: Sendable {
+struct ConditionContext: Sendable {
     /// The states of an object that a rule can name.
     enum States: Sendable {
         /// An object that is read, or one inside another condition.
@@ -71,10 +71,10 @@ struct RuleContext: Sendable {
     var hops: [RuleCondition.Hop] = []
 
     /// The same variables for the filter of a query inside the condition.
-    var inner: RuleContext { RuleContext(identity: identity, environment: environment, states: .one) }
+    var inner: ConditionContext { ConditionContext(identity: identity, environment: environment, states: .one) }
 
     /// The same variables for objects of the collection to which the Pointer at `path` points.
-    func behind(_ path: String) -> RuleContext {
+    func behind(_ path: String) -> ConditionContext {
         var context = inner
         context.hops = hops.filter { $0.path.hasPrefix(path + ".") }.map {
             RuleCondition.Hop(path: String($0.path.dropFirst(path.count + 1)), collection: $0.collection)
