@@ -123,6 +123,41 @@ import Testing
         #expect(try await ids(app, "Wiki") == ["page"])
     }
 
+    @Test func `A condition names the owner, and whoever may change an object in some states only does not own it`()
+        async throws
+    {
+        let app = try await StorageApp()
+        let entry = #"[{"where":{"author":"$user.id"}},{"who":["field:reviewer"],"where":{"state":"review"}}]"#
+        try await app.set(#"{"rules":{"update":\#(entry),"find":\#(entry),"get":\#(entry)}}"#, on: "Docs")
+        for (id, doc) in [
+            ("final", #""author":"\#(anna)","reviewer":"\#(berta)","state":"final""#),
+            ("review", #""author":["\#(anna)"],"reviewer":["\#(berta)"],"state":"review""#),
+            ("nobody", #""reviewer":"\#(berta)","state":"final""#),
+            ("alone", #""author":"\#(anna)","state":"final""#),
+            ("self", #""author":"\#(berta)","reviewer":"\#(berta)","state":"final""#),
+        ] {
+            #expect(try await app.master.post("/storage/Docs", #"{"_id":"\#(id)",\#(doc)}"#).status == 201)
+        }
+        #expect(try await export(app, berta).compactMap { $0["data"]?["_id"]?.text } == [#""self""#])
+        #expect(try await erase(app, berta) == ["objects": 1, "sharedObjects": 3])
+        #expect(try await ids(app, "Docs") == ["alone", "final", "nobody", "review"])
+        let nobody = try await app.master.get("/storage/Docs/nobody")
+        #expect(nobody["reviewer"] == nil && nobody["state"] == #""final""#, "\(nobody)")
+        #expect(try await export(app, anna).compactMap { $0["data"]?["_id"]?.text }.count == 3)
+        #expect(try await erase(app, anna) == ["objects": 3])
+        #expect(try await ids(app, "Docs") == ["nobody"])
+    }
+
+    @Test func `An export omits objects that the rules do not show`() async throws {
+        let app = try await StorageApp()
+        try await app.set(
+            #"{"rules":{"update":["field:by"],"get":[{"where":{"state":"open"}}],"find":[]}}"#, on: "Docs")
+        for state in ["open", "shut"] {
+            _ = try await app.master.post("/storage/Docs", #"{"_id":"\#(state)","by":"\#(anna)","state":"\#(state)"}"#)
+        }
+        #expect(try await export(app, anna).compactMap { $0["data"]?["_id"]?.text } == [#""open""#])
+    }
+
     @Test func `A unique index that keeps a field from being cleared does not block the rest`() async throws {
         let app = try await StorageApp()
         #expect(

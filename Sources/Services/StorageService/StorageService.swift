@@ -124,7 +124,7 @@ public struct StorageService: ServiceDefinition {
             postgres: postgres, logger: logger, retentionInDays: retentionInDays,
             fileHistoryInDays: fileSettings.historyInDays)
         self.collections = CollectionStore(postgres: postgres, spaces: spaces)
-        self.rights = RightsStore(postgres: postgres, spaces: spaces)
+        self.rights = RightsStore(postgres: postgres, spaces: spaces, logger: logger)
         self.objects = ObjectStore(
             postgres: postgres, spaces: spaces, collections: collections, rights: rights, signal: signal)
         self.rules = RulesStore(postgres: postgres, spaces: spaces, collections: collections, rights: rights)

@@ -115,7 +115,7 @@ struct CollectionStore: Sendable {
         }
     }
 
-    /// - Throws: `collection-not-found`, `conflict` when the new name is taken.
+    /// - Throws: `collection-not-found`, `conflict` when the new name is taken or a rule reads the collection.
     func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSchema) async throws {
         guard let newName = PostgresIdentifier(name.text) else { throw ServiceError(.invalidName) }
         try await spaces.prepare(space)
@@ -125,6 +125,7 @@ struct CollectionStore: Sendable {
                 try space.own("_collections"), try space.own("_relations"), try space.own("_hooks")
             )
             try await changing(space) { transaction in
+                try await Self.requireUnread(collection, own, transaction)
                 try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
                 try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
                 try await transaction.execute("UPDATE \(own) SET name = \(name.text) WHERE name = \(collection.text)")
@@ -144,18 +145,40 @@ struct CollectionStore: Sendable {
 
     /// Drops a collection with all its data.
     ///
-    /// - Throws: `collection-not-found`.
+    /// - Throws: `collection-not-found`, `conflict` when a rule of another collection reads it.
     func drop(_ collection: CollectionName, of space: AppSchema) async throws {
         try await spaces.prepare(space)
         let table = try space.table(collection)
         let (own, relations) = (try space.own("_collections"), try space.own("_relations"))
         try await changing(space) { transaction in
+            try await Self.requireUnread(collection, own, transaction)
             try await transaction.execute(Self.once("DROP TABLE \(table)"))
             try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
             try await transaction.execute(
                 "DELETE FROM \(relations) WHERE collection = \(collection.text) OR related_collection = \(collection.text)"
             )
             try await Self.forgetChanges(of: collection, space, transaction)
+        }
+    }
+
+    /// Any client could take over the free name of a collection that a rule reads, and so decide whom the rule admits.
+    ///
+    /// - Throws: `conflict` naming a collection whose rules read this one.
+    private static func requireUnread(
+        _ collection: CollectionName, _ own: PostgresIdentifier, _ transaction: PostgresTransaction
+    ) async throws {
+        let rows = try await transaction.query(
+            """
+            SELECT name, rules::text FROM \(own) WHERE name <> \(collection.text) AND strpos(rules::text, \(collection.text)) > 0
+            ORDER BY name
+            """)
+        for row in rows {
+            let (name, text): (String, String) = (try row.decode(0), try row.decode(1))
+            guard let value = try? JSONValue(parsing: text.utf8), let rules = try? CollectionRules(value),
+                rules.collections.contains(collection)
+            else { continue }
+            throw ServiceError(
+                .conflict, "The rules of \"\(name)\" read this collection. Set other rules there first.")
         }
     }
 

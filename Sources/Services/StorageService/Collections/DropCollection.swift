@@ -13,7 +13,10 @@ struct DropCollection: Endpoint {
         answers: [
             .answer(204, "The collection is deleted.")
         ],
-        errors: [404: "The app has no such collection (`collection-not-found`)."])
+        errors: [
+            404: "The app has no such collection (`collection-not-found`).",
+            409: "A rule of another collection reads it (`conflict`).",
+        ])
 
     let collections: CollectionStore
     let builds: IndexBuilds

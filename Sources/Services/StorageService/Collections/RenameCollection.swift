@@ -15,7 +15,8 @@ struct RenameCollection: Endpoint {
         ],
         errors: [
             404: "The app has no such collection (`collection-not-found`).",
-            409: "A collection with the new name exists, or an index of the collection is being built (`conflict`).",
+            409:
+                "A collection with the new name exists, an index is being built, or a rule of another collection reads it (`conflict`).",
         ])
 
     let collections: CollectionStore

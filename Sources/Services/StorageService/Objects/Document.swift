@@ -46,11 +46,14 @@ struct Document: Sendable {
         /// Fields whose new value depends on the stored one: those with an operation or a dotted name.
         var operated: Set<FieldName> = []
         var operations: Operations?
+        /// Whether it sets readers or writers.
+        var setsLists = false
 
         /// Adopts the fields of the client's document for that of a hook: the app itself is responsible for how its
         /// hook changes fields that the client cannot see.
         mutating func keep(_ sent: Touched) {
             (written, operated, operations) = (sent.written, sent.operated, sent.operations)
+            setsLists = sent.setsLists
         }
     }
 
@@ -91,7 +94,7 @@ struct Document: Sendable {
         fields = deleted.isEmpty ? facts.fields : facts.fields.filter { !deleted.contains($0.key) }
         touched = Touched(
             written: facts.names, added: facts.names.subtracting(deleted), operated: operations?.operated ?? [],
-            operations: operations)
+            operations: operations, setsLists: facts.readers != .absent || facts.writers != .absent)
         self.operations = operations
     }
 

@@ -35,6 +35,11 @@ struct FieldPath: Sendable, Hashable {
         return expression
     }
 
+    /// `jsonb_build_object('address', jsonb_build_object('city', value))`.
+    func document(with value: PostgresQuery) -> PostgresQuery {
+        literals.reversed().reduce(value) { "jsonb_build_object(\($1), \($0))" }
+    }
+
     /// `doc->'address'->>'city'`.
     var textExpression: PostgresQuery {
         var expression: PostgresQuery = "doc"

@@ -198,7 +198,7 @@ struct ObjectStore: Sendable {
         let given = documents.ids.compactMap { $0?.text }
         let (readers, writers) = (access.defaultReaders, access.defaultWriters)
         let kept =
-            access.kept(of: "coalesce(CASE WHEN old.deleted IS NULL THEN old.before_doc END, '{}')")
+            access.kept(of: "coalesce(CASE WHEN old.may AND old.deleted IS NULL THEN old.before_doc END, '{}')")
             .map { "\($0) || " as PostgresQuery } ?? ""
         let doc: PostgresQuery = "\(kept)(value - \(SystemField.names))"
         let rows = try await writing(to: scope) {
@@ -214,7 +214,7 @@ struct ObjectStore: Sendable {
                 SELECT id, doc, readers, writers FROM (
                     SELECT item.id, \(schema?.completed(doc) ?? doc) AS doc,
                         \(Self.listing("_readers", kept: "before_readers", default: readers)) AS readers,
-                        \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers\(Self.rest(access, fieldGuard, "old.before_doc", "coalesce(old.may, FALSE)"))
+                        \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers\(Self.rest(access, fieldGuard, "coalesce(old.may, FALSE)") { "CASE WHEN old.may THEN old.\($0) END" })
                     FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.unrefused(access, fieldGuard)) ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
@@ -375,7 +375,7 @@ struct ObjectStore: Sendable {
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
                     SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, (\(readers))::text[] AS readers,
-                        (\(writers))::text[] AS writers\(Self.rest(access, fieldGuard, "(SELECT before_doc FROM old)", "TRUE"))
+                        (\(writers))::text[] AS writers\(Self.rest(access, fieldGuard, "TRUE") { "(SELECT \($0) FROM old)" })
                     WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
                     OFFSET 0) AS new\(Self.unrefused(access, fieldGuard))
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
@@ -458,8 +458,7 @@ struct ObjectStore: Sendable {
             """
     }
 
-    private static let before: PostgresQuery =
-        "updated AS before_updated, version AS before_version, readers AS before_readers, writers AS before_writers, doc AS before_doc"
+    private static let before = Access.judgedColumns { "\($0) AS before_\($0)" }
     private static let beforeNames: PostgresQuery =
         "old.before_updated, old.before_version, old.before_readers, old.before_doc"
     /// For an upsert: to followers, an object that was removed has no previous state.
@@ -503,15 +502,21 @@ struct ObjectStore: Sendable {
     /// The other columns of a new row, which conditions may name.
     ///
     /// - Parameters:
-    ///   - old: The document of the object that the row replaces.
-    ///   - may: Whether the caller may replace it.
+    ///   - may: Whether the caller may replace the object that has the row's id.
+    ///   - old: A column of that object, of those named in `before`; nil if there can be none.
     private static func rest(
-        _ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, _ old: PostgresQuery = "NULL::jsonb",
-        _ may: PostgresQuery = "FALSE"
+        _ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, _ may: PostgresQuery = "FALSE",
+        old: ((PostgresQuery) -> PostgresQuery)? = nil
     ) -> PostgresQuery {
         guard fieldGuard != nil || access.creatable != nil || access.updatable != nil else { return "" }
+        let common: PostgresQuery = "now() AS updated, NULL::timestamptz AS deleted, \(may) AS may"
+        guard let old else { return ", now() AS created, 1::bigint AS version, \(common)" }
+        let past = Access.judgedColumns.map { name -> PostgresQuery in
+            "\(old(PostgresQuery(unescaped: "before_\(name)"))) AS \(PostgresQuery(unescaped: "old_\(name)"))"
+        }
         return """
-            , now() AS created, now() AS updated, NULL::timestamptz AS deleted, 1::bigint AS version, \(old) AS old_doc, \(may) AS may
+            , coalesce(\(old("before_created")), now()) AS created, coalesce(\(old("before_version")), 0) + 1 AS version, \
+            \(common), \(past.joined(separator: ", "))
             """
     }
 
@@ -524,13 +529,14 @@ struct ObjectStore: Sendable {
         func list(_ listing: Document.Listing, _ kept: StaticString) -> PostgresQuery {
             listing == .absent ? "\(unescaped: kept)" : "\(listing.names)::text[]"
         }
+        let past = Access.judgedColumns { "stored.\($0) AS old_\($0)" }
         return """
              AND CASE WHEN old.may AND old.shows\(Self.precondition(precondition)) THEN (
                 SELECT (\(updatable)) OR storage.fail('MT403', 'update')
                 FROM (
                     SELECT old.id, stored.created, now() AS updated, NULL::timestamptz AS deleted, old.before_version + 1 AS version,
                         \(list(document.readers, "old.before_readers")) AS readers, \(list(document.writers, "old.before_writers")) AS writers,
-                        old.doc AS old_doc, (\(doc)) AS new_doc OFFSET 0) AS states
+                        \(past), (\(doc)) AS new_doc OFFSET 0) AS states
                 CROSS JOIN LATERAL (SELECT states.new_doc) AS next (doc)) ELSE FALSE END
             """
     }

@@ -25,8 +25,8 @@ extension FilterCompiler {
             return try count { condition }
         case "$ne":
             use(target, .none)
-            let condition = try equality(target, value)
-            return try count { "(\(condition)) IS NOT TRUE" }
+            let condition = try negating { try $0.equality(target, value) }
+            return try count { condition }
         case "$gt": return try compare(target, ">", value)
         case "$gte": return try compare(target, ">=", value)
         case "$lt": return try compare(target, "<", value)
@@ -36,8 +36,7 @@ extension FilterCompiler {
             return try anyOf(value, name, target)
         case "$nin":
             use(target, .none)
-            let any = try anyOf(value, name, target)
-            return "\(any) IS NOT TRUE"
+            return try negating { try $0.anyOf(value, name, target) }
         case "$exists":
             guard case .bool(let exists) = value else { throw operands.refusal("$exists must be true or false.") }
             use(target, exists ? .none : .ordered)
@@ -56,13 +55,9 @@ extension FilterCompiler {
             use(target, .text)
             return try count { search.condition(on: try target.documentPath(name).expression) }
         case "$inQuery": return try inQuery(value, target)
-        case "$notInQuery":
-            let condition = try inQuery(value, target)
-            return "\(condition) IS NOT TRUE"
+        case "$notInQuery": return try negating { try $0.inQuery(value, target) }
         case "$select": return try select(value, name, target)
-        case "$dontSelect":
-            let condition = try select(value, name, target)
-            return "\(condition) IS NOT TRUE"
+        case "$dontSelect": return try negating { try $0.select(value, name, target) }
         default: return try compileGeo(name, value, operands)
         }
     }

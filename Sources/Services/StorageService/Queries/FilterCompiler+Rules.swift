@@ -17,6 +17,8 @@ extension FilterCompiler {
         switch (rule?.states, state) {
         case (.updated, .old), (.created, .new), (.deleted, .old): return try compile(name, value, depth: depth)
         case (.updated, .new):
+            isNew = true
+            defer { isNew = false }
             return "(SELECT \(try compile(name, value, depth: depth)) FROM (SELECT new_doc) AS next (doc))"
         default: throw Self.absent(state, name)
         }
@@ -56,17 +58,18 @@ extension FilterCompiler {
         let other = scope.scope(of: hop.collection)
         var compiler = FilterCompiler(
             scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule.behind(hop.path))
-        compiler.budget = budget
+        (compiler.budget, compiler.isNegated) = (budget, isNegated)
         let condition = try compiler.compile(rest, value, depth: depth)
         budget = compiler.budget
         filter.collections.formUnion(compiler.filter.collections.union([hop.collection]))
         filter.isCostly = filter.isCostly || compiler.filter.isCostly
         filter.dependsOnOtherState = true
-        return """
+        let exists: PostgresQuery = """
             EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE jsonb_build_array(\(path)) END) \
             AS hop (pointer) JOIN \(try other.source) ON id = pointer->>'objectId' \
             WHERE pointer->>'__type' = 'Pointer' AND pointer->>'className' = \(hop.collection.text) AND deleted IS NULL AND \(condition) OFFSET 0)
             """
+        return onAdded(target, lookingUp(path, exists))
     }
 
     // MARK: Values
@@ -74,14 +77,14 @@ extension FilterCompiler {
     /// As `Target.equality`, for a value that may be a variable.
     func equality(_ target: Target, _ value: JSONValue) throws -> PostgresQuery {
         guard rule != nil, case .string(let text) = value, let variable = try variable(text, target) else {
-            return try target.equality(try resolved(value, target))
+            return try literalEquality(target, value)
         }
         switch variable {
         case .userID:
             guard let user = rule?.identity.userID else { return "FALSE" }
             guard case .document(let path) = target else { return try target.equality(.string(user)) }
-            return Access.naming(user, in: [path])
-        case .environment: return try target.equality(try resolved(value, target))
+            return onAdded(target, Access.naming(user, in: [path]))
+        case .environment: return try literalEquality(target, value)
         case .field(let state, let path):
             let other = try expression(state, path, for: target)
             return "(coalesce(\(target.json), 'null') = coalesce(\(other), 'null'))"
@@ -90,6 +93,16 @@ extension FilterCompiler {
         case .now:
             throw ServiceError(
                 .invalidFilter, "$now can only be used with $lt, $lte, $gt and $gte.", field: target.name)
+        }
+    }
+
+    private func literalEquality(_ target: Target, _ value: JSONValue) throws -> PostgresQuery {
+        let value = try resolved(value, target)
+        let condition = try target.equality(value)
+        switch value {
+        case .bool, .number, .string: return onAdded(target, condition)
+        case .object where value["__type"] != nil: return onAdded(target, condition)
+        case .object, .array, .null: return condition
         }
     }
 
@@ -127,7 +140,7 @@ extension FilterCompiler {
         guard rule != nil, case .string(let text) = value, try variable(text, target) == .roles else { return nil }
         let path = try target.documentPath("$user.roles").expression
         guard case .user(_, let roles)? = rule?.identity else { return "FALSE" }
-        return "(jsonb_typeof(\(path)) <> 'object' AND \(path) ?| \(roles))"
+        return onAdded(target, "(jsonb_typeof(\(path)) <> 'object' AND \(path) ?| \(roles))")
     }
 
     /// The value with variables replaced. A client's value is returned unchanged.

@@ -14,7 +14,7 @@ extension FilterCompiler {
         let pointers = try subquery(value, collection, target) { _ in
             "jsonb_build_object('__type', 'Pointer', 'className', \(collection.text), 'objectId', id)"
         }
-        return Self.isAmong(path, pointers)
+        return onAdded(target, lookingUp(path, Self.isAmong(path, pointers)))
     }
 
     /// `{"query":{"className":"Team","where":{…}},"key":"city"}`: the field's value equals that of `key` in one of
@@ -29,7 +29,7 @@ extension FilterCompiler {
             try access.check(column)
             return column.shown
         }
-        return Self.isAmong(target.shown, values)
+        return onAdded(target, lookingUp(target.shown, Self.isAmong(target.shown, values)))
     }
 
     /// `{"object":Pointer,"key":"likes"}`: the members of a relation of an object that the caller may get.
@@ -97,7 +97,7 @@ extension FilterCompiler {
         let access = other.access
         try access.require(.find)
         var compiler = FilterCompiler(scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule?.inner)
-        compiler.budget = budget
+        (compiler.budget, compiler.isNegated) = (budget, isNegated)
         let condition = try compiler.compile(value["where"] ?? .object([]), depth: 0)
         budget = compiler.budget
         filter.collections.formUnion(compiler.filter.collections.union([other.collection]))

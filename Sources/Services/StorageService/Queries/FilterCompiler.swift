@@ -76,6 +76,10 @@ struct FilterCompiler {
     let subqueryDepth: Int
     /// What the variables of a rule's filter stand for; nil for a client's filter, which has none.
     let rule: ConditionContext?
+    /// Whether the condition is on a document about to be written.
+    var isNew: Bool
+    /// Whether the condition being compiled stands in an odd number of negations.
+    var isNegated = false
     var budget = Budget()
     var filter = Filter(condition: "TRUE")
 
@@ -85,6 +89,7 @@ struct FilterCompiler {
         self.now = now
         self.subqueryDepth = subqueryDepth
         self.rule = rule
+        isNew = rule?.states == .created || rule?.states == .result
     }
 
     /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`; `forbidden` for a hidden field. Each names the
@@ -125,8 +130,7 @@ struct FilterCompiler {
         case "$and": return try combine(name, value, separator: " AND ", depth: depth)
         case "$or": return try combine(name, value, separator: " OR ", depth: depth)
         case "$nor":
-            let any = try combine(name, value, separator: " OR ", depth: depth)
-            return "\(any) IS NOT TRUE"
+            return try negating { try $0.combine(name, value, separator: " OR ", depth: depth) }
         case "$relatedTo": return try relatedTo(value)
         case "$text":
             let search = try TextSearch(value, field: name)

@@ -84,18 +84,27 @@ struct Access: Sendable {
         return holds(ways, .created)
     }
 
+    /// The columns that a condition can name.
+    static let judgedColumns = ["doc", "created", "updated", "deleted", "version", "readers", "writers"]
+
+    /// The list of these columns, each changed by `column`.
+    static func judgedColumns(_ column: (String) -> String) -> PostgresQuery {
+        PostgresQuery(unescaped: judgedColumns.map(column).joined(separator: ", "))
+    }
+
     /// The condition on an update as a whole, for a row that `changeable(by:)` admits; nil for none. In the row, `doc`
-    /// and `new_doc` are the new document, and `old_doc` is the old one.
+    /// and `new_doc` are the new document, and `old_` begins the names of the old row's `judgedColumns`.
     var updatable: PostgresQuery? {
         guard case .some(let ways) = permission(for: .update), ways.contains(where: { $0.condition != nil }) else {
             return nil
         }
         func before(_ condition: PostgresQuery) -> PostgresQuery {
-            "(SELECT \(condition) FROM (SELECT old_doc) AS past (doc))"
+            let (old, names) = (Self.judgedColumns { "old_\($0)" }, Self.judgedColumns { $0 })
+            return "(SELECT \(condition) FROM (SELECT \(old)) AS past (\(names)))"
         }
         let conditions = ways.map { way -> PostgresQuery in
             guard let condition = way.condition, !condition.comparesStates else { return before(holds(way, .updated)) }
-            let after = compiled(condition, .updated)
+            let after = compiled(condition, .result)
             // With a single way, the row was admitted by it.
             return ways.count == 1 ? after : "(\(before(holds(way, .updated))) AND \(after))"
         }
@@ -172,16 +181,22 @@ struct Access: Sendable {
     /// - Parameter isPast: Whether `doc` is an earlier state of the object whose current row is named `present`. A
     ///   field is then visible only if both states show it.
     func visible(_ document: PostgresQuery = "doc", isPast: Bool = false) -> PostgresQuery {
-        hiddenFields.reduce(document) { visible, hidden in
-            guard let condition = hidden.unless else { return "(\(visible) - \(hidden.name))" }
-            let isOpen: PostgresQuery =
-                !isPast
-                ? condition
-                : """
-                (\(condition) AND (present.id IS NULL OR (SELECT \(condition) FROM (SELECT present.doc) AS now (doc))))
-                """
-            return "(CASE WHEN \(isOpen) THEN \(visible) ELSE \(visible) - \(hidden.name) END)"
+        let fields = hiddenFields
+        guard !fields.isEmpty else { return document }
+        let always = fields.filter { $0.unless == nil }.map(\.name)
+        let sometimes = fields.compactMap { field in
+            field.unless.map { condition -> PostgresQuery in
+                guard isPast else { return "(\(field.name)::text, \(condition))" }
+                let isStillOpen: PostgresQuery =
+                    "(present.id IS NULL OR (SELECT \(condition) FROM (SELECT present.doc) AS now (doc)))"
+                return "(\(field.name)::text, \(condition) AND \(isStillOpen))"
+            }
         }
+        guard !sometimes.isEmpty else { return "(\(document) - \(always)::text[])" }
+        return """
+            (\(document) - \(always)::text[] - ARRAY(SELECT hidden.name FROM (VALUES \(sometimes.joined(separator: ", "))) \
+            AS hidden (name, shown) WHERE shown IS NOT TRUE))
+            """
     }
 
     /// The hidden fields of `old`, which replacing a document must preserve; nil if none are hidden.

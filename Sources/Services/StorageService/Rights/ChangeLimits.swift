@@ -94,7 +94,7 @@ struct ChangeLimits: Sendable, Equatable {
 
     /// Whether the change is within these limits for the caller.
     func admit(_ change: Document, _ context: ConditionContext) -> Bool {
-        guard change.readers == .absent, change.writers == .absent else { return false }
+        guard !change.touched.setsLists else { return false }
         return change.touched.written.allSatisfy { name in
             fields.contains(name) || admits(change.touched.operations, on: name, context)
         }

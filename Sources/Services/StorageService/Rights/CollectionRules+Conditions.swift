@@ -7,12 +7,6 @@ extension CollectionRules {
     /// - Throws: as `FilterCompiler`, naming the field, and `invalid-body` for a collection that does not exist.
     func checkConditions(at place: RulePlace) throws {
         try eachCondition { condition, states, field in
-            if let missing = condition.collections.subtracting([place.collection])
-                .filter({ place.collections[$0.text] == nil }).min(by: { $0.text < $1.text })
-            {
-                throw ServiceError(
-                    .invalidBody, "There is no collection \"\(missing.text)\". Create it first.", field: field)
-            }
             if let limits = condition.limits {
                 guard states == .updated else {
                     throw ServiceError(
@@ -24,14 +18,19 @@ extension CollectionRules {
                     throw problem.within(field)
                 }
             }
+            let filter: Filter
             do {
                 // A user without roles: the text of a condition does not depend on the user.
-                let filter = try place.filter(condition, for: .user("u", roles: []), states)
+                filter = try place.compiled(condition, for: .user("u", roles: []), states)
                 guard !filter.isCostly else {
                     throw ServiceError(.invalidFilter, "A $regex in a rule must consist of ^ and plain text.")
                 }
             } catch let problem as ServiceError {
                 throw problem.within("\(field).where")
+            }
+            if let missing = place.missing(filter) {
+                throw ServiceError(
+                    .invalidBody, "There is no collection \"\(missing.text)\". Create it first.", field: field)
             }
         }
     }
@@ -95,6 +94,11 @@ private struct PointerPaths {
         for name in Self.names(in: condition.filter) where name.holds(".") {
             try add(name, of: collection.text, isDeclared: condition.through != nil, to: &hops)
         }
+        try checkNested(condition.filter, of: collection.text, isDeclared: condition.through != nil)
+        guard hops.count <= FilterCompiler.maximumSubqueries else {
+            throw ServiceError(
+                .limitExceeded, "At most \(FilterCompiler.maximumSubqueries) Pointers may be in \"through\".")
+        }
         return hops.isEmpty && condition.through == nil ? condition : condition.through(hops)
     }
 
@@ -107,6 +111,40 @@ private struct PointerPaths {
             guard case .array(let filters) = member.value else { return [] }
             return filters.flatMap(names)
         }
+    }
+
+    /// Refuses Pointers in dotted names where none is followed: in queries, and in `$old.` and `$new.` as values.
+    ///
+    /// - Throws: `invalid-body` naming the path.
+    private func checkNested(_ value: JSONValue, of collection: String, isDeclared: Bool) throws {
+        switch value {
+        case .null, .bool, .number: break
+        case .string(let text):
+            if let (_, path) = RuleVariable.state(text) { try checkNested(path, of: collection, isDeclared) }
+        case .array(let elements):
+            for element in elements { try checkNested(element, of: collection, isDeclared: isDeclared) }
+        case .object(let members):
+            for member in members {
+                if case .string(let other)? = member.query?["className"] {
+                    let filter = member.query?["where"] ?? .object([])
+                    for name in Self.names(in: filter) { try checkNested(name, of: other, isDeclared) }
+                    try checkNested(filter, of: other, isDeclared: isDeclared)
+                    if case .string(let key)? = member.value["key"] { try checkNested(key, of: other, isDeclared) }
+                } else {
+                    try checkNested(member.value, of: collection, isDeclared: isDeclared)
+                }
+            }
+        }
+    }
+
+    private func checkNested(_ path: String, of collection: String, _ isDeclared: Bool) throws {
+        guard path.holds("."), try pointer(path, of: collection, isDeclared: isDeclared, path) != nil else { return }
+        throw ServiceError(
+            .invalidBody,
+            """
+            "\(FieldName(topOf: path).text)" is a Pointer, which a rule does not follow in queries or values. Use $inQuery, \
+            or a dotted name outside of queries.
+            """, field: path)
     }
 
     private func add(

@@ -118,19 +118,33 @@ struct CollectionRules: Sendable, Equatable {
 
     /// Fields that identify an object's owner: those through which the rules let users change or delete it, where not
     /// everyone may.
-    var ownerFields: [FieldPath] {
+    var ownerFields: [FieldPath] { changers(\.ownerFields) }
+
+    /// These, and the fields of users who may change or delete it in some states. They share an object, but do not own
+    /// it.
+    var sharerFields: [FieldPath] { changers { $0.ownerFields + $0.helperFields } }
+
+    private func changers(_ fields: (Grantees) -> [String]) -> [FieldPath] {
         func open(_ names: [String]) -> Bool { names.contains("*") || names.contains("authenticated") }
         guard let changing = grantees(.update), !open(changing.names) else { return [] }
-        let deleting = grantees(.delete).flatMap { open($0.names) ? nil : $0.unlimitedNames } ?? []
-        let paths = (changing.unlimitedNames + deleting).filter { $0.hasPrefix("field:") }
-            .map { FieldName(String($0.dropFirst(6))) }
-        return Set(paths).sorted().compactMap { try? FieldPath($0.text) }
+        let deleting = grantees(.delete).flatMap { open($0.names) ? nil : fields($0) } ?? []
+        let paths = Set((fields(changing) + deleting).map { FieldName($0) })
+        return paths.sorted().compactMap { try? FieldPath($0.text) }
     }
+
+    /// The rules of a collection that only the master key may use.
+    static let closed = CollectionRules(
+        rules: Dictionary(uniqueKeysWithValues: Operation.allCases.map { ($0, Grantees([])) }))
 
     /// Every list of grantees with its field name.
     private var granteesByField: [(field: String, grantees: Grantees)] {
         (rules ?? [:]).map { ("rules.\($0.key.rawValue)", $0.value) }
             + (hidden ?? [:]).map { ("hidden.\($0.key.text)", $0.value) }
+    }
+
+    /// The collections that conditions read.
+    var collections: Set<CollectionName> {
+        granteesByField.flatMap(\.grantees.conditions).reduce(into: []) { $0.formUnion($1.collections) }
     }
 
     var hasConditions: Bool { granteesByField.contains { !$0.grantees.conditions.isEmpty } }

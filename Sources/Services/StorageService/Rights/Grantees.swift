@@ -46,8 +46,22 @@ struct Grantees: Sendable, Equatable {
             })
     }
 
-    /// The names that let a user change the whole object, under a condition or without.
-    var unlimitedNames: [String] { names + conditions.filter { $0.limits == nil }.flatMap(\.who) }
+    /// The fields of the users who may change the whole object whatever its state, or because a condition names them:
+    /// its owners.
+    var ownerFields: [String] {
+        let unlimited = conditions.filter { $0.limits == nil }
+        let who = names + unlimited.filter { $0.filter == .object([]) }.flatMap(\.who)
+        return Self.fields(who) + unlimited.flatMap(\.userFields)
+    }
+
+    /// The fields of the users who may change the whole object in some states.
+    var helperFields: [String] {
+        Self.fields(conditions.filter { $0.limits == nil && $0.filter != .object([]) }.flatMap(\.who))
+    }
+
+    private static func fields(_ names: [String]) -> [String] {
+        names.filter { $0.hasPrefix("field:") }.map { String($0.dropFirst(6)) }
+    }
 
     /// Every name, also in the entries with conditions.
     var allNames: [String] { names + conditions.flatMap(\.who) }

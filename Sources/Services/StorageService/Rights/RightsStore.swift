@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import MartletAPI
 import MartletCore
 import MartletPostgres
@@ -17,10 +18,15 @@ final class RightsStore: Sendable {
 
     private let postgres: PostgresClient
     private let spaces: Spaces
+    private let logger: Logger
     private let memory = Mutex(Memory())
     private let schemas = SchemaCache()
 
-    init(postgres: PostgresClient, spaces: Spaces) {
+    init(
+        postgres: PostgresClient, spaces: Spaces,
+        logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }
+    ) {
+        self.logger = logger
         self.postgres = postgres
         self.spaces = spaces
     }
@@ -151,6 +157,18 @@ final class RightsStore: Sendable {
         return !found.isEmpty
     }
 
+    /// The rules as stored. Those that this version cannot read close their collection, and no other.
+    private func rules(_ text: String, of collection: String, _ space: AppSchema) -> CollectionRules {
+        do {
+            return try CollectionRules(JSONValue(parsing: text.utf8))
+        } catch {
+            logger.error(
+                "The rules of a collection cannot be read. It is closed to clients.",
+                metadata: ["space": "\(space.schema)", "collection": "\(collection)", "error": "\(error)"])
+            return .closed
+        }
+    }
+
     private func load(_ space: AppSchema) async throws -> Known {
         try await spaces.prepare(space)
         // PostgreSQL enforces uniqueness long before the index is ready. Builds are read first, so that one that
@@ -177,7 +195,7 @@ final class RightsStore: Sendable {
             guard let name = try row.decode(1, as: String?.self) else { continue }
             let indexes = try row.decode(4, as: [String].self).map(Self.index)
             known.collections[name] = Collection(
-                rules: try CollectionRules(JSONValue(parsing: row.decode(2, as: String.self).utf8)),
+                rules: rules(try row.decode(2), of: name, space),
                 fields: try Self.fields(row.decode(3)),
                 unique: indexes.filter(\.unique).map(Self.indexed),
                 ordered: indexes.filter { $0.kind == .ordered && !$0.unique }.map(\.fields))

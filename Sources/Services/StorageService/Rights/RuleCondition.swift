@@ -51,6 +51,19 @@ struct RuleCondition: Sendable, Equatable {
         collections = words.collections.union((through ?? []).map(\.collection))
     }
 
+    /// The fields of the object itself that must name the user: `{"owner":"$user.id"}`.
+    var userFields: [String] {
+        guard case .object(let members) = filter else { return [] }
+        return members.compactMap { member in
+            let user = JSONValue.string("$user.id")
+            let name = RuleVariable.state(member.name)?.1 ?? member.name
+            guard member.value == user || member.value["$eq"] == user, !name.begins(with: "$"),
+                SystemField(rawValue: name) == nil, !(through ?? []).contains(where: { name.hasPrefix($0.path + ".") })
+            else { return nil }
+            return name
+        }
+    }
+
     /// The same entry with the collections to which its Pointers point.
     func through(_ hops: [Hop]) -> RuleCondition {
         RuleCondition(number: number, who: who, filter: filter, through: hops, limits: limits)
@@ -75,7 +88,7 @@ struct RuleCondition: Sendable, Equatable {
     /// The JSON form that `init` reads.
     var json: JSONValue {
         var members: [JSONValue.Member] = [.init("who", .array(who.map { .string($0) })), .init("where", filter)]
-        if let through, !through.isEmpty {
+        if let through {
             members.append(
                 .init("through", .object(through.map { .init($0.path, .string($0.collection.text)) })))
         }
@@ -94,11 +107,12 @@ struct RuleCondition: Sendable, Equatable {
             case .string(let text): note(text)
             case .array(let elements): for element in elements { read(element) }
             case .object(let members):
-                // The collection of a Pointer that a field is compared with is not read.
-                if value["__type"] == nil { note(collection: value["className"]) }
                 for member in members {
                     note(member.name)
-                    if member.name == "$relatedTo" { note(collection: member.value["object"]?["className"]) }
+                    note(collection: member.query?["className"])
+                    if member.name == "$relatedTo" || member.name.hasSuffix(".$relatedTo") {
+                        note(collection: member.value["object"]?["className"])
+                    }
                     read(member.value)
                 }
             case .null, .bool, .number: break
@@ -114,6 +128,17 @@ struct RuleCondition: Sendable, Equatable {
             guard text.begins(with: "$") else { return }
             if text.hasPrefix("$user.") { namesUser = true }
             if RuleVariable.state(text) != nil { comparesStates = true }
+        }
+    }
+}
+
+extension JSONValue.Member {
+    /// The query of an operator of a filter that has one.
+    var query: JSONValue? {
+        switch name {
+        case "$inQuery", "$notInQuery": value
+        case "$select", "$dontSelect": value["query"]
+        default: nil
         }
     }
 }

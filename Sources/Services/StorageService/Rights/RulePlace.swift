@@ -18,9 +18,20 @@ struct RulePlace: Sendable {
     func filter(
         _ condition: RuleCondition, for identity: Identity, _ states: ConditionContext.States
     ) throws -> Filter {
-        guard condition.collections.allSatisfy({ $0 == collection || collections[$0.text] != nil }) else {
-            throw ServiceError(.collectionNotFound)
-        }
+        let filter = try compiled(condition, for: identity, states)
+        guard missing(filter) == nil else { throw ServiceError(.collectionNotFound) }
+        return filter
+    }
+
+    /// A collection that the condition reads and that does not exist.
+    func missing(_ filter: Filter) -> CollectionName? {
+        filter.collections.filter { $0 != collection && collections[$0.text] == nil }.min { $0.text < $1.text }
+    }
+
+    /// As `filter`, but also if a collection is missing.
+    func compiled(
+        _ condition: RuleCondition, for identity: Identity, _ states: ConditionContext.States
+    ) throws -> Filter {
         let scope = QueryScope(space: space, collection: collection, rights: .master)
         let rule = context(of: condition, for: identity, states)
         var compiler = FilterCompiler(scope: scope, now: Date(), rule: rule)

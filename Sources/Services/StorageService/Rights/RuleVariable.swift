@@ -62,6 +62,8 @@ struct ConditionContext: Sendable {
         /// An object that is read, or one inside another condition.
         case one
         case created, updated, deleted
+        /// What an update makes of an object, for a condition that does not mention states.
+        case result
     }
 
     let identity: Identity

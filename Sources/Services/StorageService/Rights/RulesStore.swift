@@ -27,8 +27,11 @@ struct RulesStore: Sendable {
     ) async throws -> CollectionRules {
         try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
         let rules = try await checkingConditions(of: rules, on: collection, of: space)
+        let text = rules.json.text
+        // Rules that can be stored but not read would close the collection.
+        _ = try CollectionRules(JSONValue(parsing: text.utf8))
+        let encoded = PostgresJSON(text)
         try await collections.create(collection, of: space)
-        let encoded = PostgresJSON(rules.json.text)
         let table = try space.own("_collections")
         try await postgres.withTransaction(role: space.role) { transaction in
             try await transaction.execute(

@@ -31,16 +31,29 @@ extension StoredUserData {
             let listed: PostgresQuery = """
                 (cardinality(readers) > 0 AND readers <@ ARRAY[\(owner.id)]) OR (cardinality(writers) > 0 AND writers <@ ARRAY[\(owner.id)])
                 """
-            guard let rest = rest(owner) else { return "coalesce(\(listed), FALSE)" }
-            return "(coalesce(\(listed), FALSE) OR (\(rest)) IS NULL)"
+            let (owners, sharers) = (Self.paths(rules.ownerFields), Self.paths(rules.sharerFields))
+            return """
+                (coalesce(\(listed), FALSE) OR (storage.without_user(doc, \(owners), \(owner.id)) IS NULL \
+                AND storage.without_user(doc, \(sharers), \(owner.id)) IS NULL))
+                """
         }
 
-        /// The document without the user, NULL if it is their own; nil if no field identifies owners.
+        /// The document without the user; nil if no field can name them.
         func rest(_ owner: Owner) -> PostgresQuery? {
-            let fields = rules.ownerFields
+            let fields = rules.sharerFields
             guard !fields.isEmpty else { return nil }
-            let paths = JSONValue.array(fields.map { .array($0.parts.map { .string($0) }) })
-            return "storage.without_user(doc, \(PostgresJSON(paths.text)), \(owner.id))"
+            // With a value that counts as another user, so that the result is never NULL.
+            let paths = Self.paths(fields, in: "doc", and: "other")
+            return """
+                (storage.without_user(jsonb_build_object('doc', doc, 'other', TRUE), \(paths), \(owner.id))->'doc')
+                """
+        }
+
+        private static func paths(
+            _ fields: [FieldPath], in member: String? = nil, and other: String? = nil
+        ) -> PostgresJSON {
+            let paths = fields.map { (member.map { [$0] } ?? []) + $0.parts } + (other.map { [[$0]] } ?? [])
+            return PostgresJSON(JSONValue.array(paths.map { .array($0.map { .string($0) }) }).text)
         }
     }
 
@@ -110,6 +123,7 @@ extension StoredUserData {
         let rights = try await rights.rights(
             of: principal, in: owner.space, to: [look.scope.collection], evenIfClosed: true)
         let access = rights.access(to: look.scope.collection)
+        let shown = look.rules.hasConditions ? access.seen ?? "TRUE" : "TRUE"
         let rows = try await run(
             """
             SELECT line, id, total FROM (
@@ -119,7 +133,7 @@ extension StoredUserData {
                     SELECT id, '{"service":"storage","kind":"object","collection":' || to_json(\(collection)::text)::text || ',"data":'
                         || \(Rendering.object(access)) || '}' AS line
                     FROM \(try look.scope.table)
-                    WHERE \(look.range) AND deleted IS NULL AND \(look.names(owner)) AND \(look.isOwn(owner))
+                    WHERE \(look.range) AND deleted IS NULL AND \(look.names(owner)) AND \(look.isOwn(owner)) AND \(shown)
                     ORDER BY id LIMIT \(Self.rowsPerSlice)) AS page) AS sized
             WHERE before < \(Self.exportedBytesPerCall) ORDER BY id
             """, owner)
@@ -145,7 +159,7 @@ extension StoredUserData {
             let rules = try CollectionRules(JSONValue(parsing: text.utf8))
             let named = NamedObjects(
                 table: try scope.table, space: owner.space, collection: name, userID: owner.id,
-                fields: rules.ownerFields)
+                fields: rules.sharerFields)
             guard let ids = try await named.ids(after: id, limit: Self.rowsPerSlice, on: postgres) else {
                 return Look(scope: scope, rules: rules, after: id, end: end)
             }

@@ -1,0 +1,45 @@
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// Lists where a rule's filter expects a value.
+///
+/// One element that matches suffices, as in a client's filter, except in a document about to be written: there its
+/// writer could add elements for which the rule would not hold, so each element that the write adds must match. In a
+/// negation, one that matches is enough to refuse.
+extension FilterCompiler {
+    /// The most elements that a rule looks up.
+    static let maximumLookedUp = 100
+
+    /// The opposite of a condition, which does not hold where the condition is unknown.
+    mutating func negating(_ condition: (inout FilterCompiler) throws -> PostgresQuery) rethrows -> PostgresQuery {
+        isNegated.toggle()
+        defer { isNegated.toggle() }
+        return "(\(try condition(&self))) IS NOT TRUE"
+    }
+
+    /// The condition on a field, for each element that the write adds if the field is a list.
+    func onAdded(_ target: Target, _ condition: PostgresQuery) -> PostgresQuery {
+        guard isNew, !isNegated, case .document(let path) = target else { return condition }
+        let old: PostgresQuery =
+            rule?.states == .created
+            ? "" : " EXCEPT SELECT jsonb_array_elements(\(Self.list(path.expression(in: "old_doc"))))"
+        return """
+            ((\(condition)) AND NOT EXISTS (\
+            SELECT FROM (SELECT jsonb_array_elements(\(Self.list(path.expression)))\(old)) AS added (element) \
+            CROSS JOIN LATERAL (SELECT \(path.document(with: "element"))) AS single (doc) \
+            WHERE jsonb_typeof(element) = 'array' OR (\(condition)) IS NOT TRUE))
+            """
+    }
+
+    /// A rule's condition that looks up each element of a list, which nobody passes if the list is too long.
+    func lookingUp(_ path: PostgresQuery, _ condition: PostgresQuery) -> PostgresQuery {
+        guard rule != nil else { return condition }
+        let isLong: PostgresQuery = "jsonb_array_length(\(Self.list(path))) > \(Self.maximumLookedUp)"
+        return isNegated ? "(\(isLong) OR \(condition))" : "(NOT \(isLong) AND \(condition))"
+    }
+
+    private static func list(_ path: PostgresQuery) -> PostgresQuery {
+        "CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE '[]' END"
+    }
+}
