@@ -195,7 +195,7 @@ import Testing
         // This copy of the service has cached the first schema; another copy, without notification, sets the next.
         #expect(try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#).status == 201)
         let other = StorageService(postgres: app.postgres, files: SharedFiles.settings)
-        let next = try await ServiceClient(other).asking(as: app.principal(.master))
+        let next = try await ServiceClient(other).acting(as: app.principal(.master))
         #expect(try await next.put("/collections/Note/schema", #"{"properties":{"n":{"maximum":9}}}"#).status == 200)
         for _ in 0..<2 {
             try await app.expectRefusal(.documentRefused, field: "/n") {
@@ -277,7 +277,7 @@ import Testing
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","title":"x"}"#)
         let job = try await app.finished(app.master.post("/environment/copy", "{}"))
         #expect(job["state"] == #""done""#, "\(job)")
-        let test = app.asking(as: app.principal(.master, .test))
+        let test = app.acting(as: app.principal(.master, .test))
         #expect(try await test.patch("/storage/Note/a", #"{"title":1}"#).isProblem(.documentRefused, field: "/title"))
         #expect(try await test.patch("/storage/Note/a", #"{"title":"y"}"#).status == 200)
         #expect(try await app.master.post("/collections/Note/rename", #"{"name":"Memo"}"#).status == 200)

@@ -237,7 +237,7 @@ import Testing
     }
 
     /// All rights but one action.
-    private static func everything(but action: StaffAction, _ area: StaffArea) -> StaffRights.Areas {
+    private static func everything(except action: StaffAction, _ area: StaffArea) -> StaffRights.Areas {
         var areas = everything
         areas[area]?.remove(action)
         return areas
