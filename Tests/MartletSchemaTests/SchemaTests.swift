@@ -36,6 +36,10 @@ struct SchemaTests {
                 #"{"properties":{"a":{"type":"Date"}}}"#, #"{"a":"2026-01-01"}"#, "/a", "type",
                 "Expected Date, found a string (type)."
             ),
+            (
+                #"{"properties":{"a":{"type":"Date"}}}"#, #"{"a":{"__type":"Date"}}"#, "/a", "type",
+                "Expected Date, found a malformed Date (type)."
+            ),
         ])
     func named(_ schema: String, _ value: String, _ pointer: String, _ keyword: String, _ message: String) throws {
         let misfit = try #require(try first(schema, value))
@@ -65,6 +69,23 @@ struct SchemaTests {
             ),
             (#"{"type":["Pointer","null"],"className":["A","B"]}"#, "null", true),
             (#"{"type":"Relation","className":"A"}"#, #"{"__type":"Relation","className":"A"}"#, true),
+            (#"{"type":"Date"}"#, #"{"__type":"Date"}"#, false),
+            (#"{"type":"Date"}"#, #"{"__type":"Date","iso":"never"}"#, false),
+            (#"{"type":"Date"}"#, #"{"__type":"Date","iso":"2026-01-01T00:00:00Z"}"#, false),
+            (#"{"type":"Pointer"}"#, #"{"__type":"Pointer","className":"A"}"#, false),
+            (#"{"type":"Pointer"}"#, #"{"__type":"Pointer","className":"A","objectId":1}"#, false),
+            (#"{"type":"Relation"}"#, #"{"__type":"Relation"}"#, false),
+            (#"{"type":"GeoPoint"}"#, #"{"__type":"GeoPoint","latitude":-90,"longitude":180}"#, true),
+            (#"{"type":"GeoPoint"}"#, #"{"__type":"GeoPoint","latitude":1000,"longitude":0}"#, false),
+            (#"{"type":"GeoPoint"}"#, #"{"__type":"GeoPoint","latitude":"1","longitude":0}"#, false),
+            (#"{"type":"Polygon"}"#, #"{"__type":"Polygon","coordinates":[[0,0],[0,1],[1,1]]}"#, true),
+            (#"{"type":"Polygon"}"#, #"{"__type":"Polygon","coordinates":[[0,0],[0,1],[1]]}"#, false),
+            (#"{"type":"File"}"#, #"{"__type":"File","name":"a","url":"b"}"#, true),
+            (#"{"type":"File"}"#, #"{"__type":"File","name":"a","url":1}"#, false),
+            (#"{"type":"File"}"#, #"{"__type":"File"}"#, false),
+            (#"{"type":"Bytes"}"#, #"{"__type":"Bytes","base64":"AA=="}"#, true),
+            (#"{"type":"Bytes"}"#, #"{"__type":"Bytes","base64":"?"}"#, false),
+            (#"{"type":["Pointer","object"],"className":"A"}"#, #"{"__type":"Pointer","className":"B"}"#, false),
         ])
     func typed(_ schema: String, _ value: String, _ fits: Bool) throws {
         #expect(try (first(schema, value) == nil) == fits)
@@ -144,6 +165,103 @@ struct SchemaTests {
         let time = clock.measure { misfits = schema.misfits(of: value) }
         #expect(misfits.map(\.message) == ["The document is too large to be checked against the schema."])
         #expect(time < .seconds(20))
+    }
+
+    @Test("Misfits of alternatives are not written out, however long the names above them")
+    func probing() throws {
+        let schema = try JSONSchema(
+            parsing: #"""
+                {"additionalProperties":{"items":{"anyOf":[{"type":"string"},{"type":"number"}],"not":{"type":"null"}},
+                 "contains":{"const":1}}}
+                """#.utf8)
+        let elements = (0..<50_000).map { _ in JSONValue.number("0") } + [.number("1")]
+        let value = JSONValue.object([.init(String(repeating: "~", count: 20_000), .array(elements))])
+        let clock = ContinuousClock()
+        var misfits: [SchemaMisfit] = []
+        let time = clock.measure { misfits = schema.misfits(of: value) }
+        #expect(misfits.isEmpty)
+        #expect(time < .seconds(20))
+    }
+
+    @Test(
+        "Work counts by the size of lists, objects and typed values",
+        arguments: [
+            (#"{"allOf":[\#(repeated(#"{"uniqueItems":true}"#, 450))]}"#, "[\(numbers(50_000))]"),
+            (#"{"anyOf":[\#(repeated(#"{"required":["p"]}"#, 450)),true]}"#, "{\(members(20_000))}"),
+            (#"{"allOf":[\#(repeated(#"{"dependentRequired":{"p":["q"]}}"#, 450))]}"#, "{\(members(20_000))}"),
+            (
+                #"{"allOf":[\#(repeated(#"{"type":["Bytes","object"]}"#, 450))]}"#,
+                #"{"__type":"Bytes","base64":"\#(String(repeating: "A", count: 400_000))"}"#
+            ),
+        ])
+    func work(_ schema: String, _ value: String) throws {
+        let schema = try JSONSchema(parsing: schema.utf8)
+        let value = try JSONValue(parsing: value.utf8)
+        let clock = ContinuousClock()
+        var misfits: [SchemaMisfit] = []
+        let time = clock.measure { misfits = schema.misfits(of: value) }
+        #expect(misfits.map(\.message) == ["The document is too large to be checked against the schema."])
+        #expect(time < .seconds(20))
+    }
+
+    private static func repeated(_ text: String, _ count: Int) -> String {
+        Array(repeating: text, count: count).joined(separator: ",")
+    }
+    private static func numbers(_ count: Int) -> String { (0..<count).map(String.init).joined(separator: ",") }
+    private static func members(_ count: Int) -> String {
+        (0..<count).map { #""m\#($0)":0"# }.joined(separator: ",")
+    }
+
+    @Test("Large lists in a schema are counted, and references share what they refer to")
+    func sizes() throws {
+        let values = #"{"enum":[\#(Self.numbers(9_990))]}"#
+        let error = try #require(throws: SchemaError.self) { try JSONSchema(parsing: values.utf8) }
+        #expect(error.message.contains("keywords"))
+        #expect(throws: SchemaError.self) {
+            try JSONSchema(parsing: #"{"anyOf":[\#(Self.repeated("true", 9_990))]}"#.utf8)
+        }
+        let names = Self.members(9_990).replacing(":0", with: ":{}")
+        #expect(throws: SchemaError.self) { try JSONSchema(parsing: #"{"properties":{\#(names)}}"#.utf8) }
+
+        // 60 references to 100 values: 120 keywords, and 11 for each reference.
+        let many = Self.repeated(##"{"$ref":"#/$defs/d"}"##, 60)
+        let shared = ##"{"$defs":{"d":{"enum":[\##(Self.numbers(100))]}},"anyOf":[\##(many)]}"##
+        let schema = try JSONSchema(parsing: shared.utf8)
+        #expect(schema.misfits(of: .number("99")).isEmpty && schema.misfits(of: .number("100")).count == 1)
+    }
+
+    @Test("A definition counts in full at each reference: its keywords, patterns and depth")
+    func shared() throws {
+        let use = { (count: Int, definition: String) in
+            let references = Self.repeated(##"{"$ref":"#/$defs/d"}"##, count)
+            return try JSONSchema(parsing: ##"{"$defs":{"d":\##(definition)},"allOf":[\##(references)]}"##.utf8)
+        }
+        _ = try use(9, #"{"pattern":"a{250}"}"#)
+        #expect(throws: SchemaError.self) { try use(30, #"{"pattern":"a{250}"}"#) }
+        #expect(throws: SchemaError.self) { try use(30, #"{"allOf":[\#(Self.repeated(#"{"minimum":0}"#, 40))]}"#) }
+        let nested = { (levels: Int, inner: String) in
+            String(repeating: #"{"items":"#, count: levels) + inner + String(repeating: "}", count: levels)
+        }
+        let reference = ##"{"$ref":"#/$defs/d"}"##
+        let deep = { (levels: Int) in
+            try JSONSchema(parsing: ##"{"$defs":{"d":\##(nested(15, "{}"))},"items":\##(nested(levels, reference))}"##.utf8)
+        }
+        _ = try deep(14)
+        #expect(throws: SchemaError.self) { try deep(15) }
+    }
+
+    @Test("Defaults have a maximum size, with each reference counted in full")
+    func largeDefaults() throws {
+        let schema = { (count: Int) in
+            let text = String(repeating: "x", count: 1_000)
+            let properties = (0..<count).map { ##""p\##($0)":{"$ref":"#/$defs/d"}"## }.joined(separator: ",")
+            return try JSONSchema(
+                parsing: ##"{"$defs":{"d":{"default":"\##(text)"}},"properties":{"in":{"properties":{\##(properties)}}}}"##
+                    .utf8)
+        }
+        _ = try schema(60)
+        let error = try #require(throws: SchemaError.self) { try schema(70) }
+        #expect(error.message.contains("defaults"))
     }
 
     @Test("Misfits are limited, and alternatives leave none behind")

@@ -52,11 +52,51 @@ import Testing
     @Test(arguments: [
         (#"{"tipe":"string"}"#, ErrorCode.documentRefused, "/tipe" as String?),
         (#"{"properties":{"created":{"type":"string"}}}"#, .documentRefused, "/properties/created"),
+        (#"{"required":["_id"]}"#, .documentRefused, "/required"),
+        (#"{"dependentRequired":{"a":["updated"]}}"#, .documentRefused, "/dependentRequired"),
+        (#"{"anyOf":[true,{"required":["created"]}]}"#, .documentRefused, "/anyOf/1/required"),
+        (
+            ##"{"$defs":{"d":{"properties":{"_version":true}}},"allOf":[{"$ref":"#/$defs/d"}]}"##, .documentRefused,
+            "/$defs/d/properties/_version"
+        ),
         ("[]", .documentRefused, ""), ("{", .invalidJSON, nil),
     ])
     func `a schema with an error is refused`(_ schema: String, _ code: ErrorCode, _ field: String?) async throws {
         let app = try await Self.app()
         try await app.expectRefusal(code, field: field) { try await app.master.put("/collections/Note/schema", schema) }
+    }
+
+    @Test func `members of objects inside may have the names of system fields`() async throws {
+        let app = try await Self.app(#"{"properties":{"a":{"required":["_id"],"properties":{"created":true}}}}"#)
+        #expect(try await app.client.post("/storage/Note", #"{"a":{"_id":1}}"#).status == 201)
+    }
+
+    @Test func `a typed value that a write to its members leaves malformed is refused`() async throws {
+        let app = try await Self.app(#"{"properties":{"at":{"type":"Date"},"place":{"type":"GeoPoint"}}}"#)
+        let whole = #"{"_id":"a","at":{"__type":"Date","iso":"2026-01-01T00:00:00Z"},"#
+            + #""place":{"__type":"GeoPoint","latitude":1,"longitude":2}}"#
+        #expect(try await app.client.post("/storage/Note", whole).status == 201)
+        for (field, body) in [
+            ("/at", #"{"at.iso":"never"}"#), ("/at", #"{"at.iso":{"__op":"Delete"}}"#),
+            ("/place", #"{"place.latitude":"north"}"#),
+            ("/place", #"{"place.latitude":{"__op":"Increment","amount":1000}}"#),
+        ] {
+            try await app.expectRefusal(.documentRefused, field: field) {
+                try await app.client.patch("/storage/Note/a", body)
+            }
+        }
+        try await app.expectRefusal(.documentRefused, field: "/at") {
+            try await app.client.post("/storage/Note", #"{"at":{"\u005f_type":"Date"}}"#)
+        }
+        #expect(try await app.client.patch("/storage/Note/a", #"{"place.latitude":2}"#).status == 200)
+    }
+
+    @Test func `defaults cannot make a small bulk post large`() async throws {
+        let text = String(repeating: "x", count: 60_000)
+        let app = try await Self.app(#"{"properties":{"t":{"default":"\#(text)"}}}"#)
+        let objects = Array(repeating: "{}", count: 600).joined(separator: ",")
+        try await app.expectRefusal(.payloadTooLarge) { try await app.client.post("/storage/all/Note", "[\(objects)]") }
+        #expect(try await app.client.post("/storage/all/Note", "[{},{}]").status == 201)
     }
 
     @Test func `every kind of write is checked on the resulting object, and a refusal writes nothing`() async throws {
@@ -169,6 +209,20 @@ import Testing
             try await app.master.patch("/storage/Note/a", #"{"n":1}"#).isProblem(.documentRefused, field: "/secret"))
     }
 
+    @Test func `an absent or counted hidden field is not described to the writer`() async throws {
+        for schema in [#"{"required":["secret"]}"#, #"{"dependentRequired":{"n":["secret"]}}"#, #"{"minProperties":3}"#] {
+            let app = try await StorageApp()
+            _ = try await app.master.post("/storage/Note", #"{"_id":"a","n":0}"#)
+            _ = try await app.master.put("/collections/Note/rules", #"{"hidden":{"secret":[]}}"#)
+            #expect(try await app.master.put("/collections/Note/schema?allowExisting=true", schema).status == 200)
+            let answer = try await app.client.patch("/storage/Note/a", #"{"n":1}"#)
+            #expect(answer.isProblem(.documentRefused) && answer["findings"] == nil, "\(answer)")
+            #expect(answer["detail"]?.contains("hidden") == true, "\(answer)")
+            let master = try await app.master.patch("/storage/Note/a", #"{"n":1}"#)
+            #expect(master.isProblem(.documentRefused) && master["findings.0.path"] == #""""#, "\(master)")
+        }
+    }
+
     @Test func `stored objects that do not fit prevent a schema, unless they may stay`() async throws {
         let app = try await StorageApp()
         let objects = (0..<30).map { #"{"_id":"o\#($0)","n":\#($0 < 25 ? "-1" : "1")}"# }.joined(separator: ",")
@@ -230,6 +284,25 @@ import Testing
                 report: { _ in _ = try await app.client.patch("/storage/Note/a", #"{"n":-1}"#) })
         }
         #expect(try await app.client.post("/storage/Note", #"{"n":-2}"#).status == 201, "the schema is not in force")
+    }
+
+    @Test func `a rename back and forth hides no object from the check`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
+        let storage = StorageService(postgres: app.postgres, files: SharedFiles.settings)
+        let schema = try JSONSchema(parsing: #"{"properties":{"n":{"minimum":0}}}"#.utf8)
+        let (name, space) = (try CollectionName("Note"), try app.space())
+        let error = await #expect(throws: ServiceError.self) {
+            _ = try await storage.schemas.set(
+                schema, on: name, of: space, allowingExisting: false,
+                report: { _ in
+                    _ = try await app.client.patch("/storage/Note/a", #"{"n":-1}"#)
+                    _ = try await app.master.post("/collections/Note/rename", #"{"name":"Memo"}"#)
+                    _ = try await app.master.post("/collections/Memo/rename", #"{"name":"Note"}"#)
+                })
+        }
+        #expect(error?.code == .conflict)
+        #expect(try await app.client.get("/storage/Note/a")["n"] == "-1")
     }
 
     @Test func `a large collection is checked by a job`() async throws {

@@ -4,16 +4,25 @@ public import MartletCore
 struct DefaultTree: Sendable {
     private var members: [(name: String, value: JSONValue?, inner: DefaultTree)] = []
 
-    /// - Parameter definitions: The schema's `$defs`, which must not refer to themselves.
-    init(_ schema: JSONValue, definitions: [ExactText: JSONValue]) {
+    /// - Parameters:
+    ///   - definitions: The schema's `$defs`, which must not refer to themselves.
+    ///   - bytesLeft: The size that defaults and their names may still have.
+    init(_ schema: JSONValue, definitions: [ExactText: JSONValue], bytesLeft: inout Int) throws(SchemaError) {
         if let name = SchemaCompiler.definitionName(in: schema), let definition = definitions[ExactText(name)] {
-            members = DefaultTree(definition, definitions: definitions).members
+            members = try DefaultTree(definition, definitions: definitions, bytesLeft: &bytesLeft).members
         }
         guard case .object(let properties) = schema["properties"] else { return }
         for property in properties {
-            let inner = DefaultTree(property.value, definitions: definitions)
+            let inner = try DefaultTree(property.value, definitions: definitions, bytesLeft: &bytesLeft)
             let value = Self.value(of: property.value, definitions)
             guard value != nil || !inner.members.isEmpty else { continue }
+            bytesLeft -= property.name.utf8.count + (value?.text.utf8.count ?? 0)
+            guard bytesLeft >= 0 else {
+                throw SchemaError(
+                    at: "",
+                    "The defaults of a schema may have at most \(JSONSchema.maximumDefaultsSizeInBytes) bytes in all, "
+                        + "with each $ref counted in full.")
+            }
             members.append((property.name, value, inner))
         }
     }

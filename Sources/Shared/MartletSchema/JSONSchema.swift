@@ -8,13 +8,17 @@ public import MartletCore
 /// collections to which a Pointer or Relation may lead.
 public struct JSONSchema: Sendable {
     public static let maximumSizeInBytes = 64 << 10
-    /// The maximum number of keywords, where each `$ref` counts as all that it refers to.
+    /// The maximum number of keywords, where each `$ref` counts as all that it refers to, and ten values, names or
+    /// subschemas in a keyword count as another.
     public static let maximumKeywords = 1_000
     /// The maximum number of subschemas inside each other, along references.
     public static let maximumDepth = 32
     /// The maximum size of all patterns together, in steps of their automata.
     public static let maximumPatternSteps = 5_000
-    /// The maximum number of schemas applied to one document's values; patterns and comparisons count by their length.
+    /// The maximum size of all `default`s that an object may get, with their names.
+    public static let maximumDefaultsSizeInBytes = 64 << 10
+    /// The maximum number of schemas applied to one document's values; patterns, comparisons, and rules for lists and
+    /// objects count by the size of the value.
     static let maximumChecks = 1_000_000
 
     /// The schema as written.
@@ -36,8 +40,12 @@ public struct JSONSchema: Sendable {
         }
         var compiler = SchemaCompiler(document)
         root = try compiler.compile()
-        defaults = DefaultTree(document, definitions: compiler.definitions)
+        var bytesLeft = Self.maximumDefaultsSizeInBytes
+        defaults = try DefaultTree(document, definitions: compiler.definitions, bytesLeft: &bytesLeft)
     }
+
+    /// The name in a `$ref` to one of `$defs`; nil if there is no such `$ref`.
+    public static func definitionName(in schema: JSONValue) -> String? { SchemaCompiler.definitionName(in: schema) }
 
     /// Checks a value; returns the first misfits in the order of the document, none if it fits.
     ///
@@ -57,7 +65,7 @@ public struct SchemaMisfit: Sendable, Hashable {
     /// A sentence that names the keyword, and no values of the document.
     public let message: String
 
-    /// The first member in the pointer; nil for the document itself.
+    /// The first member in the pointer, or the member that the document lacks; nil for the document as a whole.
     public let topLevelMember: String?
 }
 

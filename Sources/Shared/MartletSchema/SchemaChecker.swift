@@ -12,6 +12,9 @@ struct SchemaChecker {
     private var limit: Int
     private var path: [Step] = []
     private var checksLeft: Int
+    /// Whether only the question is asked if there is a misfit, as for the alternatives of `anyOf`. None is written out.
+    private var isProbing = false
+    private var hasMisfit = false
 
     /// - Parameter checksLeft: How many checks may still be made. Once they are used up, no value fits.
     static func misfits(
@@ -28,27 +31,46 @@ struct SchemaChecker {
 
     private init(limit: Int, checksLeft: Int) { (self.limit, self.checksLeft) = (limit, checksLeft) }
 
-    private mutating func note(_ keyword: String, _ sentence: String) {
-        guard misfits.count < limit else { return }
-        var top: String?
+    /// Whether nothing more needs to be found out, or can be.
+    private var isDone: Bool { checksLeft <= 0 || (isProbing ? hasMisfit : misfits.count >= limit) }
+
+    /// - Parameter absent: The member of the value that is missing.
+    private mutating func note(_ keyword: String, absent: String? = nil, _ sentence: @autoclosure () -> String) {
+        hasMisfit = true
+        guard !isProbing, misfits.count < limit else { return }
+        var top = path.isEmpty ? absent : nil
         if case .member(let name) = path.first { top = name }
         let pointer = path.map { step in
             switch step {
-            case .member(let name): "/" + JSONPointer.escape(name)
+            case .member(let name): "/" + Self.escape(name)
             case .element(let index): "/\(index)"
             }
         }.joined()
-        let message = sentence + (keyword.isEmpty ? "." : " (\(keyword)).")
+        let message = sentence() + (keyword.isEmpty ? "." : " (\(keyword)).")
         misfits.append(SchemaMisfit(pointer: pointer, keyword: keyword, message: message, topLevelMember: top))
+    }
+
+    /// As `JSONPointer.escape`, by bytes, because the names of a document may be as long as the document.
+    private static func escape(_ name: String) -> String {
+        guard name.holds("~") || name.holds("/") else { return name }
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "~"): bytes += [byte, UInt8(ascii: "0")]
+            case UInt8(ascii: "/"): bytes += [UInt8(ascii: "~"), UInt8(ascii: "1")]
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private mutating func check(_ value: JSONValue, _ node: SchemaNode) {
         checksLeft -= 1
-        guard checksLeft > 0, misfits.count < limit else { return }
+        guard !isDone else { return }
         switch node {
         case .anything: break
         case .nothing: note("false", "No value is allowed here")
-        case .rules(let rules): for rule in rules { check(value, rule) }
+        case .rules(let rules): for rule in rules where !isDone { check(value, rule) }
         }
     }
 
@@ -61,23 +83,26 @@ struct SchemaChecker {
 
     /// Whether a value fits, without noting why not.
     private mutating func fits(_ value: JSONValue, _ node: SchemaNode) -> Bool {
-        let outer = (misfits, limit)
-        (misfits, limit) = ([], 1)
+        let outer = (isProbing, hasMisfit)
+        (isProbing, hasMisfit) = (true, false)
         check(value, node)
-        let fits = misfits.isEmpty
-        (misfits, limit) = outer
+        let fits = !hasMisfit
+        (isProbing, hasMisfit) = outer
         return fits
     }
 
     private mutating func check(_ value: JSONValue, _ rule: SchemaRule) {
         switch rule {
         case .types(let types):
+            if types.contains(where: \.isTyped) { checksLeft -= Self.work(value) }
             if !types.contains(where: { $0.contains(value) }) {
-                let names = types.map(\.rawValue).joined(separator: " or ")
-                note("type", "Expected \(names), found \(ValueType.phrase(for: value))")
+                note(
+                    "type",
+                    "Expected \(types.map(\.rawValue).joined(separator: " or ")), found \(ValueType.phrase(for: value))")
             }
         case .classNames(let names):
-            if ValueType.allCases.contains(where: { $0.hasClassName && $0.contains(value) }),
+            checksLeft -= names.count / 8 + Self.work(value)
+            if ValueType.allCases.contains(where: { $0.hasClassName && $0.isNamed(by: value) }),
                 !names.contains(where: { value["className"] == .string($0) })
             {
                 note("className", "Expected a reference to \(names.joined(separator: " or "))")
@@ -90,19 +115,21 @@ struct SchemaChecker {
             }
         case .minimum, .maximum, .multipleOf: checkNumber(value, rule)
         case .atLeast(let minimum, let unit):
+            checksLeft -= Self.work(value)
             if let count = unit.count(value), count < minimum {
                 note("min" + unit.rawValue, "Expected at least \(unit.phrase(minimum)), found \(count)")
             }
         case .atMost(let maximum, let unit):
+            checksLeft -= Self.work(value)
             if let count = unit.count(value), count > maximum {
                 note("max" + unit.rawValue, "Expected at most \(unit.phrase(maximum)), found \(count)")
             }
         case .pattern(let pattern): checkPattern(value, pattern)
         case .uniqueItems, .items, .prefixItems, .contains: checkElements(value, rule)
         case .properties, .required, .dependentRequired, .propertyNames: checkMembers(value, rule)
-        case .allOf(let nodes): for node in nodes { check(value, node) }
+        case .allOf(let nodes): for node in nodes where !isDone { check(value, node) }
         case .anyOf(let nodes):
-            for node in nodes where fits(value, node) { return }
+            for node in nodes where isDone || fits(value, node) { return }
             note("anyOf", "Expected a value that fits at least one of \(nodes.count) alternatives")
         case .oneOf(let nodes):
             var count = 0
@@ -119,8 +146,25 @@ struct SchemaChecker {
 
     private mutating func key(of value: JSONValue) -> EqualityKey {
         let key = EqualityKey(value)
-        checksLeft -= key.bytes.count / 64
+        checksLeft -= 2 + key.bytes.count / 16
         return key
+    }
+
+    /// The number of checks that reading a value counts as, without what is inside its members and elements.
+    private static func work(_ value: JSONValue) -> Int {
+        switch value {
+        case .string(let text): text.utf8.count / 64
+        case .array(let elements): elements.count / 8
+        case .object(let members):
+            members.reduce(members.count / 8) { work, member in
+                switch member.value {
+                case .string(let text): work + text.utf8.count / 64
+                case .array(let elements): work + elements.count
+                default: work
+                }
+            }
+        default: 0
+        }
     }
 
     private mutating func checkNumber(_ value: JSONValue, _ rule: SchemaRule) {
@@ -152,17 +196,20 @@ struct SchemaChecker {
 
     private mutating func checkElements(_ value: JSONValue, _ rule: SchemaRule) {
         guard case .array(let elements) = value else { return }
+        checksLeft -= elements.count / 8
         switch rule {
         case .items(let node, let start):
-            for index in elements.indices.dropFirst(start) { check(elements[index], at: .element(index), node) }
+            for index in elements.indices.dropFirst(start) where !isDone {
+                check(elements[index], at: .element(index), node)
+            }
         case .prefixItems(let nodes):
             for (index, node) in zip(elements.indices, nodes) { check(elements[index], at: .element(index), node) }
         case .contains(let node):
-            for element in elements where fits(element, node) { return }
+            for element in elements where isDone || fits(element, node) { return }
             note("contains", "Expected at least one element of the schema's kind")
         case .uniqueItems:
             var known: Set<EqualityKey> = []
-            for element in elements where !known.insert(key(of: element)).inserted {
+            for element in elements where !isDone && !known.insert(key(of: element)).inserted {
                 return note("uniqueItems", "Expected no two equal elements")
             }
         default: break
@@ -171,9 +218,11 @@ struct SchemaChecker {
 
     private mutating func checkMembers(_ value: JSONValue, _ rule: SchemaRule) {
         guard case .object(let members) = value else { return }
+        checksLeft -= members.count / 2
+        guard !isDone else { return }
         switch rule {
         case .properties(let nodes, let others):
-            for member in members {
+            for member in members where !isDone {
                 guard let node = nodes[ExactText(member.name)] else {
                     checkOther(member, others)
                     continue
@@ -183,19 +232,19 @@ struct SchemaChecker {
         case .required(let names):
             let known = Set(members.map { ExactText($0.name) })
             for name in names where !known.contains(ExactText(name)) {
-                note("required", "The member \(JSONValue.quote(name)) is missing")
+                note("required", absent: name, "The member \(JSONValue.quote(name)) is missing")
             }
         case .dependentRequired(let rules):
             let known = Set(members.map { ExactText($0.name) })
             for (name, others) in rules where known.contains(ExactText(name)) {
                 for other in others where !known.contains(ExactText(other)) {
                     note(
-                        "dependentRequired",
+                        "dependentRequired", absent: other,
                         "The member \(JSONValue.quote(other)) is missing, which \(JSONValue.quote(name)) requires")
                 }
             }
         case .propertyNames(let node):
-            for member in members where !fits(.string(member.name), node) {
+            for member in members where !isDone && !fits(.string(member.name), node) {
                 path.append(.member(member.name))
                 note("propertyNames", "The schema does not allow this name")
                 path.removeLast()

@@ -26,10 +26,22 @@ struct SchemaCompiler {
     private(set) var definitions: [ExactText: JSONValue] = [:]
     /// The definitions that the current subschema is part of.
     private var entered: [String] = []
+    /// The definitions as compiled, so that all references to one share it.
+    private var compiled: [ExactText: Definition] = [:]
     private var depth = 0
+    /// The depth of the deepest subschema so far.
+    private var deepest = 0
     private var keywordCount = 0
     private var patternSteps = 0
     private var checksLeft = JSONSchema.maximumChecks
+
+    private struct Definition {
+        let node: SchemaNode
+        let keywordCount: Int
+        let patternSteps: Int
+        /// The levels of subschemas, with the definition itself.
+        let height: Int
+    }
 
     init(_ document: JSONValue) { self.document = document }
 
@@ -57,9 +69,66 @@ struct SchemaCompiler {
         guard !entered.contains(where: { $0.hasSameBytes(as: name) }) else {
             throw SchemaError(at: pointer, "The definition \(JSONValue.quote(name)) refers to itself.")
         }
+        if let known = compiled[ExactText(name)] {
+            try countKeywords(known.keywordCount, at: pointer)
+            try countPatternSteps(known.patternSteps, at: pointer)
+            try checkDepth(depth + known.height, at: pointer)
+            return known.node
+        }
         entered.append(name)
         defer { entered.removeLast() }
-        return try compile(schema, at: "/$defs/" + JSONPointer.escape(name))
+        let before = (keywords: keywordCount, steps: patternSteps, deepest: deepest)
+        deepest = depth
+        let node = try compile(schema, at: "/$defs/" + JSONPointer.escape(name))
+        compiled[ExactText(name)] = Definition(
+            node: node, keywordCount: keywordCount - before.keywords, patternSteps: patternSteps - before.steps,
+            height: deepest - depth)
+        deepest = max(deepest, before.deepest)
+        return node
+    }
+
+    private mutating func countKeywords(_ count: Int, at pointer: String) throws(SchemaError) {
+        keywordCount += count
+        guard keywordCount <= JSONSchema.maximumKeywords else {
+            throw SchemaError(
+                at: pointer,
+                """
+                A schema may have at most \(JSONSchema.maximumKeywords) keywords, with each $ref counted in full, and \
+                ten values or names in a list as a keyword.
+                """)
+        }
+    }
+
+    private mutating func countPatternSteps(_ count: Int, at pointer: String) throws(SchemaError) {
+        patternSteps += count
+        guard patternSteps <= JSONSchema.maximumPatternSteps else {
+            throw SchemaError(at: pointer, "The patterns of the schema are too large together.")
+        }
+    }
+
+    private mutating func checkDepth(_ depth: Int, at pointer: String) throws(SchemaError) {
+        deepest = max(deepest, depth)
+        guard depth <= JSONSchema.maximumDepth else {
+            throw SchemaError(at: pointer, "Subschemas may be nested at most \(JSONSchema.maximumDepth) levels deep.")
+        }
+    }
+
+    /// The number of values, names or subschemas in a keyword.
+    private static func elementCount(_ keyword: JSONValue.Member) -> Int {
+        guard !annotations.contains(keyword.name) else { return 0 }
+        return switch keyword.value {
+        case .array(let elements): elements.count
+        // The names of `dependentRequired` too.
+        case .object(let members):
+            members.reduce(members.count) { count, member in
+                if keyword.name == "dependentRequired", case .array(let names) = member.value {
+                    count + names.count
+                } else {
+                    count
+                }
+            }
+        default: 0
+        }
     }
 
     private mutating func compile(_ schema: JSONValue, at pointer: String) throws(SchemaError) -> SchemaNode {
@@ -69,17 +138,10 @@ struct SchemaCompiler {
         }
         depth += 1
         defer { depth -= 1 }
-        guard depth <= JSONSchema.maximumDepth else {
-            throw SchemaError(at: pointer, "Subschemas may be nested at most \(JSONSchema.maximumDepth) levels deep.")
-        }
+        try checkDepth(depth, at: pointer)
         var rules: [SchemaRule] = []
         for member in members {
-            keywordCount += 1
-            guard keywordCount <= JSONSchema.maximumKeywords else {
-                throw SchemaError(
-                    at: pointer,
-                    "A schema may have at most \(JSONSchema.maximumKeywords) keywords, with each $ref counted in full.")
-            }
+            try countKeywords(1 + Self.elementCount(member) / 10, at: pointer)
             let place = pointer + "/" + JSONPointer.escape(member.name)
             if let rule = try rule(member, of: schema, at: place, isRoot: pointer.isEmpty) { rules.append(rule) }
         }
@@ -201,10 +263,7 @@ struct SchemaCompiler {
         } catch {
             throw SchemaError(at: place, error.message)
         }
-        patternSteps += pattern.stepCount
-        guard patternSteps <= JSONSchema.maximumPatternSteps else {
-            throw SchemaError(at: place, "The patterns of the schema are too large together.")
-        }
+        try countPatternSteps(pattern.stepCount, at: place)
         return pattern
     }
 }

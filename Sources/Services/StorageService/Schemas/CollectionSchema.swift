@@ -26,7 +26,7 @@ struct CollectionSchema: Sendable {
         let misfits = schema.misfits(of: .object(members.filter { SystemField(rawValue: $0.name) == nil }))
         guard let first = misfits.first else { return }
         // The caller did not write a field that is hidden from them, and must not learn about its value.
-        guard misfits.allSatisfy({ access.shows($0.topLevelMember) }) else {
+        guard misfits.allSatisfy(access.shows) else {
             throw ServiceError(.documentRefused, "The object does not fit the collection's schema in a hidden field.")
         }
         throw ServiceError(
@@ -53,9 +53,11 @@ extension SchemaMisfit {
 }
 
 extension Access {
-    /// Whether no object hides this field from the caller.
-    fileprivate func shows(_ field: String?) -> Bool {
-        guard let field, let path = try? FieldPath(field) else { return true }
+    /// Whether the misfit says nothing about fields that are hidden from the caller.
+    fileprivate func shows(_ misfit: SchemaMisfit) -> Bool {
+        // The number of fields counts the hidden ones.
+        if misfit.pointer.isEmpty, misfit.keyword.hasSuffix("Properties") { return hidesNothing }
+        guard let field = misfit.topLevelMember, let path = try? FieldPath(field) else { return true }
         return (try? check(path)) != nil
     }
 }

@@ -30,6 +30,8 @@ extension Documents {
         var completed = self
         var text: [UInt8] = [UInt8(ascii: "[")]
         var number = 0
+        /// The size of the defaults that are added in SQL.
+        var addedSize = 0
         try Documents.forEach(of: json.bytes) { _, range in
             let value = try checked { () throws(JSONError) in try JSONValue(parsing: json.bytes[range]) }
             let (filled, defaults) = schema.filled(value)
@@ -40,7 +42,8 @@ extension Documents {
             }
             if number > 0 { text.append(UInt8(ascii: ",")) }
             text += JSONValue.object(filled).text.utf8
-            guard text.count <= 2 * Document.maximumBatchSizeInBytes else {
+            addedSize += JSONValue.object(defaults).text.utf8.count
+            guard text.count + addedSize <= 2 * Document.maximumBatchSizeInBytes else {
                 throw ServiceError(.payloadTooLarge, "With the schema's defaults, the objects are too large.")
             }
             for member in defaults {

@@ -68,7 +68,9 @@ struct SchemaStore: Sendable {
             try await postgres.withTransaction { transaction in
                 try await transaction.executeScript("SET LOCAL ROLE \(space.role.quoted)")
                 try await Self.guardTable(walk.table, checked.revision, transaction)
-                guard try await walk.start(transaction).oid == oid else {
+                guard try await walk.start(transaction).oid == oid,
+                    try await walk.hasChanges(since: snapshot, floor: try space.own("_changes_floor"), transaction)
+                else {
                     throw ServiceError(.conflict, "The collection was replaced while its objects were checked.")
                 }
                 try await walk.checkChanges(

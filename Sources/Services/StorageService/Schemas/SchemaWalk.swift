@@ -53,6 +53,19 @@ struct SchemaWalk {
         }
     }
 
+    /// Whether the change log still has all changes since a snapshot. A rename deletes them, and a rename back does not
+    /// bring them back.
+    func hasChanges(
+        since snapshot: String, floor: PostgresIdentifier, _ transaction: PostgresTransaction
+    ) async throws -> Bool {
+        try await transaction.query(
+            """
+            SELECT FROM \(floor) WHERE collection = \(collection.text)
+                AND NOT pg_visible_in_snapshot(txid, \(snapshot)::pg_snapshot)
+            """
+        ).isEmpty
+    }
+
     private mutating func check(id: String, _ text: String) {
         report.checked += 1
         do {

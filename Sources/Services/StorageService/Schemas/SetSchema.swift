@@ -89,12 +89,48 @@ struct SetSchema: Endpoint {
                 .documentRefused, error.message, field: error.pointer,
                 findings: [.init(.error, "invalid-schema", at: error.pointer, error.message)])
         }
-        // Not part of what is checked, so a rule for them would never hold or never matter.
-        for field in SystemField.names where body["properties"]?[field] != nil {
-            throw ServiceError(
-                .documentRefused, "The server maintains the field \(field), so a schema cannot describe it.",
-                field: "/properties/\(field)")
-        }
+        try refuseSystemFields(in: body, of: body, at: "")
         return schema
+    }
+
+    /// System fields are not part of what is checked, so a rule for them would never hold or never matter.
+    ///
+    /// - Parameters:
+    ///   - part: A schema that applies to whole objects: the root, or one that it refers to or combines.
+    ///   - root: A schema that `JSONSchema` has accepted, so that no reference leads back.
+    private static func refuseSystemFields(in part: JSONValue, of root: JSONValue, at pointer: String) throws {
+        guard case .object(let keywords) = part else { return }
+        for keyword in keywords {
+            let place = "\(pointer)/\(keyword.name)"
+            switch (keyword.name, keyword.value) {
+            case ("properties", .object(let members)):
+                for member in members { try refuse(member.name, at: "\(place)/\(member.name)") }
+            case ("required", .array(let names)):
+                for case .string(let name) in names { try refuse(name, at: place) }
+            case ("dependentRequired", .object(let members)):
+                for member in members {
+                    try refuse(member.name, at: place)
+                    guard case .array(let names) = member.value else { continue }
+                    for case .string(let name) in names { try refuse(name, at: place) }
+                }
+            case ("allOf", .array(let parts)), ("anyOf", .array(let parts)), ("oneOf", .array(let parts)):
+                for (index, part) in parts.enumerated() {
+                    try refuseSystemFields(in: part, of: root, at: "\(place)/\(index)")
+                }
+            case ("not", let part): try refuseSystemFields(in: part, of: root, at: place)
+            case ("$ref", _):
+                guard let name = JSONSchema.definitionName(in: part), let definition = root["$defs"]?[name] else {
+                    continue
+                }
+                try refuseSystemFields(in: definition, of: root, at: "/$defs/\(JSONPointer.escape(name))")
+            default: continue
+            }
+        }
+    }
+
+    private static func refuse(_ field: String, at place: String) throws {
+        guard SystemField(rawValue: field) != nil else { return }
+        throw ServiceError(
+            .documentRefused, "The server maintains the field \(field), so a schema cannot describe it.", field: place)
     }
 }
