@@ -244,7 +244,8 @@ struct SchemaTests {
         }
         let reference = ##"{"$ref":"#/$defs/d"}"##
         let deep = { (levels: Int) in
-            try JSONSchema(parsing: ##"{"$defs":{"d":\##(nested(15, "{}"))},"items":\##(nested(levels, reference))}"##.utf8)
+            try JSONSchema(
+                parsing: ##"{"$defs":{"d":\##(nested(15, "{}"))},"items":\##(nested(levels, reference))}"##.utf8)
         }
         _ = try deep(14)
         #expect(throws: SchemaError.self) { try deep(15) }
@@ -256,7 +257,8 @@ struct SchemaTests {
             let text = String(repeating: "x", count: 1_000)
             let properties = (0..<count).map { ##""p\##($0)":{"$ref":"#/$defs/d"}"## }.joined(separator: ",")
             return try JSONSchema(
-                parsing: ##"{"$defs":{"d":{"default":"\##(text)"}},"properties":{"in":{"properties":{\##(properties)}}}}"##
+                parsing:
+                    ##"{"$defs":{"d":{"default":"\##(text)"}},"properties":{"in":{"properties":{\##(properties)}}}}"##
                     .utf8)
         }
         _ = try schema(60)

@@ -73,7 +73,8 @@ import Testing
 
     @Test func `a typed value that a write to its members leaves malformed is refused`() async throws {
         let app = try await Self.app(#"{"properties":{"at":{"type":"Date"},"place":{"type":"GeoPoint"}}}"#)
-        let whole = #"{"_id":"a","at":{"__type":"Date","iso":"2026-01-01T00:00:00Z"},"#
+        let whole =
+            #"{"_id":"a","at":{"__type":"Date","iso":"2026-01-01T00:00:00Z"},"#
             + #""place":{"__type":"GeoPoint","latitude":1,"longitude":2}}"#
         #expect(try await app.client.post("/storage/Note", whole).status == 201)
         for (field, body) in [
@@ -210,7 +211,9 @@ import Testing
     }
 
     @Test func `an absent or counted hidden field is not described to the writer`() async throws {
-        for schema in [#"{"required":["secret"]}"#, #"{"dependentRequired":{"n":["secret"]}}"#, #"{"minProperties":3}"#] {
+        for schema in [
+            #"{"required":["secret"]}"#, #"{"dependentRequired":{"n":["secret"]}}"#, #"{"minProperties":3}"#,
+        ] {
             let app = try await StorageApp()
             _ = try await app.master.post("/storage/Note", #"{"_id":"a","n":0}"#)
             _ = try await app.master.put("/collections/Note/rules", #"{"hidden":{"secret":[]}}"#)

@@ -22,7 +22,7 @@ compare_builds() {
     [[ ! -s $folder/failed ]] || die "requests failed: $(sort "$folder/failed" | uniq -c)"
 }
 
-declare -A programs_of supervisor_of
+declare -gA programs_of supervisor_of
 remove_builds() {
     local build
     for build in before after; do

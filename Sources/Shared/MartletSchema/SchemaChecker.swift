@@ -98,7 +98,8 @@ struct SchemaChecker {
             if !types.contains(where: { $0.contains(value) }) {
                 note(
                     "type",
-                    "Expected \(types.map(\.rawValue).joined(separator: " or ")), found \(ValueType.phrase(for: value))")
+                    "Expected \(types.map(\.rawValue).joined(separator: " or ")), found \(ValueType.phrase(for: value))"
+                )
             }
         case .classNames(let names):
             checksLeft -= names.count / 8 + Self.work(value)

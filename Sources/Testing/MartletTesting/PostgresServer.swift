@@ -226,7 +226,7 @@ extension PostgresServer {
     private var settings: [String: String] {
         let settings = [
             "port": String(port), "listen_addresses": "127.0.0.1", "unix_socket_directories": directory,
-            "max_connections": String(options.maximumConnections), "fsync": options.fsync ? "on" : "off",
+            "jit": "off", "max_connections": String(options.maximumConnections), "fsync": options.fsync ? "on" : "off",
             "synchronous_commit": options.fsync ? "on" : "off", "full_page_writes": options.fsync ? "on" : "off",
             "shared_buffers": "64MB", "timezone": "UTC", "log_timezone": "UTC", "password_encryption": "scram-sha-256",
         ]
