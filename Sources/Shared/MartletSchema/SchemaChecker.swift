@@ -12,7 +12,7 @@ struct SchemaChecker {
     private var limit: Int
     private var path: [Step] = []
     private var checksLeft: Int
-    /// Whether only the question is asked if there is a misfit, as for the alternatives of `anyOf`. None is written out.
+    /// Whether it only matters if there is a misfit, as for the alternatives of `anyOf`. Misfits are then not described.
     private var isProbing = false
     private var hasMisfit = false
 

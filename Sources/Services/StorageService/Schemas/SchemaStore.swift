@@ -39,9 +39,9 @@ struct SchemaStore: Sendable {
     /// Checks all objects, and sets the schema if they fit, or if those that do not may stay. Creates the collection if
     /// it is missing.
     ///
-    /// The objects are read in one snapshot while writes continue. A trigger then keeps out every document that was not
-    /// checked against this schema, in the transaction that also checks what changed since the snapshot. So every object
-    /// is checked by the walk, by this transaction, or by its writer.
+    /// The objects are read in one snapshot while writes continue. A transaction then checks what changed since the
+    /// snapshot, and sets a trigger that refuses every document not checked against this schema. So every object is
+    /// checked by the walk, by this transaction, or by its writer.
     ///
     /// - Parameters:
     ///   - report: Called after each portion, with the number of objects so far; may throw to stop.
