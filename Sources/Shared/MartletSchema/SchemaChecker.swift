@@ -12,7 +12,7 @@ struct SchemaChecker {
     private var limit: Int
     private var path: [Step] = []
     private var checksLeft: Int
-    /// Whether it only matters if there is a misfit, as for the alternatives of `anyOf`. Misfits are then not described.
+    /// Whether it only matters if there is a misfit, as in the alternatives of `anyOf`. Misfits are then not described.
     private var isProbing = false
     private var hasMisfit = false
 
