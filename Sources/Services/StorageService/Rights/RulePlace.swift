@@ -42,7 +42,8 @@ struct RulePlace: Sendable {
     func context(
         of condition: RuleCondition, for identity: Identity, _ states: ConditionContext.States
     ) -> ConditionContext {
-        ConditionContext(identity: identity, environment: space.environment, states: states, hops: condition.through ?? [])
+        ConditionContext(
+            identity: identity, environment: space.environment, states: states, hops: condition.through ?? [])
     }
 }
 
