@@ -23,7 +23,9 @@ import Testing
         let batch = #"{"requests":[{"method":"POST","path":"storage/Offers","body":\#(body)}]}"#
         try await app.age("Offers")
         try await app.expectRefusal(.forbidden) { try await ann.patch("/storage/Offers/x", #"{"text":"y"}"#) }
-        try await app.expectRefusal(.forbidden) { try await ann.put("/storage/Offers/x", #"{"seller":"ann","price":1}"#) }
+        try await app.expectRefusal(.forbidden) {
+            try await ann.put("/storage/Offers/x", #"{"seller":"ann","price":1}"#)
+        }
         try await app.expectRefusal(.forbidden) { try await ann.post("/storage/Offers", body) }
         try await app.expectRefusal(.forbidden) { try await ann.post("/storage/all/Offers", "[\(body)]") }
         #expect(try await ann.post("/storage/batch", batch)["data.0.status"] == "403")
@@ -93,8 +95,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"message":{"$inQuery":{"className":"Messages","where":{"event.banned":{"$ne":"$user.id"}}}}}"#, "event.banned"),
-        (#"{"$nor":[{"message":{"$notInQuery":{"className":"Messages","where":{"$or":[{"event.x":1}]}}}}]}"#, "event.x"),
+        (
+            #"{"message":{"$inQuery":{"className":"Messages","where":{"event.banned":{"$ne":"$user.id"}}}}}"#,
+            "event.banned"
+        ),
+        (
+            #"{"$nor":[{"message":{"$notInQuery":{"className":"Messages","where":{"$or":[{"event.x":1}]}}}}]}"#,
+            "event.x"
+        ),
         (#"{"word":{"$select":{"query":{"className":"Messages","where":{"event.x":1}},"key":"text"}}}"#, "event.x"),
         (#"{"word":{"$dontSelect":{"query":{"className":"Messages"},"key":"event.x"}}}"#, "event.x"),
         (#"{"message":{"$inQuery":{"className":"Messages","where":{"unknown.x":1}}}}"#, "unknown.x"),

@@ -12,7 +12,7 @@ struct SchemaChecker {
     private var limit: Int
     private var path: [Step] = []
     private var checksLeft: Int
-    /// Whether only the question is asked if there is a misfit, as for the alternatives of `anyOf`. None is written out.
+    /// Whether misfits are only looked for, not written out, as in the alternatives of `anyOf`.
     private var isProbing = false
     private var hasMisfit = false
 
@@ -98,7 +98,8 @@ struct SchemaChecker {
             if !types.contains(where: { $0.contains(value) }) {
                 note(
                     "type",
-                    "Expected \(types.map(\.rawValue).joined(separator: " or ")), found \(ValueType.phrase(for: value))")
+                    "Expected \(types.map(\.rawValue).joined(separator: " or ")), found \(ValueType.phrase(for: value))"
+                )
             }
         case .classNames(let names):
             checksLeft -= names.count / 8 + Self.work(value)
