@@ -214,14 +214,20 @@ struct SchemaTests {
 
     @Test("Large lists in a schema are counted, and references share what they refer to")
     func sizes() throws {
-        let values = #"{"enum":[\#(Self.numbers(9_990))]}"#
+        let values = #"{"enum":[\#(Self.numbers(10_000))]}"#
         let error = try #require(throws: SchemaError.self) { try JSONSchema(parsing: values.utf8) }
         #expect(error.message.contains("keywords"))
         #expect(throws: SchemaError.self) {
-            try JSONSchema(parsing: #"{"anyOf":[\#(Self.repeated("true", 9_990))]}"#.utf8)
+            try JSONSchema(parsing: #"{"anyOf":[\#(Self.repeated("true", 10_000))]}"#.utf8)
         }
-        let names = Self.members(9_990).replacing(":0", with: ":{}")
-        #expect(throws: SchemaError.self) { try JSONSchema(parsing: #"{"properties":{\#(names)}}"#.utf8) }
+        let names = Self.members(2_000).replacing(":0", with: ":{}")
+        let named = { (count: Int) in
+            let references = Self.repeated(##"{"$ref":"#/$defs/d"}"##, count)
+            return try JSONSchema(
+                parsing: ##"{"$defs":{"d":{"properties":{\##(names)}}},"allOf":[\##(references)]}"##.utf8)
+        }
+        _ = try named(3)
+        #expect(throws: SchemaError.self) { try named(4) }
 
         // 60 references to 100 values: 120 keywords, and 11 for each reference.
         let many = Self.repeated(##"{"$ref":"#/$defs/d"}"##, 60)
