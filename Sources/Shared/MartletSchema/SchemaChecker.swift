@@ -25,7 +25,7 @@ struct SchemaChecker {
         checksLeft = checker.checksLeft
         guard checksLeft <= 0 else { return checker.misfits }
         checker = SchemaChecker(limit: 1, checksLeft: 0)
-        checker.note("", "The document is too large to be checked against the schema")
+        checker.addMisfit("", "The document is too large to be checked against the schema")
         return checker.misfits
     }
 
@@ -35,14 +35,14 @@ struct SchemaChecker {
     private var isDone: Bool { checksLeft <= 0 || (isProbing ? hasMisfit : misfits.count >= limit) }
 
     /// - Parameter absent: The member of the value that is missing.
-    private mutating func note(_ keyword: String, absent: String? = nil, _ sentence: @autoclosure () -> String) {
+    private mutating func addMisfit(_ keyword: String, absent: String? = nil, _ sentence: @autoclosure () -> String) {
         hasMisfit = true
         guard !isProbing, misfits.count < limit else { return }
         var top = path.isEmpty ? absent : nil
         if case .member(let name) = path.first { top = name }
         let pointer = path.map { step in
             switch step {
-            case .member(let name): "/" + Self.escape(name)
+            case .member(let name): "/" + JSONPointer.escape(name)
             case .element(let index): "/\(index)"
             }
         }.joined()
@@ -50,26 +50,12 @@ struct SchemaChecker {
         misfits.append(SchemaMisfit(pointer: pointer, keyword: keyword, message: message, topLevelMember: top))
     }
 
-    /// As `JSONPointer.escape`, by bytes, because the names of a document may be as long as the document.
-    private static func escape(_ name: String) -> String {
-        guard name.holds("~") || name.holds("/") else { return name }
-        var bytes: [UInt8] = []
-        for byte in name.utf8 {
-            switch byte {
-            case UInt8(ascii: "~"): bytes += [byte, UInt8(ascii: "0")]
-            case UInt8(ascii: "/"): bytes += [UInt8(ascii: "~"), UInt8(ascii: "1")]
-            default: bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     private mutating func check(_ value: JSONValue, _ node: SchemaNode) {
         checksLeft -= 1
         guard !isDone else { return }
         switch node {
         case .anything: break
-        case .nothing: note("false", "No value is allowed here")
+        case .nothing: addMisfit("false", "No value is allowed here")
         case .rules(let rules): for rule in rules where !isDone { check(value, rule) }
         }
     }
@@ -81,7 +67,7 @@ struct SchemaChecker {
         path.removeLast()
     }
 
-    /// Whether a value fits, without noting why not.
+    /// Whether a value fits, without saying why not.
     private mutating func fits(_ value: JSONValue, _ node: SchemaNode) -> Bool {
         let outer = (isProbing, hasMisfit)
         (isProbing, hasMisfit) = (true, false)
@@ -96,7 +82,7 @@ struct SchemaChecker {
         case .types(let types):
             if types.contains(where: \.isTyped) { checksLeft -= Self.work(value) }
             if !types.contains(where: { $0.contains(value) }) {
-                note(
+                addMisfit(
                     "type",
                     "Expected \(types.map(\.rawValue).joined(separator: " or ")), found \(ValueType.phrase(for: value))"
                 )
@@ -106,11 +92,11 @@ struct SchemaChecker {
             if ValueType.allCases.contains(where: { $0.hasClassName && $0.isNamed(by: value) }),
                 !names.contains(where: { value["className"] == .string($0) })
             {
-                note("className", "Expected a reference to \(names.joined(separator: " or "))")
+                addMisfit("className", "Expected a reference to \(names.joined(separator: " or "))")
             }
         case .values(let keys, let keyword):
             if !keys.contains(key(of: value)) {
-                note(
+                addMisfit(
                     keyword,
                     keyword == "const" ? "Expected the schema's constant" : "Expected one of the schema's values")
             }
@@ -118,12 +104,12 @@ struct SchemaChecker {
         case .atLeast(let minimum, let unit):
             checksLeft -= Self.work(value)
             if let count = unit.count(value), count < minimum {
-                note("min" + unit.rawValue, "Expected at least \(unit.phrase(minimum)), found \(count)")
+                addMisfit("min" + unit.rawValue, "Expected at least \(unit.phrase(minimum)), found \(count)")
             }
         case .atMost(let maximum, let unit):
             checksLeft -= Self.work(value)
             if let count = unit.count(value), count > maximum {
-                note("max" + unit.rawValue, "Expected at most \(unit.phrase(maximum)), found \(count)")
+                addMisfit("max" + unit.rawValue, "Expected at most \(unit.phrase(maximum)), found \(count)")
             }
         case .pattern(let pattern): checkPattern(value, pattern)
         case .uniqueItems, .items, .prefixItems, .contains: checkElements(value, rule)
@@ -131,17 +117,17 @@ struct SchemaChecker {
         case .allOf(let nodes): for node in nodes where !isDone { check(value, node) }
         case .anyOf(let nodes):
             for node in nodes where isDone || fits(value, node) { return }
-            note("anyOf", "Expected a value that fits at least one of \(nodes.count) alternatives")
+            addMisfit("anyOf", "Expected a value that fits at least one of \(nodes.count) alternatives")
         case .oneOf(let nodes):
             var count = 0
             for node in nodes where count < 2 && fits(value, node) { count += 1 }
             if count != 1 {
-                note(
+                addMisfit(
                     "oneOf",
                     "Expected a value that fits exactly one of \(nodes.count) alternatives, found "
                         + (count == 0 ? "that it fits none" : "that it fits several"))
             }
-        case .not(let node): if fits(value, node) { note("not", "This value is excluded") }
+        case .not(let node): if fits(value, node) { addMisfit("not", "This value is excluded") }
         }
     }
 
@@ -172,15 +158,15 @@ struct SchemaChecker {
         guard case .number(let text) = value, let number = ExactNumber(text) else { return }
         switch rule {
         case .minimum(let bound, let literal, false):
-            if number < bound { note("minimum", "Expected a number of at least \(literal)") }
+            if number < bound { addMisfit("minimum", "Expected a number of at least \(literal)") }
         case .minimum(let bound, let literal, true):
-            if number <= bound { note("exclusiveMinimum", "Expected a number above \(literal)") }
+            if number <= bound { addMisfit("exclusiveMinimum", "Expected a number above \(literal)") }
         case .maximum(let bound, let literal, false):
-            if number > bound { note("maximum", "Expected a number of at most \(literal)") }
+            if number > bound { addMisfit("maximum", "Expected a number of at most \(literal)") }
         case .maximum(let bound, let literal, true):
-            if number >= bound { note("exclusiveMaximum", "Expected a number below \(literal)") }
+            if number >= bound { addMisfit("exclusiveMaximum", "Expected a number below \(literal)") }
         case .multipleOf(let divisor, let literal):
-            if !number.isMultiple(of: divisor) { note("multipleOf", "Expected a multiple of \(literal)") }
+            if !number.isMultiple(of: divisor) { addMisfit("multipleOf", "Expected a multiple of \(literal)") }
         default: break
         }
     }
@@ -189,10 +175,10 @@ struct SchemaChecker {
         guard case .string(let text) = value else { return }
         let count = text.unicodeScalars.count
         guard count <= pattern.textLimit else {
-            return note("pattern", "Expected at most \(pattern.textLimit) characters, the limit of this pattern")
+            return addMisfit("pattern", "Expected at most \(pattern.textLimit) characters, the limit of this pattern")
         }
         checksLeft -= count * pattern.stepCount / 10
-        if checksLeft > 0, !pattern.isFound(in: text) { note("pattern", "The text does not match the pattern") }
+        if checksLeft > 0, !pattern.isFound(in: text) { addMisfit("pattern", "The text does not match the pattern") }
     }
 
     private mutating func checkElements(_ value: JSONValue, _ rule: SchemaRule) {
@@ -207,11 +193,11 @@ struct SchemaChecker {
             for (index, node) in zip(elements.indices, nodes) { check(elements[index], at: .element(index), node) }
         case .contains(let node):
             for element in elements where isDone || fits(element, node) { return }
-            note("contains", "Expected at least one element of the schema's kind")
+            addMisfit("contains", "Expected at least one element of the schema's kind")
         case .uniqueItems:
             var known: Set<EqualityKey> = []
             for element in elements where !isDone && !known.insert(key(of: element)).inserted {
-                return note("uniqueItems", "Expected no two equal elements")
+                return addMisfit("uniqueItems", "Expected no two equal elements")
             }
         default: break
         }
@@ -233,13 +219,13 @@ struct SchemaChecker {
         case .required(let names):
             let known = Set(members.map { ExactText($0.name) })
             for name in names where !known.contains(ExactText(name)) {
-                note("required", absent: name, "The member \(JSONValue.quote(name)) is missing")
+                addMisfit("required", absent: name, "The member \(JSONValue.quote(name)) is missing")
             }
         case .dependentRequired(let rules):
             let known = Set(members.map { ExactText($0.name) })
             for (name, others) in rules where known.contains(ExactText(name)) {
                 for other in others where !known.contains(ExactText(other)) {
-                    note(
+                    addMisfit(
                         "dependentRequired", absent: other,
                         "The member \(JSONValue.quote(other)) is missing, which \(JSONValue.quote(name)) requires")
                 }
@@ -247,7 +233,7 @@ struct SchemaChecker {
         case .propertyNames(let node):
             for member in members where !isDone && !fits(.string(member.name), node) {
                 path.append(.member(member.name))
-                note("propertyNames", "The schema does not allow this name")
+                addMisfit("propertyNames", "The schema does not allow this name")
                 path.removeLast()
             }
         default: break
@@ -257,7 +243,7 @@ struct SchemaChecker {
     private mutating func checkOther(_ member: JSONValue.Member, _ node: SchemaNode) {
         guard case .nothing = node else { return check(member.value, at: .member(member.name), node) }
         path.append(.member(member.name))
-        note("additionalProperties", "The schema has no such member")
+        addMisfit("additionalProperties", "The schema has no such member")
         path.removeLast()
     }
 }
