@@ -41,8 +41,10 @@ struct IndexStore: Sendable {
     ///   unique; `limit-exceeded`, `unavailable`. After an error there is no index.
     func create(_ index: Definition, on collection: CollectionName, of space: AppSchema) async throws -> IndexEntry {
         let (keys, condition) = (try index.keys(), index.condition)
-        try await spaces.prepare(space)
-        if try await size(of: collection, in: space) > immediateBuildLimitInBytes {
+        guard let size = try await spaces.size(of: collection, in: space, on: postgres) else {
+            throw ServiceError(.collectionNotFound)
+        }
+        if size > immediateBuildLimitInBytes {
             let job = try await postgres.withTransaction { transaction in
                 try await check(index, on: collection, of: space, transaction)
                 return try await builds.start(index, on: collection, of: space, in: transaction)
@@ -59,20 +61,6 @@ struct IndexStore: Sendable {
             throw error.clientProblem ?? error
         }
         return IndexEntry(index, .ready)
-    }
-
-    /// The size of the collection including out-of-line storage, without indexes.
-    ///
-    /// - Throws: `collection-not-found`.
-    private func size(of collection: CollectionName, in space: AppSchema) async throws -> Int {
-        let rows = try await postgres.query(
-            """
-            SELECT pg_table_size(oid) FROM pg_class
-            WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relname = \(collection.text) AND relkind = 'r'
-            """)
-        guard let row = rows.first else { throw ServiceError(.collectionNotFound) }
-        // NULL if the collection is being dropped.
-        return try row.decode(0, as: Int?.self) ?? 0
     }
 
     /// Builds the index in one transaction: writes to the collection wait, reads continue, and a failed build leaves

@@ -32,7 +32,7 @@ struct ChangeObject: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
-        let isUpsert = try request.uri.queryParameters["upsert"].map { try ListQuery.flag($0, "upsert") } ?? false
+        let isUpsert = try ListQuery.flag("upsert", in: request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
         let sent = try Document(body, replacing: id, allowingOperations: true)
         let isAsked = try await before.concern([.beforeSave], in: scope)

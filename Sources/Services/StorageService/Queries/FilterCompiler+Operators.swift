@@ -1,3 +1,4 @@
+import Foundation
 import MartletAPI
 import MartletCore
 import MartletPostgres
@@ -76,16 +77,21 @@ extension FilterCompiler {
         }
     }
 
+    /// The time that `{"$relativeTime":"2 days ago"}` stands for; nil for any other value.
+    mutating func relativeTime(_ value: JSONValue, _ target: Target) throws -> Date? {
+        guard let relative = value["$relativeTime"], case .object(let members) = value else { return nil }
+        guard case .string(let text) = relative, members.count == 1 else {
+            throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
+        }
+        filter.dependsOnOtherState = true
+        return try RelativeTime.date(text, from: now, field: target.name)
+    }
+
     private mutating func compare(_ target: Target, _ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {
         use(target, .ordered)
         if let condition = try variableComparison(target, sign, value) { return try count { condition } }
         var value = try resolved(value, target)
-        if let relative = value["$relativeTime"], case .object(let members) = value {
-            guard case .string(let text) = relative, members.count == 1 else {
-                throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
-            }
-            filter.dependsOnOtherState = true
-            let date = try RelativeTime.date(text, from: now, field: target.name)
+        if let date = try relativeTime(value, target) {
             value = .object([.init("__type", .string("Date")), .init("iso", .string(Timestamps.text(date)))])
         }
         return try count { try target.comparison(sign, value) }

@@ -57,7 +57,7 @@ extension FilterCompiler {
         try countSubquery(target)
         let other = scope.scope(of: hop.collection)
         var compiler = FilterCompiler(
-            scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule.behind(hop.path))
+            scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule.pastPointer(at: hop.path))
         (compiler.budget, compiler.isNegated) = (budget, isNegated)
         let condition = try compiler.compile(rest, value, depth: depth)
         budget = compiler.budget
@@ -113,12 +113,8 @@ extension FilterCompiler {
         _ target: Target, _ sign: StaticString, _ value: JSONValue
     ) throws -> PostgresQuery? {
         guard rule != nil else { return nil }
-        if let relative = value["$relativeTime"], case .object(let members) = value {
-            guard case .string(let text) = relative, members.count == 1 else {
-                throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
-            }
-            filter.dependsOnOtherState = true
-            let seconds = try RelativeTime.date(text, from: now, field: target.name).timeIntervalSince(now)
+        if let date = try relativeTime(value, target) {
+            let seconds = date.timeIntervalSince(now)
             return target.comparison(sign, withTime: "(now() + make_interval(secs => \(seconds)))")
         }
         guard case .string(let text) = value, let variable = try variable(text, target) else { return nil }

@@ -104,6 +104,13 @@ struct ListQuery: Sendable {
         }
     }
 
+    /// A flag of the query that may be missing.
+    ///
+    /// - Throws: `invalid-parameter`.
+    static func flag(_ name: String, in request: Request, default missing: Bool = false) throws -> Bool {
+        try request.uri.queryParameters[Substring(name)].map { try flag($0, name) } ?? missing
+    }
+
     static func keys(_ text: Substring, _ name: String) throws -> [String] {
         let keys = text.split(separator: ",").map(String.init)
         guard !keys.isEmpty, keys.count <= 100, keys.allSatisfy({ !$0.holds(".") && PostgresLiteral($0) != nil }) else {

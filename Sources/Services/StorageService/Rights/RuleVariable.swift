@@ -76,7 +76,7 @@ struct ConditionContext: Sendable {
     var inner: ConditionContext { ConditionContext(identity: identity, environment: environment, states: .one) }
 
     /// The same variables for objects of the collection to which the Pointer at `path` points.
-    func behind(_ path: String) -> ConditionContext {
+    func pastPointer(at path: String) -> ConditionContext {
         var context = inner
         context.hops = hops.filter { $0.path.hasPrefix(path + ".") }.map {
             RuleCondition.Hop(path: String($0.path.dropFirst(path.count + 1)), collection: $0.collection)
@@ -116,7 +116,7 @@ struct ConditionContext: Sendable {
 
     /// The Pointer through which a dotted name goes, and the rest of the name; nil if there is none.
     func hop(in name: String) -> (hop: RuleCondition.Hop, rest: String)? {
-        // The shortest one: those behind it belong to the other collection.
+        // The shortest one: longer ones belong to the collection to which it points.
         let hop = hops.filter { name.hasPrefix($0.path + ".") }.min { $0.path.utf8.count < $1.path.utf8.count }
         return hop.map { ($0, String(name.dropFirst($0.path.count + 1))) }
     }

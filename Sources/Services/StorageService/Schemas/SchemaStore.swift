@@ -7,14 +7,19 @@ import MartletSchema
 struct SchemaStore: Sendable {
     /// How long writers may wait while the last objects are checked.
     private static let lockedTime: Duration = .seconds(10)
-    /// The largest collection whose objects are checked at once. Those of larger ones are checked by a job.
-    static let atOnceSizeInBytes = 16 << 20
+    /// The largest collection whose objects are checked immediately. Those of larger ones are checked by a job.
+    private static let immediateCheckLimitInBytes = 16 << 20
 
     /// Uses the connections of long transactions.
     let postgres: PostgresClient
     let spaces: Spaces
     let collections: CollectionStore
     let rights: RightsStore
+
+    /// Whether the collection is small enough for its objects to be checked during the request.
+    func canCheckImmediately(_ collection: CollectionName, in space: AppSchema) async throws -> Bool {
+        try await spaces.size(of: collection, in: space, on: postgres) ?? 0 <= Self.immediateCheckLimitInBytes
+    }
 
     /// The schema as it was set; nil if the collection has none.
     ///
@@ -25,15 +30,6 @@ struct SchemaStore: Sendable {
             on: postgres)
         guard let row = rows.first else { throw ServiceError(.collectionNotFound) }
         return try row.decode(0)
-    }
-
-    /// The size of the collection without indexes; 0 if it does not exist.
-    func sizeInBytes(of collection: CollectionName, in space: AppSchema) async throws -> Int {
-        try await spaces.query(
-            """
-            SELECT coalesce(max(pg_table_size(oid)), 0) FROM pg_class
-            WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relname = \(collection.text) AND relkind = 'r'
-            """, in: space, on: postgres)[0].decode(0)
     }
 
     /// Checks all objects, and sets the schema if they fit, or if those that do not may stay. Creates the collection if

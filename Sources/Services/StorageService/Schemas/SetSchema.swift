@@ -16,13 +16,16 @@ struct SetSchema: Endpoint {
             .collection,
             .query(
                 "allowExisting", .flag,
-                "Whether to set the schema even if stored objects do not fit it. They stay as they are until they are written again."
+                """
+                Whether to set the schema even if stored objects do not fit it. They stay as they are until they are \
+                written again.
+                """
             ),
         ],
         details: """
-            Every write is checked from then on, on the resulting object. Stored objects are checked first; if some do \
-            not fit, nothing changes. In a collection of more than 16 MiB, a job does this while reads and writes \
-            continue.
+            From then on, every object must fit the schema after each write. The stored objects are checked first. If \
+            one of them does not fit, the schema is not set. In a collection of more than 16 MiB, a job checks them \
+            while reads and writes continue.
 
             The schema is JSON Schema 2020-12 with these keywords: `type`, `enum`, `const`, `properties`, `required`, \
             `additionalProperties`, `propertyNames`, `dependentRequired`, `minProperties`, `maxProperties`, `items`, \
@@ -47,17 +50,13 @@ struct SetSchema: Endpoint {
 
     let schemas: SchemaStore
     let transfers: TransferStores
-    var atOnceSizeInBytes = SchemaStore.atOnceSizeInBytes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (collection, space) = (try context.collection, try context.space)
-        let allowExisting =
-            try request.uri.queryParameters["allowExisting"].map {
-                try ListQuery.flag($0, "allowExisting")
-            } ?? false
+        let allowExisting = try ListQuery.flag("allowExisting", in: request)
         let body = try await request.json(upTo: JSONSchema.maximumSizeInBytes)
         let schema = try Self.schema(body)
-        guard try await schemas.sizeInBytes(of: collection, in: space) <= atOnceSizeInBytes else {
+        guard try await schemas.canCheckImmediately(collection, in: space) else {
             let options = CheckSchema.Options(
                 space: SpaceName(space), collection: collection.text, schema: schema.text, allowExisting: allowExisting)
             return try await .job(try await start(options, space), transfers, space, status: .accepted)

@@ -64,6 +64,17 @@ final class Spaces: Sendable {
         }
     }
 
+    /// The size of a collection in bytes, including out-of-line storage, without indexes; nil if it does not exist.
+    func size(of collection: CollectionName, in space: AppSchema, on postgres: PostgresClient) async throws -> Int? {
+        let rows = try await query(
+            """
+            SELECT pg_table_size(oid) FROM pg_class
+            WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relname = \(collection.text) AND relkind = 'r'
+            """, in: space, on: postgres)
+        // NULL if the collection is being dropped.
+        return try rows.first.map { try $0.decode(0, as: Int?.self) ?? 0 }
+    }
+
     /// The client's error if PostgreSQL's answer reveals one, otherwise `error`. If the space is missing, the next
     /// `prepare` creates it.
     func problem(_ error: PostgresError, in space: AppSchema) -> any Error {

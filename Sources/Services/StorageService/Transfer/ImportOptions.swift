@@ -52,13 +52,10 @@ struct ImportOptions: Codable, Sendable {
     /// - Throws: `invalid-parameter`.
     init(_ request: Request, collection: CollectionName, space: AppSchema) throws {
         let parameters = request.uri.queryParameters
-        func flag(_ name: Substring) throws -> Bool {
-            try parameters[name].map { try ListQuery.flag($0, String(name)) } ?? false
-        }
         self.init(collection: collection, space: space, format: try TransferFormat(parameter: parameters["format"]))
-        dryRun = try flag("dryRun")
-        skipBad = try flag("skipBad")
-        emptyIsNull = try flag("emptyIsNull")
+        dryRun = try ListQuery.flag("dryRun", in: request)
+        skipBad = try ListQuery.flag("skipBad", in: request)
+        emptyIsNull = try ListQuery.flag("emptyIsNull", in: request)
         guard let existing = Existing(rawValue: String(parameters["existing"] ?? "refuse")) else {
             throw ServiceError(.invalidParameter, "It must be refuse, replace or skip.", field: "existing")
         }

@@ -53,7 +53,7 @@ extension TransferStores {
     func export(_ request: Request, _ collection: CollectionName, _ space: AppSchema) async throws -> CollectionExport {
         let parameters = request.uri.queryParameters
         let format = try TransferFormat(parameter: parameters["format"])
-        let areTyped = try parameters["types"].map { try ListQuery.flag($0, "types") } ?? true
+        let areTyped = try ListQuery.flag("types", in: request, default: true)
         try await spaces.prepare(space)
         let rows = try await postgres.query(
             "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = \(collection.text)")
