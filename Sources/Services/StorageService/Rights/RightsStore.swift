@@ -51,7 +51,8 @@ final class RightsStore: Sendable {
         /// Whether the environment is closed to clients (`_closed`).
         var isClosed = false
 
-        var rules: [String: CollectionRules] { collections.mapValues(\.rules) }
+        /// The rules of these collections, which every request needs.
+        var rules: [String: CollectionRules] = [:]
     }
 
     private struct Memory {
@@ -201,6 +202,7 @@ final class RightsStore: Sendable {
                 ordered: indexes.filter { $0.kind == .ordered && !$0.unique }.map(\.fields))
             revisions[name] = try row.decode(5, as: Int?.self)
         }
+        known.rules = known.collections.mapValues(\.rules)
         let compiled = try await schemas.schemas(Set(revisions.values), of: space, on: postgres)
         for (name, revision) in revisions { known.collections[name]?.schema = compiled[revision] }
         for row in builds {
