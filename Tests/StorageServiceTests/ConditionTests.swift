@@ -92,7 +92,7 @@ import Testing
         _ = try await app.master.patch("/storage/Events/e1", #"{"participants":["eve"]}"#)
         #expect(try await eve.get("/storage/Messages/m1").status == 200)
         #expect(try await app.user("ann").get("/storage/Messages").ids == [])
-        // A collection that is missing admits nobody.
+        // If the other collection does not exist, the rule admits nobody.
         try await app.lose("Events")
         #expect(try await eve.get("/storage/Messages").ids == [])
         #expect(try await eve.get("/storage/Messages/m1").status == 404)

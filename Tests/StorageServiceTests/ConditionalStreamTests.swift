@@ -66,7 +66,7 @@ import Testing
                 _ = try await app.master.post("/storage/Notes", #"{"_id":"b","event":\#(pointer)}"#)
                 try await eve.wait(for: 1)
                 #expect(ann.lines == ["create a"] && eve.lines == ["create b"])
-                // Who is out does not get earlier changes either.
+                // A user who has been removed gets no earlier changes either.
                 try await following(app, "ann", since: ann.cursor) { again in
                     _ = try await app.master.post("/storage/Notes", #"{"_id":"c","event":\#(other)}"#)
                     try await again.wait(for: 1)

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # deploy/bench compare BEFORE AFTER: two folders of programs. Sourced by deploy/bench.
 #
-# Both servers run at the same time with the same 10,000 objects, and take turns: before, after, after, before. What disturbs the machine then disturbs
-# both, and one ratio comes out of each pair of neighbours. The CPU time per request, which other work on the machine hardly changes, shows less than 3 %.
+# Both servers run at the same time with the same 10,000 objects, and take turns: before, after, after, before. Other work on the
+# machine then slows both. Each pair of neighbours gives one ratio. The CPU time per request varies least, so it shows small changes.
 
 compare_builds() {
-    [[ -x ${1:-}/martlet && -x ${2:-}/martlet ]] || die "usage: deploy/bench compare BEFORE AFTER, two folders with the programs of a release build"
+    [[ -x ${1:-}/martlet && -x ${2:-}/martlet ]] \
+        || die "usage: deploy/bench compare BEFORE AFTER, two folders with the programs of a release build"
     need_packages wrk gawk jq
     programs_of[before]=$(cd "$1" && pwd)
     programs_of[after]=$(cd "$2" && pwd)
@@ -15,7 +16,8 @@ compare_builds() {
     local build
     for build in before after; do start_build "$build"; done
     local pairs=${BENCH_PAIRS:-8}
-    printf '\n%s cores, %s pairs of %s s, %s connections; medians, and the middle half of the pairs\n\n' "$(nproc)" "$pairs" "$seconds" "$connections"
+    printf '\n%s cores, %s pairs of %s s, %s connections; medians, and the middle half of the pairs\n\n' \
+        "$(nproc)" "$pairs" "$seconds" "$connections"
     printf '%-8s %18s %22s %20s %20s\n' "" "requests/s" "after : before" "CPU µs/request" "after : before"
     local mode
     for mode in get list create; do compare_mode "$mode" "$pairs"; done

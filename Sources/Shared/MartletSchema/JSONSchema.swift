@@ -3,9 +3,11 @@ public import MartletCore
 /// A compiled JSON Schema (2020-12) for the documents of a collection.
 ///
 /// Supports the keywords in `SchemaCompiler`, and `$ref` to the schema's own `$defs`. Every other keyword is an error,
-/// because it would promise a check that never happens. Two extensions: `type` may also name a typed value
-/// (`Date`, `Pointer`, `Relation`, `GeoPoint`, `Polygon`, `File`, `Bytes`), and `className` beside it names the
-/// collections to which a Pointer or Relation may lead.
+/// because it would promise a check that never happens.
+///
+/// There are two extensions. `type` may also be one of Martlet's types: `Date`, `Pointer`, `Relation`, `GeoPoint`,
+/// `Polygon`, `File` or `Bytes`. In the same schema as the type `Pointer` or `Relation`, `className` lists the allowed
+/// collections.
 public struct JSONSchema: Sendable {
     public static let maximumSizeInBytes = 64 << 10
     /// The maximum number of keywords, where each `$ref` counts as all that it refers to, and ten values, names or

@@ -15,7 +15,7 @@ enum ValueType: String, Sendable, CaseIterable {
     case file = "File"
     case bytes = "Bytes"
 
-    /// Whether values of this type name a collection, so that `className` may stand beside it.
+    /// Whether values of this type name a collection. A schema may then restrict it by `className`.
     var hasClassName: Bool { self == .pointer || self == .relation }
 
     /// Whether this is one of Martlet's typed values.

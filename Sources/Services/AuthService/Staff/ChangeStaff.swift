@@ -89,7 +89,7 @@ struct DeleteStaff: Endpoint {
 struct ResetStaffSecondFactor: Endpoint {
     static let route = Route(
         .delete, "/admin/staff/{id}/totp", "resetStaffSecondFactor",
-        "Removes the second factor of a staff member who has lost the authenticator app.",
+        "Removes the second factor of a staff member, for example because the authenticator app is lost.",
         callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)

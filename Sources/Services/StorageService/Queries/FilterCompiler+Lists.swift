@@ -32,7 +32,7 @@ extension FilterCompiler {
             """
     }
 
-    /// A rule's condition that looks up each element of a list, which nobody passes if the list is too long.
+    /// A rule's condition that looks up each element of a list. If the list is too long, the rule admits nobody.
     func lookingUp(_ path: PostgresQuery, _ condition: PostgresQuery) -> PostgresQuery {
         guard rule != nil else { return condition }
         let isLong: PostgresQuery = "jsonb_array_length(\(Self.list(path))) > \(Self.maximumLookedUp)"

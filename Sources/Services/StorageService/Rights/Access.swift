@@ -307,7 +307,8 @@ struct Access: Sendable {
         return parts.count == 1 ? parts[0] : "(\(parts.joined(separator: " AND ")))"
     }
 
-    /// Rules are validated when they are set; one that does not compile nevertheless admits nobody.
+    /// The condition as SQL. Conditions are checked when rules are set. If one cannot be compiled any more, it admits
+    /// nobody.
     private func compiled(_ condition: RuleCondition, _ states: ConditionContext.States) -> PostgresQuery {
         let filter = try? place?.filter(condition, for: identity, states)
         return filter.map { "(\($0.condition))" } ?? "FALSE"

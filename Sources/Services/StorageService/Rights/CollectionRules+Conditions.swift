@@ -44,16 +44,13 @@ extension CollectionRules {
         of collection: CollectionName, _ fields: [String: [FieldName: [String]]]
     ) throws -> CollectionRules {
         var resolved = self
-        resolved.rules = try Dictionary(
-            uniqueKeysWithValues: (rules ?? [:]).map {
-                ($0.key, try Self.resolving($0.value, "rules.\($0.key.rawValue)", collection, fields))
-            })
-        resolved.hidden = try Dictionary(
-            uniqueKeysWithValues: (hidden ?? [:]).map {
-                ($0.key, try Self.resolving($0.value, "hidden.\($0.key.text)", collection, fields))
-            })
-        if rules == nil { resolved.rules = nil }
-        if hidden == nil { resolved.hidden = nil }
+        for (operation, grantees) in rules ?? [:] {
+            resolved.rules?[operation] = try Self.resolving(
+                grantees, "rules.\(operation.rawValue)", collection, fields)
+        }
+        for (name, grantees) in hidden ?? [:] {
+            resolved.hidden?[name] = try Self.resolving(grantees, "hidden.\(name.text)", collection, fields)
+        }
         return resolved
     }
 

@@ -17,7 +17,7 @@ struct RuleCondition: Sendable, Equatable {
     let through: [Hop]?
     /// What a change may consist of; nil for anything.
     let limits: ChangeLimits?
-    /// Whether the filter names the user, so that the entry never applies to a caller who is not signed in.
+    /// Whether the filter mentions the user. The entry then applies only to callers who are signed in.
     let namesUser: Bool
     /// Whether the filter itself says what must hold before a write and what after it.
     let comparesStates: Bool
@@ -104,14 +104,14 @@ struct RuleCondition: Sendable, Equatable {
 
         mutating func read(_ value: JSONValue) {
             switch value {
-            case .string(let text): note(text)
+            case .string(let text): read(text: text)
             case .array(let elements): for element in elements { read(element) }
             case .object(let members):
                 for member in members {
-                    note(member.name)
-                    note(collection: member.query?["className"])
+                    read(text: member.name)
+                    add(collection: member.query?["className"])
                     if member.name == "$relatedTo" || member.name.hasSuffix(".$relatedTo") {
-                        note(collection: member.value["object"]?["className"])
+                        add(collection: member.value["object"]?["className"])
                     }
                     read(member.value)
                 }
@@ -119,12 +119,12 @@ struct RuleCondition: Sendable, Equatable {
             }
         }
 
-        private mutating func note(collection name: JSONValue?) {
+        private mutating func add(collection name: JSONValue?) {
             guard case .string(let name)? = name, let collection = try? CollectionName(name) else { return }
             collections.insert(collection)
         }
 
-        private mutating func note(_ text: String) {
+        private mutating func read(text: String) {
             guard text.begins(with: "$") else { return }
             if text.hasPrefix("$user.") { namesUser = true }
             if RuleVariable.state(text) != nil { comparesStates = true }

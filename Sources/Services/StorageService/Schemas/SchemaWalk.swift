@@ -72,7 +72,7 @@ struct SchemaWalk {
             try schema.check(stored: text, for: .master)
         } catch {
             guard let problem = error as? ServiceError else { return }
-            report.note(id, problem)
+            report.record(id, problem)
         }
     }
 }
@@ -96,7 +96,7 @@ struct SchemaReport: Codable, Sendable, Equatable {
     /// The first of them.
     var first: [Misfit] = []
 
-    mutating func note(_ id: String, _ problem: ServiceError) {
+    mutating func record(_ id: String, _ problem: ServiceError) {
         // An object that was written during the check may be found twice.
         guard !first.contains(where: { $0.id == id }) else { return }
         misfits += 1
