@@ -180,9 +180,9 @@ struct DeliveryWorld: Sendable {
         return try await deliveries(of: message)
     }
 
-    func wait(_ isSo: () async throws -> Bool) async throws {
+    func wait(until condition: () async throws -> Bool) async throws {
         do {
-            try await eventually { try await isSo() }
+            try await eventually { try await condition() }
         } catch {
             Issue.record(
                 "\(try await deliverySummary()), \(apns.requestCount) requests on \(apns.connectionCount) connections")

@@ -25,7 +25,7 @@ struct FederatedSignIn: Sendable {
         let space = try context.userSpace
         let (identity, identities) = (proof.identity, federation.identities)
         var isTaken = false
-        func take() async throws -> Bool {
+        func consumeProof() async throws -> Bool {
             if !isTaken { isTaken = try await proof.take() }
             return isTaken
         }
@@ -34,18 +34,18 @@ struct FederatedSignIn: Sendable {
             switch try await identities.owner(of: identity, in: space) {
             case .user(let user), .address(let user):
                 response = try await completion.signIn(user, code: code, session: session, in: space) {
-                    guard try await take() else { return false }
+                    guard try await consumeProof() else { return false }
                     try await identities.link(identity, to: user, in: space)
                     return true
                 }
             case .unverified(let user):
-                guard try await take() else { throw ServiceError.spentProof }
+                guard try await consumeProof() else { throw ServiceError.spentProof }
                 if try await identities.claim(user, for: identity, in: space) {
                     response = try await completion.signIn(user, code: nil, session: session, in: space) { true }
                 }
             case .nobody:
                 try await attempts.begin(context.nameLimits(of: request))
-                guard try await take() else { throw ServiceError.spentProof }
+                guard try await consumeProof() else { throw ServiceError.spentProof }
                 response = try await signUp(identity, session, in: space)
             }
             guard let response else { continue }

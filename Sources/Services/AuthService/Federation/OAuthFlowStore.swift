@@ -65,7 +65,7 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// The identity for a code, without consuming it.
-    func look(at code: String, in space: AppSpace) async throws -> Return? {
+    func identity(for code: String, in space: AppSpace) async throws -> Return? {
         let hash = Self.hash(code)
         return try await postgres.query(
             """

@@ -25,7 +25,7 @@ extension Federation {
     /// - Throws: `invalid-token`, `invalid-body`.
     func proof(ofCode fields: BodyFields, in space: AppSpace) async throws -> SignInProof {
         let (code, verifier) = (try fields.requiredString("code"), try fields.requiredString("codeVerifier"))
-        guard let found = try await flows.look(at: code, in: space) else {
+        guard let found = try await flows.identity(for: code, in: space) else {
             throw ServiceError(.invalidToken, "The code is wrong, was used before or has expired.")
         }
         guard (43...128).contains(verifier.utf8.count), let challenge = Base64URL.decode(found.codeChallenge),

@@ -11,13 +11,13 @@ struct ConfigurationRequest: Sendable {
     static let maximumAttributes = 100
     static let maximumAttributesSizeInBytes = 16 << 10
     /// The properties that a client may report about itself; each is a string of at most 200 bytes.
-    static let descriptions = ["language", "platform", "osVersion", "country", "build"]
+    static let clientPropertyNames = ["language", "platform", "osVersion", "country", "build"]
 
     let space: AppSpace
     let appVersion: VersionNumber
     /// Nil for the default theme.
     let theme: String?
-    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, otherwise of
+    /// For conditions: `appVersion`, `theme`, the `clientPropertyNames`, `userId`, `deviceId`, `id` (of the user, otherwise of
     /// the device), `isSignedIn`, `now`, `user`, and any other attributes that the client sends.
     private(set) var attributes: FlagAttributes
     let unit: ExperimentUnit

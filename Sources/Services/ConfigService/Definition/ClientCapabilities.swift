@@ -59,7 +59,7 @@ struct ClientCapabilities: Sendable {
     }
 
     /// The views for which the client shows the fallback.
-    func fallbacks(in definition: CompiledDefinition) -> [CompiledDefinition.Option] {
+    func fallbacks(in definition: CompiledDefinition) -> [CompiledDefinition.OptionalRequirement] {
         guard let components else { return [] }
         return definition.options.filter { (components[$0.kind] ?? 0) < $0.version }
     }

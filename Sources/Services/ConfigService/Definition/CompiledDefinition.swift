@@ -22,7 +22,7 @@ struct DefinitionPart: Sendable {
 /// A definition prepared for serving.
 struct CompiledDefinition: Sendable {
     /// A component that a view with a fallback requires. Clients that lack it show the fallback.
-    struct Option: Sendable, Equatable {
+    struct OptionalRequirement: Sendable, Equatable {
         let kind: String
         let version: Int
         /// The view's path in the document (RFC 6901).
@@ -32,7 +32,7 @@ struct CompiledDefinition: Sendable {
     let parts: [DefinitionPart]
     let minClient: VersionNumber?
     let requires: [String: Int]
-    let options: [Option]
+    let options: [OptionalRequirement]
     let rollout: AppDefinition.Rollout?
     private let places: [String: Int]
 
@@ -47,7 +47,7 @@ struct CompiledDefinition: Sendable {
         minClient = app.minClient
         requires = app.requires
         rollout = app.rollout
-        var options: [Option] = []
+        var options: [OptionalRequirement] = []
         for view in app.views { Self.collect(&options, view.value, app, at: "/views/" + JSONPointer.escape(view.name)) }
         self.options = options
     }
@@ -112,14 +112,18 @@ struct CompiledDefinition: Sendable {
         }
     }
 
-    private static func collect(_ options: inout [Option], _ view: JSONValue, _ app: AppDefinition, at path: String) {
+    private static func collect(
+        _ options: inout [OptionalRequirement], _ view: JSONValue, _ app: AppDefinition, at path: String
+    ) {
         guard case .object(let members) = view else { return }
         if view["fallback"] != nil {
             var needs = view["requires"].flatMap(DefinitionCheck.requirements) ?? [:]
             if case .string(let kind)? = view["kind"], !Component.views.contains(kind), app.requires[kind] == nil {
                 needs[kind] = needs[kind] ?? 1
             }
-            options += needs.sorted { $0.key < $1.key }.map { Option(kind: $0.key, version: $0.value, path: path) }
+            options += needs.sorted { $0.key < $1.key }.map {
+                OptionalRequirement(kind: $0.key, version: $0.value, path: path)
+            }
         }
         for member in members {
             let path = path + "/" + JSONPointer.escape(member.name)

@@ -23,7 +23,7 @@ extension DefinitionCheck {
             case ("controllers", _): check(names: member.value, app.controllers, "controller", at: path)
             case (_, .structure): break
             case (_, let property?): check(member.value, as: property, at: path)
-            case (_, nil): look(into: member.value, at: path)
+            case (_, nil): checkCustomValue(member.value, at: path)
             }
         }
     }
@@ -78,7 +78,7 @@ extension DefinitionCheck {
             switch Component.actionProperties[member.name] {
             case .structure: break
             case let property?: check(member.value, as: property, at: path)
-            case nil: look(into: member.value, at: path)
+            case nil: checkCustomValue(member.value, at: path)
             }
         }
     }

@@ -50,13 +50,13 @@ extension DefinitionCheck {
     }
 
     /// Checks a value of a property that only the host app knows.
-    mutating func look(into value: JSONValue, at path: String) {
+    mutating func checkCustomValue(_ value: JSONValue, at path: String) {
         if isComputed(value, at: path) { return }
         switch value {
         case .array(let elements):
-            for (index, element) in elements.enumerated() { look(into: element, at: "\(path)/\(index)") }
+            for (index, element) in elements.enumerated() { checkCustomValue(element, at: "\(path)/\(index)") }
         case .object(let members):
-            for member in members { look(into: member.value, at: path + "/" + JSONPointer.escape(member.name)) }
+            for member in members { checkCustomValue(member.value, at: path + "/" + JSONPointer.escape(member.name)) }
         default: break
         }
     }

@@ -29,7 +29,7 @@ extension DefinitionCheck {
                 if Component.views.contains(kind) {
                     addFinding("unknown-property", path, "No built-in kind has a property \"\(name)\".", .warning)
                 }
-                look(into: member.value, at: path)
+                checkCustomValue(member.value, at: path)
             }
         }
     }

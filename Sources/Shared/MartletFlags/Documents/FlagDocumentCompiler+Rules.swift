@@ -54,7 +54,7 @@ extension FlagDocumentCompiler {
         checkHashing(json, path)
         // A disabled rule is checked and then replaced by one that does nothing, so the indices of the others stay the
         // same.
-        if compiler.truth(json, "enabled", path) == false { rule = Feature.Rule(.nothing) }
+        if compiler.boolean(json, "enabled", path) == false { rule = Feature.Rule(.nothing) }
         return CompiledRule(rule: rule, variant: name, isPartial: rule.isPartial)
     }
 

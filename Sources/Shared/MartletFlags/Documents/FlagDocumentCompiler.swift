@@ -81,7 +81,7 @@ public struct FlagDocumentCompiler {
         let name =
             variants.first { $0.value == value }?.name ?? (kind == .boolean ? FlagVariant.name(of: value) : "default")
         let flag = FlagDocument.Flag(
-            key: key, kind: kind, isEnabled: compiler.truth(json, "enabled", path) ?? true, defaultVariant: name,
+            key: key, kind: kind, isEnabled: compiler.boolean(json, "enabled", path) ?? true, defaultVariant: name,
             variants: names,
             isPartial: isPartial)
         return (flag, feature)

@@ -10,7 +10,7 @@ extension FeatureCompiler {
         }
     }
 
-    mutating func truth(_ json: JSONValue, _ name: String, _ path: String) -> Bool? {
+    mutating func boolean(_ json: JSONValue, _ name: String, _ path: String) -> Bool? {
         switch json[name] {
         case nil, .null: return nil
         case .bool(let truth): return truth

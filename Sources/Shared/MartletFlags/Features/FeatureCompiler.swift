@@ -55,7 +55,7 @@ public struct FeatureCompiler {
         rollout.hashAttribute = text(json, "hashAttribute", path)
         rollout.fallbackAttribute = text(json, "fallbackAttribute", path)
         rollout.hashVersion = integer(json, "hashVersion", path)
-        rollout.isNeverSticky = truth(json, "disableStickyBucketing", path) ?? false
+        rollout.isNeverSticky = boolean(json, "disableStickyBucketing", path) ?? false
         return rollout
     }
 
@@ -76,12 +76,12 @@ public struct FeatureCompiler {
         experiment.filters = filters(json, path)
         experiment.condition = condition(json, path)
         experiment.forcedVariation = integer(json, "force", path)
-        experiment.isActive = truth(json, "active", path) ?? true
+        experiment.isActive = boolean(json, "active", path) ?? true
         experiment.name = text(json, "name", path)
         experiment.phase = text(json, "phase", path)
         experiment.bucketVersion = integer(json, "bucketVersion", path)
         experiment.minimumBucketVersion = integer(json, "minBucketVersion", path)
-        experiment.isNeverSticky = truth(json, "disableStickyBucketing", path) ?? false
+        experiment.isNeverSticky = boolean(json, "disableStickyBucketing", path) ?? false
         return experiment
     }
 
@@ -96,7 +96,7 @@ public struct FeatureCompiler {
         let path = path.pointer(to: "meta")
         return Experiment.VariationName(
             key: text(json, "key", path), name: text(json, "name", path),
-            isPassthrough: truth(json, "passthrough", path) ?? false)
+            isPassthrough: boolean(json, "passthrough", path) ?? false)
     }
 
     mutating func condition(_ json: JSONValue, _ path: String) -> Condition? {
@@ -112,7 +112,7 @@ public struct FeatureCompiler {
                 parent["condition"].map { conditions.compile($0, at: path.pointer(to: "condition")) } ?? .always
             return Prerequisite(
                 feature: text(parent, "id", path) ?? "", condition: condition,
-                isGate: truth(parent, "gate", path) ?? false)
+                isGate: boolean(parent, "gate", path) ?? false)
         }
     }
 

@@ -83,7 +83,7 @@ extension IssueTimeline.Interval {
     /// Reads the query parameters `interval`, `steps` and `to`.
     ///
     /// - Throws: `invalid-parameter`.
-    static func line(of request: Request, at now: Date) throws -> (interval: Self, steps: Int, last: Date) {
+    static func parameters(of request: Request, at now: Date) throws -> (interval: Self, steps: Int, last: Date) {
         guard let interval = Self(rawValue: String(request.uri.queryParameters["interval"] ?? "month")) else {
             throw ServiceError(
                 .invalidParameter, "The interval must be one of \(allCases.map(\.rawValue).joined(separator: ", ")).",

@@ -65,7 +65,7 @@ struct PostConfiguration: Endpoint {
         let fields = try await BodyFields(
             request,
             Set(
-                ConfigurationRequest.descriptions + [
+                ConfigurationRequest.clientPropertyNames + [
                     "appVersion", "theme", "attributes", "configuration", "live", "note",
                 ]),
             upTo: ConfigurationKind().maximumSizeInBytes + (64 << 10))
@@ -74,7 +74,7 @@ struct PostConfiguration: Endpoint {
             throw ServiceError(.invalidBody, "This field is allowed only with a configuration.", field: name)
         }
         var described: [String: String] = [:]
-        for name in ConfigurationRequest.descriptions { described[name] = try fields.string(name) }
+        for name in ConfigurationRequest.clientPropertyNames { described[name] = try fields.string(name) }
         let asked = try ConfigurationRequest(
             appVersion: try fields.requiredString("appVersion"), theme: try fields.string("theme"),
             described: described,

@@ -48,7 +48,7 @@ struct ReadConfiguration: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let parameters = request.uri.queryParameters
-        let described = ConfigurationRequest.descriptions.compactMap { name in
+        let described = ConfigurationRequest.clientPropertyNames.compactMap { name in
             parameters[name[...]].map { (name, String($0)) }
         }
         var asked = try ConfigurationRequest(

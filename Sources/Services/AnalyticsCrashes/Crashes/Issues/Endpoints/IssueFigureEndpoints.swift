@@ -45,7 +45,7 @@ struct ReadCounts: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, tracking.spaces)
-        let (interval, steps, last) = try IssueTimeline.Interval.line(of: request, at: tracking.now())
+        let (interval, steps, last) = try IssueTimeline.Interval.parameters(of: request, at: tracking.now())
         let issue = isOfIssue ? try await context.issue(tracking.reader, in: space) : nil
         return .page(try await tracking.timeline.read(interval, steps: steps, endingAt: last, of: issue, in: space))
     }
