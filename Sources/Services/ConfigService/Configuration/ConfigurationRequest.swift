@@ -17,8 +17,8 @@ struct ConfigurationRequest: Sendable {
     let appVersion: VersionNumber
     /// Nil for the default theme.
     let theme: String?
-    /// For conditions: `appVersion`, `theme`, the `clientPropertyNames`, `userId`, `deviceId`, `id` (of the user, otherwise of
-    /// the device), `isSignedIn`, `now`, `user`, and any other attributes that the client sends.
+    /// For conditions: `appVersion`, `theme`, the `clientPropertyNames`, `userId`, `deviceId`, `id` (of the user,
+    /// otherwise of the device), `isSignedIn`, `now`, `user`, and any other attributes that the client sends.
     private(set) var attributes: FlagAttributes
     let unit: ExperimentUnit
     private let principal: Principal
