@@ -21,6 +21,16 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `the program in the how-to runs`() async throws {
+            try await LocalServer.with { server in
+                let run = Self.folder.appending(path: "tests/run-document.mjs").path
+                let document = Repository.root.appending(path: "docs/how-to/use-martlet-from-typescript.md").path
+                let connection = server.state.appending(path: "connection.json").path
+                let (status, output) = try await Self.runNode([run, document, connection])
+                #expect(status == 0, "\(output.suffix(8_000))")
+            }
+        }
+
         @Test func `the generated types are those of docs/openapi.yaml`() async throws {
             let sources = try ["clients", "gateway"].flatMap(Self.typeScriptFiles).filter {
                 try String(contentsOf: $0, encoding: .utf8).contains("\n// BEGIN GENERATED for ")
