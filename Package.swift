@@ -90,7 +90,7 @@ let package = Package(
     targets: [
         // Contract
         .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
-        // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests.
+        // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests, plurals.
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
 
         // The client for apps: Foundation and the contract, nothing else.
@@ -153,7 +153,8 @@ let package = Package(
 
         // Catalogues of translations: file formats, plural rules, lint.
         .target(
-            name: "MartletLocalization", dependencies: ["MartletCore"], path: "Sources/Shared/MartletLocalization",
+            name: "MartletLocalization", dependencies: ["MartletCore", "MartletLogic"],
+            path: "Sources/Shared/MartletLocalization",
             swiftSettings: settings),
 
         // Work after the answer that is slow or may fail: a jobs table and its workers.
@@ -376,7 +377,7 @@ let package = Package(
             dependencies: ["MartletAPI", "MartletCore", "MartletLogic", "MartletTesting", crypto],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization"],
+            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization", "MartletLogic"],
             exclude: ["Support/plural_table.py", "Support/read_exports.py"], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
