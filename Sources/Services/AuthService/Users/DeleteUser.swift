@@ -5,7 +5,7 @@ import MartletHTTP
 struct DeleteUser: Endpoint {
     static let route = Route(
         .delete, "/auth/users/{id}", "deleteUser",
-        "Deletes a user and everything that is stored about the user.", callers: .server,
+        "Deletes a user and everything that is stored about the user.", callers: .manager(.delete, .users),
         parameters: [
             .path("id", .uuid)
         ],

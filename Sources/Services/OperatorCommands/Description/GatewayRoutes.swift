@@ -107,6 +107,7 @@ extension Callers {
         switch self {
         case .anyone: return true
         case .client, .user: return credential == "client"
+        case .clientOrStaff: return ["client", "staff"].contains(credential)
         case .server: return ["client", "master", "masterBearer"].contains(credential)
         case .managers: return ["client", "master", "masterBearer", "staff"].contains(credential)
         case .staff, .staffOfApp, .signedInStaff, .staffBeforePasswordReset, .staffSigningIn:

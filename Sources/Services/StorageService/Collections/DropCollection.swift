@@ -6,7 +6,7 @@ struct DropCollection: Endpoint {
     static let route = Route(
         .delete, "/collections/{collection}", "dropCollection",
         "Deletes a collection with all its objects and indexes.",
-        callers: .server,
+        callers: .manager(.delete, .storage),
         parameters: [
             .collection
         ],

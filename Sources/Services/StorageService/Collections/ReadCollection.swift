@@ -5,7 +5,7 @@ struct ReadCollection: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}", "readCollection",
         "Returns a collection's size, number of objects, fields and indexes.",
-        callers: .server,
+        callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

@@ -5,7 +5,7 @@ import MartletHTTP
 struct RenameCollection: Endpoint {
     static let route = Route(
         .post, "/collections/{collection}/rename", "renameCollection", "Renames a collection.",
-        callers: .server,
+        callers: .manager(.update, .storage),
         parameters: [
             .collection
         ],

@@ -3,7 +3,7 @@ import MartletHTTP
 
 struct ReadHook: Endpoint {
     static let route = Route(
-        .get, "/hooks/{name}", "readHook", "Returns a hook, without its secret.", callers: .server,
+        .get, "/hooks/{name}", "readHook", "Returns a hook, without its secret.", callers: .manager(.read, .storage),
         parameters: [
             .hookName
         ],

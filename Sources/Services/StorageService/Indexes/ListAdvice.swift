@@ -6,7 +6,7 @@ import MartletHTTP
 struct ListAdvice: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/advice", "listAdvice",
-        "Lists slow queries of a collection, each with an index that would help.", callers: .server,
+        "Lists slow queries of a collection, each with an index that would help.", callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

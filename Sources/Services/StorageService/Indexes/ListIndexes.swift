@@ -5,7 +5,7 @@ import MartletHTTP
 struct ListIndexes: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/indexes", "listIndexes",
-        "Lists the collection's indexes that were created by `createIndex`.", callers: .server,
+        "Lists the collection's indexes that were created by `createIndex`.", callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

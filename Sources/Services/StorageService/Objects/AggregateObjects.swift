@@ -6,7 +6,7 @@ import MartletHTTP
 struct AggregateObjects: Endpoint {
     static let route = Route(
         .post, "/storage/aggregate/{collection}", "aggregateObjects",
-        "Returns counts, sums, averages, minima and maxima of the matching objects, by group.", callers: .client,
+        "Returns counts, sums, averages, minima and maxima of the matching objects, by group.", callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection
         ],

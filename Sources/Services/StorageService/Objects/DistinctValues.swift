@@ -6,7 +6,7 @@ import MartletHTTP
 struct DistinctValues: Endpoint {
     static let route = Route(
         .post, "/storage/distinct/{collection}", "distinctValues", "Lists the distinct values of a field.",
-        callers: .client,
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection
         ],

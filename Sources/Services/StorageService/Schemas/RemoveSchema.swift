@@ -4,7 +4,7 @@ import MartletHTTP
 struct RemoveSchema: Endpoint {
     static let route = Route(
         .delete, "/collections/{collection}/schema", "removeSchema",
-        "Removes the JSON Schema of a collection, so that any object can be stored in it.", callers: .server,
+        "Removes the JSON Schema of a collection, so that any object can be stored in it.", callers: .manager(.delete, .storage),
         parameters: [
             .collection
         ],
