@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import MartletAPI
 import MartletCore
@@ -59,6 +60,30 @@ import Testing
             }
         }
         #expect(staff > 300)
+    }
+
+    @Test func `what cannot be undone needs a confirmation by staff within ten minutes`() async throws {
+        var operations: [String] = []
+        for (_, definition) in try await ServiceRoute.definitions() {
+            let client = try await ServiceClient(definition)
+            for (route, _) in definition.routes.routes where route.needsConfirmation {
+                operations.append(route.operation)
+                for friend in Self.friends(of: route.callers) where friend.kind == .staff {
+                    for (age, isRefused) in [(nil, true), (610, true), (500, false)] as [(Int64?, Bool)] {
+                        var friend = friend
+                        friend.staff?.confirmed = age.map { Int64(Date().timeIntervalSince1970) - $0 }
+                        let answer = try await client.acting(as: friend).send(
+                            route.method.rawValue, Self.path(of: route) + "?nonesuch=1", route.acceptsBody ? "{}" : nil)
+                        #expect(answer.isProblem(.confirmationRequired) == isRefused, "\(route.operation): \(answer)")
+                    }
+                }
+            }
+        }
+        #expect(
+            operations.sorted() == [
+                "archiveApp", "copyEnvironment", "deleteStaff", "deleteUser", "dropCollection", "restoreApp", "revokeKey",
+                "rotateKey", "wipeEnvironment",
+            ])
     }
 
     /// Staff who must set a new password first, and staff whose path names no app.
@@ -145,7 +170,9 @@ import Testing
         let rights = StaffRights([appID: [area: Set(actions ?? [])]])
         return Principal(
             kind: .staff, appID: app, appNumber: 1, environment: .live, credentialID: "s",
-            staff: StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights))
+            staff: StaffGrant(
+                id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights,
+                confirmed: Int64(Date().timeIntervalSince1970)))
     }
 
     /// Staff with every right but these.

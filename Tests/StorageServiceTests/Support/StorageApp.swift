@@ -64,7 +64,8 @@ struct StorageApp: Sendable {
     func staff(may areas: StaffRights.Areas, _ environment: AppEnvironment = .live) -> ServiceClient {
         var principal = principal(.staff, environment)
         principal.staff = StaffGrant(
-            id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: StaffRights([id: areas]))
+            id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: StaffRights([id: areas]),
+            confirmed: Int64(Date().timeIntervalSince1970))
         return acting(as: principal)
     }
 

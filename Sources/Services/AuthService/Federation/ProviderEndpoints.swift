@@ -6,7 +6,8 @@ import MartletHTTP
 
 struct ListProviders: Endpoint {
     static let route = Route(
-        .get, "/auth/providers", "listProviders", "Lists the app's identity providers.", callers: .manager(.read, .users),
+        .get, "/auth/providers", "listProviders", "Lists the app's identity providers.",
+        callers: .manager(.read, .users),
         answers: [
             .answer(
                 200, "The providers, without secrets.",

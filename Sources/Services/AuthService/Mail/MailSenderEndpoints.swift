@@ -23,7 +23,8 @@ struct ReadMailSender: Endpoint {
 struct ReplaceMailSender: Endpoint {
     static let route = Route(
         .put, "/auth/mail", "replaceMailSender",
-        "Sets the sender of the app's mail, and optionally a mail server of its own.", callers: .manager(.update, .users),
+        "Sets the sender of the app's mail, and optionally a mail server of its own.",
+        callers: .manager(.update, .users),
         details: "Replaces all stored values. Without `host`, the operator's mail server sends the mail.",
         body: .json(
             .object(

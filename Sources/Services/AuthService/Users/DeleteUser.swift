@@ -8,7 +8,7 @@ struct DeleteUser: Endpoint {
         "Deletes a user and everything that is stored about the user.", callers: .manager(.delete, .users),
         parameters: [
             .path("id", .uuid)
-        ],
+        ], needsConfirmation: true,
         details: """
             The account and its sessions are deleted at once. The other services then delete their data in the \
             background; the receipt shows the progress.

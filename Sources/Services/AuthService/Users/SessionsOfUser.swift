@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 struct ListSessionsOfUser: Endpoint {

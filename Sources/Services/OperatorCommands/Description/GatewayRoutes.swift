@@ -12,6 +12,7 @@ struct GatewayRoutes: Decodable, Sendable {
         var methods: [String]
         var rewrite: String?
         var ignoresToken: Bool?
+        var tellsAddress: Bool?
 
         /// The path as sent to the service.
         var target: String { rewrite ?? path }

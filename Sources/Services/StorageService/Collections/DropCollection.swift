@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// Cancels unfinished builds of the collection's indexes first.
@@ -9,7 +10,7 @@ struct DropCollection: Endpoint {
         callers: .manager(.delete, .storage),
         parameters: [
             .collection
-        ],
+        ], needsConfirmation: true,
         answers: [
             .answer(204, "The collection is deleted.")
         ],

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ListCollections: Endpoint {

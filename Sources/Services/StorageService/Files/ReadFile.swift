@@ -7,7 +7,8 @@ import MartletPostgres
 
 struct ReadFile: Endpoint {
     static let route = Route(
-        .get, "/upload", "listRootFiles", "Lists the files and directories in the root directory.", callers: .clientOrStaff([.read], .storage),
+        .get, "/upload", "listRootFiles", "Lists the files and directories in the root directory.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .query("limit", .integer, "The maximum number of entries, from 1 to 1,000; 100 by default."),
             .query("after", .string, "The `next` of the previous page."),

@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// Covers the lists and summaries that this copy of the service has run since it started. Omits indexes that exist or

@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// Includes indexes that are being built and those whose build failed.

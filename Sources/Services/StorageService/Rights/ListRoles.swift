@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ListRoles: Endpoint {

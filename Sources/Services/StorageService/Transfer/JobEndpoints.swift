@@ -59,7 +59,8 @@ struct ReadJob: Endpoint {
 /// Idempotent: a finished job stays as it is. A running job ends some time after the answer.
 struct CancelJob: Endpoint {
     static let route = Route(
-        .delete, "/jobs/{id}", "cancelJob", "Cancels a job that has not finished.", callers: .manager(.delete, .storage),
+        .delete, "/jobs/{id}", "cancelJob", "Cancels a job that has not finished.",
+        callers: .manager(.delete, .storage),
         parameters: [
             .path("id", .uuid, "The job's id.")
         ],

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 public import MartletAPI
 public import MartletCore
@@ -76,6 +77,15 @@ extension ServiceContext {
         case .staffSigningIn: guard try principal.kind == .staff else { throw ServiceError(.forbidden) }
         case .kinds(let kinds): guard kinds.contains(try principal.kind) else { throw ServiceError(.forbidden) }
         }
+    }
+
+    /// Checks that a calling staff member has proved who they are within the last ten minutes. Other callers pass.
+    ///
+    /// - Throws: `confirmation-required`.
+    func requireConfirmation() throws {
+        guard let staff = try principal.staff else { return }
+        let age = Date().timeIntervalSince1970 - Double(staff.confirmed ?? 0)
+        guard age <= 600 else { throw ServiceError(.confirmationRequired) }
     }
 
     private func admitClient() throws {
