@@ -13,7 +13,8 @@ import Testing
             let rights = StaffRights(["app1": [.analytics: all, .tickets: all]])
             #expect(try await app.master("PUT", "/analytics/settings", #"{"retentionDays":90}"#).status == 200)
             #expect(
-                try await app.staff("PUT", "/analytics/settings", #"{"retentionDays":60}"#, rights: rights).status == 200)
+                try await app.staff("PUT", "/analytics/settings", #"{"retentionDays":60}"#, rights: rights).status
+                    == 200)
             let ticket = try await app.staff(
                 "POST", "/tickets", #"{"type":"bug","title":"It breaks"}"#, rights: rights)
             #expect(ticket.status == 201, "\(ticket)")

@@ -81,7 +81,8 @@ import Testing
         }
         #expect(
             operations.sorted() == [
-                "archiveApp", "copyEnvironment", "deleteStaff", "deleteUser", "dropCollection", "restoreApp", "revokeKey",
+                "archiveApp", "copyEnvironment", "deleteStaff", "deleteUser", "dropCollection", "restoreApp",
+                "revokeKey",
                 "rotateKey", "wipeEnvironment",
             ])
     }
@@ -145,11 +146,12 @@ import Testing
         switch callers {
         case .client: [caller(.client)]
         case .clientOrStaff(let actions, let area): [caller(.client), caller(.master), staff(actions, area, in: app)]
-        case .user: [
-            Principal(
-                kind: .client, appID: app, appNumber: 1, environment: .live, credentialID: "c",
-                userID: "0193a000-0000-7000-8000-000000000002", sessionID: "0193a000-0000-7000-8000-000000000003")
-        ]
+        case .user:
+            [
+                Principal(
+                    kind: .client, appID: app, appNumber: 1, environment: .live, credentialID: "c",
+                    userID: "0193a000-0000-7000-8000-000000000002", sessionID: "0193a000-0000-7000-8000-000000000003")
+            ]
         case .server: [caller(.master)]
         case .managers(let actions, let areas):
             [caller(.master)] + areas.flatMap { area in actions.map { staff([$0], area, in: app) } }

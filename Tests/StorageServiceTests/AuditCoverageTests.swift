@@ -27,8 +27,10 @@ import Testing
         "auth.attempts", "auth.id_token_keys", "auth.job_files", "auth.job_portions", "auth.jobs", "auth.key_ring",
         "auth.mail_counts", "auth.signing_keys", "storage.hook_spaces", "storage.job_files", "storage.job_portions",
         "storage.spaces", "_changes_floor", "_hook_deliveries", "_hook_failures", "_idempotency", "_orphans",
-        "config.erased_units", "config.exposures", "config.observations", "config.spaces", "notifications.delivery_counts",
-        "notifications.jobs", "notifications.mail_forgotten", "notifications.rule_copies", "notifications.rule_deliveries",
+        "config.erased_units", "config.exposures", "config.observations", "config.spaces",
+        "notifications.delivery_counts",
+        "notifications.jobs", "notifications.mail_forgotten", "notifications.rule_copies",
+        "notifications.rule_deliveries",
         "notifications.rule_feeds", "notifications.rule_objects", "notifications.rule_runs", "notifications.spaces",
     ]
 
@@ -46,7 +48,9 @@ import Testing
             """
         ).map { try $0.decode(0, as: String.self) }
         // Of analytics, only tables that staff change are logged: the others hold what apps sent.
-        let open = Set(tables).subtracting(Self.exceptions).filter { !$0.hasPrefix("analytics.") || $0.contains("ticket") }
+        let open = Set(tables).subtracting(Self.exceptions).filter {
+            !$0.hasPrefix("analytics.") || $0.contains("ticket")
+        }
         #expect(open.sorted() == [])
         #expect(Self.exceptions.subtracting(tables).sorted() == [], "logged, or gone")
     }

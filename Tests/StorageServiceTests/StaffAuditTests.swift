@@ -23,7 +23,8 @@ import Testing
         ).map { try $0.decode(0) }
     }
 
-    @Test func `writes of objects are logged with the names of the changed fields, not with their values`() async throws {
+    @Test func `writes of objects are logged with the names of the changed fields, not with their values`() async throws
+    {
         let app = try await StorageApp()
         let staff = app.staff(may: Self.everything)
         #expect(try await app.master.post("/storage/Note", #"{"_id":"a","n":1,"secret":"s"}"#).status == 201)
@@ -60,7 +61,8 @@ import Testing
         let actions = try await log(app).map { $0.split(separator: " ").dropFirst().prefix(1).joined() }
         #expect(
             actions == [
-                "create-index", "update-collection", "update-collection", "create-role", "create-role-member", "create-file",
+                "create-index", "update-collection", "update-collection", "create-role", "create-role-member",
+                "create-file",
                 "delete-file", "delete-index", "create-job", "delete-collection",
             ], "\(try await log(app))")
     }

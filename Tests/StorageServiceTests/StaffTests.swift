@@ -57,20 +57,21 @@ import Testing
         try await app.expectRefusal(.forbidden) { try await staff.delete("/roles/editors") }
     }
 
-    @Test(arguments: [
-        ("POST", "/storage/Note", "{}", StaffAction.create),
-        ("POST", "/storage/all/Note", "[{}]", .create),
-        ("PUT", "/storage/Note/a", "{}", .update),
-        ("PATCH", "/storage/Note/a", "{}", .update),
-        ("POST", "/storage/remove/Note/a", nil, .delete),
-        ("DELETE", "/storage/Note/a", nil, .delete),
-        ("POST", "/storage/batch", #"{"requests":[{"method":"DELETE","path":"storage/Note/a"}]}"#, .delete),
-        ("PUT", "/upload/a.txt", "x", .create),
-        ("PUT", "/upload/a.txt", "x", .update),
-        ("DELETE", "/collections/Note", nil, .delete),
-        ("POST", "/imports/Note?format=jsonl", "{}", .create),
-        ("POST", "/imports/Note?format=jsonl&existing=replace", "{}", .update),
-    ] as [(String, String, String?, StaffAction)])
+    @Test(
+        arguments: [
+            ("POST", "/storage/Note", "{}", StaffAction.create),
+            ("POST", "/storage/all/Note", "[{}]", .create),
+            ("PUT", "/storage/Note/a", "{}", .update),
+            ("PATCH", "/storage/Note/a", "{}", .update),
+            ("POST", "/storage/remove/Note/a", nil, .delete),
+            ("DELETE", "/storage/Note/a", nil, .delete),
+            ("POST", "/storage/batch", #"{"requests":[{"method":"DELETE","path":"storage/Note/a"}]}"#, .delete),
+            ("PUT", "/upload/a.txt", "x", .create),
+            ("PUT", "/upload/a.txt", "x", .update),
+            ("DELETE", "/collections/Note", nil, .delete),
+            ("POST", "/imports/Note?format=jsonl", "{}", .create),
+            ("POST", "/imports/Note?format=jsonl&existing=replace", "{}", .update),
+        ] as [(String, String, String?, StaffAction)])
     func `staff without a right write nothing`(_ method: String, _ path: String, _ body: String?, _ action: StaffAction)
         async throws
     {

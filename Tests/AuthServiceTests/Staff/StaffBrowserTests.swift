@@ -55,11 +55,13 @@ import Testing
             let both = cookie.merging(Self.dashboard) { $1 }
             let refreshed = try await client.send("POST", "auth/refresh", headers: both)
             #expect(refreshed.status == 200 && refreshed["accessToken"] == nil, "\(refreshed)")
-            #expect(cookies(refreshed)["__Host-martlet-staff-refresh"] != cookies(signedIn)["__Host-martlet-staff-refresh"])
+            #expect(
+                cookies(refreshed)["__Host-martlet-staff-refresh"] != cookies(signedIn)["__Host-martlet-staff-refresh"])
             // Programs go on as before.
             #expect(try await client.refresh(root.refresh).string("accessToken") != nil)
             let out = try await client.send("POST", "auth/logout", as: root, headers: Self.dashboard)
-            #expect(out.status == 204 && cookies(out) == ["__Host-martlet-staff": "", "__Host-martlet-staff-refresh": ""])
+            #expect(
+                out.status == 204 && cookies(out) == ["__Host-martlet-staff": "", "__Host-martlet-staff-refresh": ""])
             #expect(
                 out.headers("set-cookie").allSatisfy { $0.contains("Max-Age=0") })
         }
@@ -77,7 +79,8 @@ import Testing
                 #expect(try await client.send("POST", "auth/confirm", body, as: late).isProblem(code), "\(body)")
             }
             let body = #"{"password":"\#(StaffClient.password)"}"#
-            try await client.auth.postgres.execute("UPDATE auth.staff_sessions SET confirmed = now() - interval '1 hour'")
+            try await client.auth.postgres.execute(
+                "UPDATE auth.staff_sessions SET confirmed = now() - interval '1 hour'")
             let refreshed = try StaffTokens(try await client.refresh(root.refresh))
             #expect(try #require(refreshed.confirmed) < Int64(Date().timeIntervalSince1970) - 3_000)
             let confirmed = try StaffTokens(try await client.send("POST", "auth/confirm", body, as: refreshed))

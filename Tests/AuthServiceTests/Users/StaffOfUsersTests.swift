@@ -87,7 +87,8 @@ extension StaffOfUsersTests {
             let change = log.first { $0.hasPrefix(start) }
             #expect(
                 change == start
-                    + #"{"disabled": false} {"changed": ["email", "password", "user_name"], "disabled": true}"#, "\(log)")
+                    + #"{"disabled": false} {"changed": ["email", "password", "user_name"], "disabled": true}"#,
+                "\(log)")
             #expect(log.contains { $0.hasPrefix("sam update-session users live t 192.0.2.7 \(anna.userID)/") })
             #expect(log.contains { $0.hasPrefix("sam create-settings users live") })
             #expect(!log.joined().contains("berta") && !log.joined().contains("b@example.org"))
