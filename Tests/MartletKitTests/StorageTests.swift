@@ -216,6 +216,15 @@ struct StorageTests {
             ($0 as? MartletError)?.code == .undecodable && "\($0)".contains(id)
                 && ($0 as? MartletError)?.field == "title"
         }
+        let query = Event.query().where(Field<String>.id == id)
+        await #expect(throws: MartletError.self) { try await storage.find(query) }
+        let messages = Locked<[String]>([])
+        let lenient = try await TestServer.device {
+            $0.skipsUndecodableObjects = true
+            $0.log = { entry in if entry.level == .warning { messages.withLock { $0.append(entry.message) } } }
+        }
+        #expect(try await lenient.storage.find(query).isEmpty)
+        #expect(messages.withLock { $0 } == ["Left out an object that does not fit its type"])
         try await storage.delete(Event.self, id: id)
     }
 

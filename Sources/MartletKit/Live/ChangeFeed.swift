@@ -35,7 +35,7 @@ extension Storage {
             throw MartletError(.unexpectedAnswer, "The answer is no page of changes.")
         }
         return ChangePage(
-            changed: try changed.map { try object($0) },
+            changed: try objects(changed),
             deleted: (answer["deleted"]?.arrayValue ?? []).compactMap(\.stringValue),
             cursor: ChangeCursor(rawValue: next), hasMore: answer["more"]?.boolValue ?? false)
     }

@@ -78,14 +78,19 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
             backoff = Backoff(clock: changes.storage.api.configuration.clock)
         }
 
+        /// Nil when the task is cancelled.
         public mutating func next() async throws -> LiveChange<Value>? {
-            while true {
+            while !Task.isCancelled {
                 while let event = waiting.popFirst() {
                     if let change = try read(event) { return change }
                 }
-                if Task.isCancelled { return nil }
-                try await receive()
+                do {
+                    try await receive()
+                } catch is CancellationError {
+                    return nil
+                }
             }
+            return nil
         }
 
         /// Waits for more events. A connection that ended is opened again.
@@ -135,7 +140,9 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
             guard let kind = LiveChange<Value>.Kind(rawValue: event.name), let cursor,
                 let id = data["id"]?.stringValue
             else { return nil }
-            let object = try data["object"].map { try Stored<Value>(json: $0, tolerance: storage.tolerance) }
+            let objects: [Stored<Value>] = try storage.objects(data["object"].map { [$0] } ?? [])
+            if data["object"] != nil, objects.isEmpty { return nil }
+            let object = objects.first
             return LiveChange(kind: kind, id: id, object: object, cursor: cursor)
         }
     }

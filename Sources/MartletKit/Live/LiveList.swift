@@ -39,6 +39,7 @@ public struct LiveList<Value: Storable>: AsyncSequence, Sendable {
             backoff = Backoff(clock: storage.api.configuration.clock)
         }
 
+        /// Nil when the task is cancelled.
         public mutating func next() async throws -> [Stored<Value>]? {
             while !Task.isCancelled {
                 do {
@@ -50,6 +51,8 @@ public struct LiveList<Value: Storable>: AsyncSequence, Sendable {
                     if list.apply(change) { return shown }
                 } catch let error as MartletError where error.code == .cursorExpired {
                     changes = nil
+                } catch is CancellationError {
+                    return nil
                 }
             }
             return nil

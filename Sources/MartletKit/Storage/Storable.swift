@@ -17,8 +17,8 @@
 /// ## Key paths in queries
 ///
 /// Queries name fields by key path, `\.age`. Swift does not say which stored field a key path reads, so MartletKit
-/// finds out: it decodes the type from samples in which one field at a time differs, and sees for which of them the key path
-/// reads exactly what was put in. This respects `CodingKeys`, nested types and property wrappers, works on every
+/// finds out: it decodes the type from samples in which one field at a time differs, and sees for which of them the key
+/// path reads exactly what was put in. This respects `CodingKeys`, nested types and property wrappers, works on every
 /// version of the system, and is done once per key path. A key path to a computed property is an error of the query,
 /// and never another field.
 ///

@@ -88,7 +88,7 @@ extension Storage {
         guard let objects = answer["data"]?.arrayValue else {
             throw MartletError(.unexpectedAnswer, "The answer has no objects.")
         }
-        return try objects.map { try object($0) }
+        return try self.objects(objects)
     }
 }
 

@@ -25,6 +25,21 @@ public struct Storage: Sendable {
         try Stored(json: json, tolerance: tolerance)
     }
 
+    /// The objects of a list.
+    func objects<Value: Storable>(_ list: [JSON]) throws -> [Stored<Value>] {
+        guard api.configuration.skipsUndecodableObjects else { return try list.map { try object($0) } }
+        return list.compactMap { json in
+            do {
+                return try object(json)
+            } catch {
+                api.configuration.log(
+                    .warning, "Left out an object that does not fit its type",
+                    ["collection": Value.collection, "error": "\(error)"])
+                return nil
+            }
+        }
+    }
+
     private func write<Value: Storable>(_ write: Write) async throws -> Stored<Value> {
         try object(await api.json(write.request()))
     }

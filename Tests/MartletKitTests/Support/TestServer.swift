@@ -3,7 +3,8 @@ import Testing
 
 @testable import MartletKit
 
-/// A real server for these tests: the one that `MARTLET_TEST_CONNECTION` names, otherwise one started for them.
+/// The real server that these tests are clients of: `MARTLET_TEST_CONNECTION` names its `connection.json`.
+/// `deploy/test MartletKitTests` starts one.
 struct TestServer {
     let connection: JSON
 
@@ -11,7 +12,7 @@ struct TestServer {
 
     private init() async throws {
         guard let path = ProcessInfo.processInfo.environment["MARTLET_TEST_CONNECTION"] else {
-            throw MartletError(.invalidArgument, "MARTLET_TEST_CONNECTION is not set.")
+            throw MartletError(.invalidArgument, "MARTLET_TEST_CONNECTION is not set: use deploy/test MartletKitTests.")
         }
         connection = try JSON(parsing: Data(contentsOf: URL(fileURLWithPath: path)))
     }
