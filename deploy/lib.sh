@@ -49,6 +49,11 @@ need_build_packages() {
     need_packages postgresql libpq-dev libssl-dev libargon2-dev libcrypt-dev libcurl4-openssl-dev zlib1g-dev libbrotli-dev libzstd-dev pkg-config ca-certificates curl jq util-linux libvips-tools llvm
 }
 
+# For deploy/dashboard.
+need_dashboard_packages() {
+    need_packages esbuild node-typescript node-react node-react-dom brotli fonts-inter fonttools python3-brotli python3-yaml
+}
+
 # The programs, in one release build. Prints nothing when there is nothing to do.
 build_release() {
     say "building: about 16 minutes on two cores the first time, a minute or two after a change"

@@ -17,6 +17,7 @@ extension GatewayConfiguration {
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32),
             keyRingURL: try settings.requiredString("keyring.url"),
             stateDirectory: settings.string("state.directory", default: ".martlet/gateway"))
+        dashboardDirectory = settings.string("dashboard.directory", default: dashboardDirectory)
         host = settings.string("http.host", default: "127.0.0.1")
         port = try settings.integer("http.port", default: 8080, in: 0...65_535)
         isPortShared = try settings.flag("http.shared", default: false)

@@ -12,6 +12,8 @@ public struct GatewayConfiguration: Sendable {
     public var openFiles: Int?
     /// The route file, see `RouteFile`.
     public var routesFile: String
+    /// Directory of the dashboard's files, see `Dashboard`. Without an `index.html` there is no dashboard.
+    public var dashboardDirectory: String
     /// Addresses of each upstream as `host:port`, `[v6]:port` or `unix:/path`. A name stands for all addresses it
     /// resolves to.
     public var upstreams: [String: [String]]
@@ -54,10 +56,17 @@ public struct GatewayConfiguration: Sendable {
         stateDirectory: String
     ) {
         self.routesFile = routesFile
+        dashboardDirectory = Self.dashboardDirectory(besides: routesFile)
         self.upstreams = upstreams
         self.internalSecret = internalSecret
         self.keyRingURL = keyRingURL
         self.stateDirectory = stateDirectory
+    }
+
+    /// `dashboard/dist` in the folder of the route file, where `deploy/dashboard` puts it.
+    private static func dashboardDirectory(besides routesFile: String) -> String {
+        routesFile.split(separator: "/", omittingEmptySubsequences: false).dropLast().map { $0 + "/" }.joined()
+            + "dashboard/dist"
     }
 
     public struct TLS: Sendable {

@@ -25,6 +25,7 @@ struct Settings: Sendable {
     let upstreamNames: [String]
     let signer: PrincipalSigner
     let now: @Sendable () -> Date
+    let dashboard: Dashboard?
     let logger: Logger
 
     init(
@@ -55,6 +56,7 @@ struct Settings: Sendable {
         addressBuckets = configuration.requestsPerAddress.map { TokenBuckets($0) }
         upstreamNames = configuration.upstreams.keys.sorted()
         signer = PrincipalSigner(internalSecret: configuration.internalSecret)
+        dashboard = try Dashboard(directory: configuration.dashboardDirectory)
         self.logger = logger
         self.now = now
     }

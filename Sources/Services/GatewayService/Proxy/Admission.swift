@@ -14,11 +14,8 @@ struct Admission {
     init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker)
         throws(Refusal)
     {
-        let address = client.address(head, bytes, worker.settings)
+        let address = try Self.countAddress(head, bytes, client, worker)
         self.address = address?.bucket
-        if let buckets = worker.settings.addressBuckets, let name = self.address {
-            try Self.take(buckets, name, worker)
-        }
         match = try worker.routes.match(head.path, method: head.method, in: bytes)
         if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }
         grant = try Self.grant(match, head, bytes, client, address, worker)
@@ -29,6 +26,15 @@ struct Admission {
             try Self.take(buckets, credential, worker)
         }
         isUpgrade = match.route.isStreaming && head.asksForWebSocket(bytes)
+    }
+
+    /// Counts the request under the client's address and returns the address. Throws if the rate is exceeded.
+    static func countAddress(
+        _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker
+    ) throws(Refusal) -> IPAddress? {
+        let address = client.address(head, bytes, worker.settings)
+        if let buckets = worker.settings.addressBuckets, let name = address?.bucket { try take(buckets, name, worker) }
+        return address
     }
 
     private static func take<Name>(_ buckets: TokenBuckets<Name>, _ name: Name, _ worker: Worker) throws(Refusal) {

@@ -52,8 +52,10 @@ final class Answers {
 /// Reason phrases for the gateway's own answers (RFC 9110 §15).
 func reasonPhrase(_ status: Int) -> StaticString {
     switch status {
+    case 200: "OK"
     case 204: "No Content"
     case 304: "Not Modified"
+    case 308: "Permanent Redirect"
     case 400: "Bad Request"
     case 401: "Unauthorized"
     case 403: "Forbidden"

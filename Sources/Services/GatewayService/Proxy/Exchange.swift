@@ -104,6 +104,10 @@ final class Exchange {
             if let preflight = Preflight.answer(head, bytes, origin, worker.routes) {
                 return answer(preflight, closing: head.hasBody)
             }
+            if let page = try worker.settings.dashboard?.answer(head, bytes) {
+                _ = try Admission.countAddress(head, bytes, front.client, worker)
+                return answer(page, closing: head.hasBody)
+            }
             let admission = try Admission(head, bytes, front.client, worker)
             route = admission.match.route
             grant = admission.grant

@@ -11,6 +11,7 @@ struct AnnouncementStep: Service {
     let publicURL: String
     let superuserURL: Secret
     let state: URL
+    let hasDashboard: Bool
     let gate: StartGate
 
     func run() async throws {
@@ -84,6 +85,13 @@ struct AnnouncementStep: Service {
     }
 
     private func announce(_ connection: Connection) {
+        let dashboard =
+            hasDashboard
+            ? """
+              dashboard    \(connection.url)/dashboard/
+              sign in as   \(connection.staffUser)  \(connection.staffPassword)
+
+            """ : ""
         let text = """
 
             Martlet is ready.
@@ -92,7 +100,7 @@ struct AnnouncementStep: Service {
               app key      \(connection.appKey)
               secret       \(connection.secret)
               all keys     \(file.path)
-
+            \(dashboard)
             Try it:
 
               curl -H 'X-Martlet-Secret: \(connection.secret)' \\

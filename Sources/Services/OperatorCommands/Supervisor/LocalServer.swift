@@ -14,6 +14,12 @@ import Synchronization
 struct LocalServer {
     let services: [any Service]
 
+    /// Whether `deploy/dashboard` has built the dashboard where the gateway looks for it.
+    private static func hasDashboard(besides routes: URL) -> Bool {
+        let page = routes.deletingLastPathComponent().appending(path: "dashboard/dist/index.html")
+        return FileManager.default.fileExists(atPath: page.path)
+    }
+
     init(state: URL, programs: URL, routes: URL, environment: [String: String], logger: Logger) throws {
         let secrets = try StoredSecrets.readOrMake(at: state.appending(path: "secrets.json"))
         let external = environment["MARTLET_DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 }
@@ -44,7 +50,7 @@ struct LocalServer {
         }
         let announcement = AnnouncementStep(
             plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL),
-            state: state, gate: gate)
+            state: state, hasDashboard: Self.hasDashboard(besides: routes), gate: gate)
         let setup = DatabaseStep(
             superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
             serviceURLs: plan.entries.compactMap { entry in

@@ -1,0 +1,91 @@
+// The gate: sign-in with password and second factor, the forced change of a password, and a session that has ended.
+
+import { useState } from "react";
+import { Problem } from "../api/problem";
+import { changePassword, session, signIn, signOut } from "../api/session";
+import { Button, Notice } from "../system/basics";
+import { Check, Form, TextField, errorOf } from "../system/form";
+import { Logo } from "../system/icons";
+import { language, setLanguage, t } from "../text";
+
+export function Gate({ mustReset, isExpired }: { mustReset?: boolean; isExpired?: boolean }) {
+  const content = mustReset ? <NewPassword /> : <SignIn isExpired={isExpired} />;
+  const card = (
+    <div className="gate-card">
+      <header>
+        <Logo size={36} />
+        <h1>{mustReset ? t("Choose a new password") : isExpired ? t("Your session has ended") : t("Sign in to Martlet")}</h1>
+      </header>
+      {content}
+      <div className="gate-foot">
+        {(["en", "de"] as const).filter((one) => one !== language).map((one) => (
+          <Button key={one} kind="quiet" isSmall onPress={() => setLanguage(one)}>{one === "de" ? "Deutsch" : "English"}</Button>
+        ))}
+      </div>
+    </div>
+  );
+  if (!isExpired) return <main className="gate">{card}</main>;
+  return <div className="gate over" role="dialog" aria-modal="true" aria-label={t("Your session has ended")}>{card}</div>;
+}
+
+function SignIn({ isExpired }: { isExpired?: boolean }) {
+  const [userName, setUserName] = useState(session.member()?.userName ?? "");
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const [needsCode, setNeedsCode] = useState(false);
+  const [stays, setStays] = useState(false);
+  const send = async () => {
+    try {
+      await signIn(userName.trim(), password, needsCode ? code.replace(/\s/g, "") : undefined, stays);
+    } catch (error) {
+      if (error instanceof Problem && error.code === "second-factor-required" && !needsCode) {
+        setNeedsCode(true);
+        return;
+      }
+      if (error instanceof Problem && error.status === 401) {
+        const reason = needsCode ? t("Name, password or code is wrong.") : t("Name or password is wrong.");
+        throw new Problem(400, error.code, reason, "password", error.requestId);
+      }
+      throw error;
+    }
+  };
+  const [problem, report] = useState<unknown>(undefined);
+  return (
+    <Form send={send} action={needsCode ? t("Continue") : t("Sign in")} fields={["password"]} report={report}>
+      {isExpired && <Notice>{t("Sign in again to continue where you were. Nothing on the page is lost.")}</Notice>}
+      {!needsCode && (
+        <>
+          <TextField label={t("User name")} value={userName} change={setUserName} autoComplete="username" autoFocus={!userName} isRequired />
+          <TextField label={t("Password")} type="password" value={password} change={setPassword} isRequired
+            autoFocus={userName !== ""} autoComplete="current-password" error={errorOf("password", problem)} />
+          <Check label={t("Stay signed in")} value={stays} change={setStays} hint={t("For 30 days in this tab, instead of 12 hours.")} />
+        </>
+      )}
+      {needsCode && (
+        <TextField label={t("Code")} value={code} change={setCode} autoFocus isRequired autoComplete="one-time-code"
+          hint={t("From your authenticator app, or one of your recovery codes.")} error={errorOf("password", problem)} />
+      )}
+    </Form>
+  );
+}
+
+function NewPassword() {
+  const [password, setPassword] = useState("");
+  const [next, setNext] = useState("");
+  const [again, setAgain] = useState("");
+  const [problem, report] = useState<unknown>(undefined);
+  const differs = again !== "" && next !== again;
+  return (
+    <Form action={t("Save and continue")} fields={["password", "newPassword"]} report={report} isDisabled={differs}
+      send={() => changePassword(password, next)}
+      extra={<Button kind="quiet" onPress={signOut}>{t("Sign out")}</Button>}>
+      <p className="soft">{t("The password you were given may be used once. Choose one that only you know.")}</p>
+      <TextField label={t("Password you were given")} type="password" value={password} change={setPassword} isRequired autoFocus
+        autoComplete="current-password" error={errorOf("password", problem)} />
+      <TextField label={t("New password")} type="password" value={next} change={setNext} isRequired autoComplete="new-password"
+        error={errorOf("newPassword", problem)} hint={t("At least 8 characters, and not a common password.")} />
+      <TextField label={t("Once more")} type="password" value={again} change={setAgain} isRequired autoComplete="new-password"
+        error={differs ? t("The two are different.") : undefined} />
+    </Form>
+  );
+}

@@ -1,0 +1,57 @@
+// The pages of the dashboard, as the side bar and the palette list them.
+
+import { Area } from "../api/session";
+import { IconName } from "../system/icons";
+import { Text } from "../text";
+
+export interface Entry {
+  page: string;
+  title: Text;
+  icon: IconName;
+  /** The area whose right to read opens the page; none for everybody. */
+  area?: Area;
+}
+
+export const groups: { title?: Text; entries: Entry[] }[] = [
+  { entries: [{ page: "overview", title: "Overview", icon: "overview" }] },
+  {
+    title: "Data",
+    entries: [
+      { page: "storage", title: "Storage", icon: "data", area: "storage" },
+      { page: "users", title: "Users", icon: "users", area: "users" },
+    ],
+  },
+  {
+    title: "Deliver",
+    entries: [
+      { page: "configuration", title: "Remote configuration", icon: "config", area: "config" },
+      { page: "flags", title: "Flags", icon: "flag", area: "config" },
+      { page: "experiments", title: "A/B tests", icon: "experiment", area: "experiments" },
+      { page: "languages", title: "Languages", icon: "languages", area: "languages" },
+    ],
+  },
+  {
+    title: "Understand",
+    entries: [
+      { page: "analytics", title: "Analytics", icon: "analytics", area: "analytics" },
+      { page: "crashes", title: "Crashes", icon: "crash", area: "crashes" },
+      { page: "tickets", title: "Tickets", icon: "tickets", area: "tickets" },
+    ],
+  },
+  {
+    title: "Reach",
+    entries: [
+      { page: "push", title: "Push", icon: "push", area: "notifications" },
+      { page: "mail", title: "Mail", icon: "mail", area: "notifications" },
+    ],
+  },
+  { title: "App", entries: [{ page: "settings", title: "Keys and versions", icon: "keys", area: "applications" }] },
+];
+
+/** Pages that belong to no app. */
+export const serverEntries: Entry[] = [
+  { page: "/apps", title: "Apps", icon: "apps" },
+  { page: "/staff", title: "Staff", icon: "staff", area: "staff" },
+  { page: "/audit", title: "Audit log", icon: "audit", area: "audit" },
+  { page: "/status", title: "Status", icon: "status", area: "status" },
+];

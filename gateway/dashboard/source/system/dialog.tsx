@@ -1,0 +1,69 @@
+import { ReactNode, useEffect, useId, useRef, useState } from "react";
+import { t } from "../text";
+import { Button } from "./basics";
+import { TextField } from "./form";
+
+/** A dialog above the page. The browser keeps the focus in it, and Escape closes it. */
+export function Dialog(
+  { title, close, children, isWide }: { title: string; close: () => void; children?: ReactNode; isWide?: boolean }
+) {
+  const element = useRef<HTMLDialogElement | null>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    if (dialog && !dialog.open) dialog.showModal();
+  }, []);
+  return (
+    <dialog ref={element} className={isWide ? "wide" : ""} aria-labelledby={id}
+      onCancel={(event) => { event.preventDefault(); close(); }}
+      onMouseDown={(event) => event.target === event.currentTarget && close()}>
+      <div className="dialog-body">
+        <header>
+          <h2 id={id}>{title}</h2>
+          <Button icon="close" kind="quiet" label={t("Close")} onPress={close} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+export interface Question {
+  title: string;
+  text: ReactNode;
+  action: string;
+  /** Must be typed before the act: for what cannot be taken back. */
+  typed?: string;
+  isDanger?: boolean;
+  act: () => Promise<unknown>;
+}
+
+/** Asks before an act, and stays open while the act is under way. */
+export function Confirm({ question, close }: { question: Question; close: () => void }) {
+  const [typed, setTyped] = useState("");
+  const act = async () => {
+    await question.act();
+    close();
+  };
+  return (
+    <Dialog title={question.title} close={close}>
+      <p>{question.text}</p>
+      {question.typed && (
+        <TextField label={t("Type {name} to confirm", { name: question.typed })} value={typed} change={setTyped} autoFocus />
+      )}
+      <footer>
+        <Button onPress={close}>{t("Cancel")}</Button>
+        <Button kind={question.isDanger === false ? "primary" : "danger"} onPress={act}
+          isDisabled={question.typed !== undefined && typed !== question.typed}>
+          {question.action}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}
+
+/** A question that a page may ask: `[dialog, ask]`. */
+export function useConfirm(): [ReactNode, (question: Question) => void] {
+  const [question, ask] = useState<Question | null>(null);
+  return [question && <Confirm key={question.title} question={question} close={() => ask(null)} />, ask];
+}

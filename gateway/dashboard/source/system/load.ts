@@ -1,0 +1,80 @@
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { Problem } from "../api/problem";
+import { session } from "../api/session";
+
+export interface Loaded<T> {
+  data: T | undefined;
+  error: unknown;
+  isLoading: boolean;
+  reload: () => void;
+  /** Shows other data until the next answer. */
+  show: (data: T) => void;
+}
+
+/** Calls `read` when the component appears and when `on` changes. Earlier data stay while newer ones are on their way. */
+export function useLoad<T>(read: () => Promise<T>, on: readonly unknown[]): Loaded<T> {
+  const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean }>({ isLoading: true });
+  const turn = useRef(0);
+  const reading = useRef(read);
+  reading.current = read;
+  const load = useCallback((isSame: boolean) => {
+    const mine = ++turn.current;
+    setState((old) => ({ data: isSame ? old.data : undefined, isLoading: true }));
+    reading.current().then(
+      (data) => mine === turn.current && setState({ data, isLoading: false }),
+      (error) => mine === turn.current && setState((old) => ({ data: old.data, error, isLoading: false }))
+    );
+  }, []);
+  useEffect(() => {
+    load(false);
+    return () => void turn.current++;
+  }, on);
+  // What an ended session refused is read again once the member is back.
+  const sessionState = useSyncExternalStore(session.subscribe, session.state);
+  useEffect(() => {
+    if (sessionState === "open" && state.error instanceof Problem && state.error.status === 401) load(true);
+  }, [sessionState]);
+  const reload = useCallback(() => load(true), []);
+  const show = useCallback((data: T) => setState((old) => ({ ...old, data })), []);
+  return { data: state.data, error: state.error, isLoading: state.isLoading, reload, show };
+}
+
+/** A list that grows page by page. */
+export interface Pages<T> extends Loaded<T[]> {
+  hasMore: boolean;
+  more: () => void;
+}
+
+export function usePages<T>(
+  read: (cursor: string | undefined) => Promise<{ data?: T[]; next?: string | number | null }>, on: readonly unknown[]
+): Pages<T> {
+  const [next, setNext] = useState<string | undefined>(undefined);
+  const busy = useRef(false);
+  const first = useLoad(async () => {
+    const page = await read(undefined);
+    setNext(page.next === undefined || page.next === null ? undefined : String(page.next));
+    return page.data ?? [];
+  }, on);
+  const more = () => {
+    if (busy.current || next === undefined) return;
+    busy.current = true;
+    read(next)
+      .then((page) => {
+        setNext(page.next === undefined || page.next === null ? undefined : String(page.next));
+        first.show([...(first.data ?? []), ...(page.data ?? [])]);
+      })
+      .catch(() => setNext(undefined))
+      .finally(() => (busy.current = false));
+  };
+  return { ...first, hasMore: next !== undefined, more };
+}
+
+/** Calls `act` every `seconds` while the page is visible. */
+export function useInterval(act: () => void, seconds: number): void {
+  const acting = useRef(act);
+  acting.current = act;
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === "visible" && acting.current(), seconds * 1000);
+    return () => clearInterval(timer);
+  }, [seconds]);
+}

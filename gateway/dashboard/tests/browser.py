@@ -1,0 +1,71 @@
+"""A real browser before the dashboard, which fails a test for what no page may do."""
+
+import shutil
+
+from playwright.sync_api import expect, sync_playwright
+
+
+class Browser:
+    """Chromium from Debian, driven by Playwright."""
+
+    def __init__(self):
+        self.playwright = sync_playwright().start()
+        path = shutil.which("chromium")
+        self.chromium = self.playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--force-color-profile=srgb"])
+
+    def window(self, server, **options):
+        return Window(self.chromium, server, **options)
+
+    def close(self):
+        self.chromium.close()
+        self.playwright.stop()
+
+
+class Window:
+    """One window with storage of its own. `problems` collects console errors, and requests to other hosts."""
+
+    def __init__(self, chromium, server, look="light", language="en-GB", size=(1360, 860)):
+        self.server = server
+        self.context = chromium.new_context(
+            viewport={"width": size[0], "height": size[1]}, locale=language, color_scheme=look, reduced_motion="reduce", timezone_id="Europe/Zurich")
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.problems = []
+        self.expected = []
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.problems.append(f"exception: {error}"))
+        self.page.on("request", self._request)
+
+    def _console(self, message):
+        if message.type == "error" and not any(text in message.text for text in self.expected):
+            self.problems.append(f"console: {message.text} ({message.location.get('url', '')})")
+
+    def _request(self, request):
+        if not request.url.startswith((self.server.url, "data:", "blob:")):
+            self.problems.append(f"request to another host: {request.url}")
+
+    def expect_refusals(self, *statuses):
+        """The browser logs each refused request as an error; those with these statuses are what the test wants."""
+        self.expected += [f"status of {status}" for status in statuses]
+
+    def open(self, path=""):
+        self.page.goto(self.server.url + "/dashboard/" + path.lstrip("/"))
+
+    def place(self, page, environment="live"):
+        self.open(f"apps/{self.server.app}/{environment}/{page}")
+
+    def sign_in(self, name=None, password=None):
+        self.open()
+        self.page.get_by_label("User name").fill(name or self.server.keys["staffUser"])
+        self.page.get_by_label("Password").fill(password or self.server.keys["staffPassword"])
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.locator("main h1").first.wait_for()
+
+    def settle(self):
+        """Until nothing is on its way and the page says so. A live stream stays open, so the network is no measure."""
+        expect(self.page.locator(".loading, [aria-busy=true]")).to_have_count(0, timeout=20_000)
+        self.page.wait_for_timeout(350)
+
+    def close(self):
+        self.context.close()

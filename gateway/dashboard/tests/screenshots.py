@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Takes a picture of every page, light and dark: screenshots.py CONNECTION FOLDER [NAME…]"""
+
+import pathlib
+import sys
+
+from browser import Browser
+from seed import Server, seed
+
+PAGES = [
+    ("overview", "overview"), ("storage", "storage/Bikes"), ("record", "storage/Bikes/bike-007"), ("rules", "storage/Sightings?tab=rules"), ("users", "users"),
+    ("configurations", "configuration"), ("configuration", "configuration/1.1.0~Light"), ("changes", "configuration/1.1.0~Light?tab=diff"), ("json", "configuration/1.1.0~Light?tab=json"),
+    ("flags", "flags"), ("experiments", "experiments"), ("experiment", "experiments/checkout"), ("languages", "languages/1.1.0"), ("analytics", "analytics"),
+    ("people", "analytics?question=people"), ("retention", "analytics?question=retention&interval=week"), ("funnel", "analytics?question=funnel&steps=Opened|Searched|Reported"), ("live", "analytics?question=live"), ("raw", "analytics?question=raw"),
+    ("crashes", "crashes"), ("crash", "crashes/5"), ("releases", "crashes?tab=releases"), ("board", "tickets"), ("list", "tickets?view=list"), ("sprints", "tickets?view=sprints"), ("ticket", "tickets/1"), ("push", "push"), ("compose", "push/new"), ("credentials", "push?tab=credentials"),
+    ("mail", "mail?tab=templates"), ("settings", "settings"), ("versions", "settings?tab=versions"),
+]
+SERVER_PAGES = [("apps", "apps"), ("staff", "staff"), ("audit", "audit"), ("status", "status?span=hour"), ("account", "account")]
+
+
+def main(connection, folder, only):
+    server = Server(connection)
+    seed(server)
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    browser = Browser()
+    problems = []
+    for look, size in (("light", (1360, 860)), ("dark", (1360, 860)), ("phone", (390, 844))):
+        window = browser.window(server, look="light" if look == "phone" else look, size=size)
+
+        def take(name):
+            window.settle()
+            window.page.screenshot(path=folder / f"{name}-{look}.png")
+
+        if not only:
+            window.open()
+            window.page.get_by_label("Password").wait_for()
+            take("sign-in")
+        window.sign_in()
+        for name, path in PAGES:
+            if not only or name in only:
+                window.place(path)
+                take(name)
+        for name, path in SERVER_PAGES:
+            if not only or name in only:
+                window.open(path)
+                take(name)
+        if not only or "palette" in only:
+            window.place("overview")
+            window.settle()
+            window.page.keyboard.press("Control+k")
+            window.page.keyboard.type("cr")
+            take("palette")
+        problems += [f"{look}: {problem}" for problem in window.problems]
+        window.close()
+    browser.close()
+    print(*problems, sep="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
