@@ -11,7 +11,10 @@ struct AnnouncementStep: Service {
     let publicURL: String
     let superuserURL: Secret
     let state: URL
+    /// Whether the gateway serves the dashboard.
     let hasDashboard: Bool
+    /// User name of the first staff member.
+    let staffUser: String
     let gate: StartGate
 
     func run() async throws {
@@ -25,7 +28,10 @@ struct AnnouncementStep: Service {
             }
         }
         try PrivateFile.write(Data("\(getpid())\n".utf8), to: state.appending(path: "run/ready"))
-        announce(try Connection.read(from: file))
+        let connection = try Connection.read(from: file)
+        // Set by systemd if the journal keeps the output (systemd.exec(5)).
+        let isKept = ProcessInfo.processInfo.environment["JOURNAL_STREAM"] != nil
+        FileHandle.standardOutput.write(Data(connection.announcement(file: file, showsPassword: !isKept).utf8))
         try? await gracefulShutdown()
         try? FileManager.default.removeItem(at: state.appending(path: "run/ready"))
     }
@@ -63,6 +69,7 @@ struct AnnouncementStep: Service {
 
     private func setAddresses(_ connection: inout Connection) {
         connection.url = publicURL
+        connection.dashboard = hasDashboard ? publicURL + "/dashboard/" : nil
         connection.oidcIssuer = plan.issuer(of: connection.appId)
         connection.sentryDSN = plan.sentryDSN(
             key: connection.ingestKey, appNumber: connection.appNumber, publicURL: publicURL)
@@ -72,44 +79,15 @@ struct AnnouncementStep: Service {
             uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })
     }
 
-    /// Creates `admin`, or a numbered name if `admin` exists but its password was lost with `connection.json`.
+    /// Creates `staffUser`, or a numbered name if it exists but its password was lost with `connection.json`.
     private func makeStaff(_ client: PostgresClient) async throws -> (name: String, password: String) {
         let store = StaffStore(postgres: client)
         let password = Secret.random()
-        for name in ["admin"] + (2...1_000).map({ "admin\($0)" }) {
+        for name in [staffUser] + (2...1_000).map({ "\(staffUser)\($0)" }) {
             if try await store.create(userName: name, password: password, isAdministrator: true) {
                 return (name, password.withValue { $0 })
             }
         }
         throw UpError("no user name is available for the first staff member")
-    }
-
-    private func announce(_ connection: Connection) {
-        let dashboard =
-            hasDashboard
-            ? """
-              dashboard    \(connection.url)/dashboard/
-              sign in as   \(connection.staffUser)  \(connection.staffPassword)
-
-            """ : ""
-        let text = """
-
-            Martlet is ready.
-
-              address      \(connection.url)
-              app key      \(connection.appKey)
-              secret       \(connection.secret)
-              all keys     \(file.path)
-            \(dashboard)
-            Try it:
-
-              curl -H 'X-Martlet-Secret: \(connection.secret)' \\
-                   -d '{"title":"hello"}' \(connection.url)/api/\(connection.appKey)/storage/Notes
-              curl -H 'X-Martlet-Secret: \(connection.secret)' \\
-                   -d '{"title":"hello"}' \(connection.url)/api/\(connection.appKey)/storage/query/Notes
-
-
-            """
-        FileHandle.standardOutput.write(Data(text.utf8))
     }
 }

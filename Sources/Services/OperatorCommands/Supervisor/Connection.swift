@@ -18,6 +18,8 @@ struct Connection: Codable, Sendable {
     /// The DSN for Sentry clients of the first app (https://develop.sentry.dev/sdk/overview/); nil in files of older
     /// versions.
     var sentryDSN: String?
+    /// The address of the dashboard; nil if it has not been built.
+    var dashboard: String?
     var staffUser: String
     var staffPassword: String
     /// Connects as superuser of the cluster.
@@ -35,6 +37,37 @@ struct Connection: Codable, Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try PrivateFile.write(try encoder.encode(self) + Data("\n".utf8), to: file)
+    }
+
+    /// What an operator is shown when the server is ready; `file` has all keys.
+    ///
+    /// - Parameter showsPassword: False where the text is kept, such as in the system's journal.
+    func announcement(file: URL, showsPassword: Bool = true) -> String {
+        let dashboard = dashboard.map {
+            """
+              dashboard    \($0)
+              sign in as   \(staffUser)  \(showsPassword ? staffPassword : "(password: staffPassword in this file)")
+
+            """
+        }
+        return """
+
+        Martlet is ready.
+
+          address      \(url)
+          app key      \(appKey)
+          secret       \(secret)
+          all keys     \(file.path)
+        \(dashboard ?? "")
+        Try it:
+
+          curl -H 'X-Martlet-Secret: \(secret)' \\
+               -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/Notes
+          curl -H 'X-Martlet-Secret: \(secret)' \\
+               -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/query/Notes
+
+
+        """
     }
 }
 
