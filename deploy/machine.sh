@@ -68,8 +68,8 @@ call() {
         "http://127.0.0.1:8080/api/$(jq -r .appKey $json)/$2"
 }
 note() { call POST storage/Notes -d "{\"title\":\"$1\"}" > /dev/null; }
-notes() { call POST storage/query/Notes -d '{"limit":0}' | jq .count; }
-has_note() { [[ $(call POST storage/query/Notes -d "{\"filter\":{\"title\":\"$1\"}}" | jq .count) == 1 ]]; }
+notes() { call POST 'storage/query/Notes?limit=1000' -d '{}' | jq .count; }
+has_note() { [[ $(call POST storage/query/Notes -d "{\"title\":\"$1\"}" | jq .count) == 1 ]]; }
 file() { echo "content of $1" | call POST "upload/files/?name=$1" --data-binary @- -H 'Content-Type: text/plain' > /dev/null; }
 has_file() { [[ $(call GET "upload/files/$1") == "content of $1" ]]; }
 CLIENT

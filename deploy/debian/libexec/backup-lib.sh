@@ -37,7 +37,7 @@ pgbackrest() { as_postgres /usr/bin/pgbackrest --config="$conf" --stanza="$clust
 
 # The database's backups, oldest first, as JSON: label, type, id (of `martlet backup list`), start, stop, size.
 database_backups() {
-    pgbackrest info --output=json | jq -c '[.[0].backup[]? | {label, type, id: .annotation.martlet, start: .timestamp.start,
+    pgbackrest info --output=json | jq -c '[.[0].backup[]? | {"label": .label, type, id: .annotation.martlet, start: .timestamp.start,
         stop: .timestamp.stop, size: .info.size, stored: .info.repository.delta, error}]'
 }
 

@@ -14,18 +14,14 @@ need_root() { ((EUID == 0)) || die "this command must be run as root"; }
 # need_program PROGRAM PACKAGE
 need_program() { command -v "$1" > /dev/null || die "$1 is missing: apt-get install $2"; }
 
-# write_private FILE OWNER MODE: writes standard input to FILE, which no one else can read at any time. Fails if it is as before.
+# write_private FILE OWNER MODE: writes standard input to FILE, which no one else can read at any time. A file that would not change stays.
 write_private() {
     local new
     new=$(umask 077 && mktemp "$1.XXXXXX")
     cat > "$new"
     chown "$2" "$new"
     chmod "$3" "$new"
-    if cmp -s "$new" "$1"; then
-        rm -f "$new"
-        return 1
-    fi
-    mv -f "$new" "$1"
+    if cmp -s "$new" "$1"; then rm -f "$new"; else mv -f "$new" "$1"; fi
 }
 
 # value_of KEY FILE: the value in a file of lines KEY=VALUE, or nothing.
@@ -60,7 +56,7 @@ make_cluster() {
     grep -q "^local *$database " "$etc/pg_hba.conf" ||
         sed -i "0,/^local *all *all/s//local   $database   all   scram-sha-256\n&/" "$etc/pg_hba.conf"
     # Values of rows must not get into the server's log. Archiving is on from the start, because switching it on needs a restart.
-    write_private "$etc/conf.d/10-martlet.conf" postgres: 0644 << 'END' || true
+    write_private "$etc/conf.d/10-martlet.conf" postgres: 0644 << 'END'
 # Written by "martlet setup"; settings of your own belong into another file here whose name comes later.
 max_connections = 200
 shared_buffers = 256MB
