@@ -57,7 +57,8 @@ import Testing
     @Test func `A file comes in the encoding that the client accepts, to be kept for ever`() async throws {
         try await withDashboard { test in
             for (accepted, expected, encoding) in [
-                ("gzip, br", "script-br", "br"), ("gzip", "script-gz", "gzip"), ("br;q=0, gzip;q=0.5", "script-gz", "gzip"),
+                ("gzip, br", "script-br", "br"), ("gzip", "script-gz", "gzip"),
+                ("br;q=0, gzip;q=0.5", "script-gz", "gzip"),
                 ("identity", Self.script, nil), ("br; q=0", Self.script, nil),
             ] {
                 let answer = try await get(test, "/dashboard/assets/app-1.js", ["Accept-Encoding: \(accepted)"])
@@ -95,7 +96,8 @@ import Testing
     @Test(arguments: [
         ("/dashboard/assets/app-2.js", 404), ("/dashboard/assets/", 404), ("/dashboard/assets/app-1.js.br", 404),
         ("/dashboard/assets/../../secret.txt", 400), ("/dashboard/assets/%2e%2e/%2e%2e/secret.txt", 400),
-        ("/dashboard/assets/..%2f..%2fsecret.txt", 400), ("/dashboard/secret.txt", 200), ("/dashboards", 404), ("/dashboard", 308),
+        ("/dashboard/assets/..%2f..%2fsecret.txt", 400), ("/dashboard/secret.txt", 200), ("/dashboards", 404),
+        ("/dashboard", 308),
     ])
     func `Only names known at the start are served`(_ path: String, _ status: Int) async throws {
         try await withDashboard { test in

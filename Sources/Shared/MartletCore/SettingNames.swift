@@ -21,7 +21,8 @@ public enum SettingNames {
     public static let byProcess: [String: Set<String>] = [
         "gateway": Set(
             everywhere + [
-                "routes.file", "dashboard.directory", "keyring.url", "state.directory", "tls.certificate", "tls.key", "event.loops",
+                "routes.file", "dashboard.directory", "keyring.url", "state.directory", "tls.certificate", "tls.key",
+                "event.loops",
                 "log.requests", "cors.origins", "trusted.proxies", "master.networks",
                 "limit.key.rate", "limit.key.burst", "limit.address.rate", "limit.address.burst", "limit.header.bytes",
                 "limit.header.count", "limit.uri.bytes", "limit.body.bytes", "limit.address.inflight",

@@ -52,22 +52,22 @@ struct Connection: Codable, Sendable {
         }
         return """
 
-        Martlet is ready.
+            Martlet is ready.
 
-          address      \(url)
-          app key      \(appKey)
-          secret       \(secret)
-          all keys     \(file.path)
-        \(dashboard ?? "")
-        Try it:
+              address      \(url)
+              app key      \(appKey)
+              secret       \(secret)
+              all keys     \(file.path)
+            \(dashboard ?? "")
+            Try it:
 
-          curl -H 'X-Martlet-Secret: \(secret)' \\
-               -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/Notes
-          curl -H 'X-Martlet-Secret: \(secret)' \\
-               -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/query/Notes
+              curl -H 'X-Martlet-Secret: \(secret)' \\
+                   -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/Notes
+              curl -H 'X-Martlet-Secret: \(secret)' \\
+                   -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/query/Notes
 
 
-        """
+            """
     }
 }
 
