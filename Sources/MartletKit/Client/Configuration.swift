@@ -17,6 +17,9 @@ extension Martlet {
         public var transport: any HTTPTransport = URLSessionTransport()
         /// How stored values may differ from what a type declares.
         public var tolerance = Tolerance.standard
+        /// Whether lists leave out objects that do not fit their type, with a warning in the log. Otherwise the call
+        /// throws ``MartletError/Code/undecodable``.
+        public var skipsUndecodableObjects = false
         /// The name of this device in the user's list of sessions.
         public var deviceName: String?
         /// Gets what the client does, for your own log. Entries hold no secrets, tokens or bodies.

@@ -112,7 +112,7 @@ extension MartletError.Code {
     /// The session does not exist.
     public static let sessionNotFound = Self("session-not-found")
     /// The client does not exist.
-    public static let clientNotFound = Self("device-not-found")
+    public static let clientNotFound = Self("client-not-found")
     /// The staff member does not exist.
     public static let staffNotFound = Self("staff-not-found")
     /// Another password has to be chosen first.

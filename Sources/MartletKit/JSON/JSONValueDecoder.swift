@@ -214,7 +214,7 @@ private struct UnkeyedContainer: UnkeyedDecodingContainer {
 }
 
 /// What stands for a missing value.
-private enum EmptyValue {
+enum EmptyValue {
     static func of<Value>(_ type: Value.Type) -> Value? {
         let value: Any? =
             switch type {
@@ -223,10 +223,13 @@ private enum EmptyValue {
             case let type as any FixedWidthInteger.Type: zero(type)
             case let type as any BinaryFloatingPoint.Type: zero(type)
             case is Decimal.Type: Decimal(0)
-            case let type as any EmptyCollection.Type: type.init()
             default: nil
             }
-        return value as? Value
+        return value as? Value ?? collection(type)
+    }
+
+    static func collection<Value>(_ type: Value.Type) -> Value? {
+        (type as? any EmptyCollection.Type).flatMap { $0.init() as? Value }
     }
 
     private static func zero<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Any { Integer(0) }

@@ -136,7 +136,7 @@ public enum SignInState: Sendable, Hashable {
         case notSignedIn
         /// The user signed out here.
         case signedOut
-        /// The session ended elsewhere: signed out everywhere, password changed, account disabled, or idle for too long.
+        /// The session ended elsewhere: signed out everywhere, password changed, account disabled, or long unused.
         case sessionEnded
         /// The account was deleted.
         case accountDeleted

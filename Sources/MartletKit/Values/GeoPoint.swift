@@ -60,6 +60,10 @@ extension Polygon: Codable {
     }
 }
 
+extension Polygon: Sampled {
+    public static var samples: (Polygon, Polygon) { (Polygon([]), Polygon([GeoPoint(latitude: 0, longitude: 0)])) }
+}
+
 /// A distance on earth.
 public struct Distance: Sendable, Hashable {
     public let kilometers: Double
