@@ -102,6 +102,9 @@ static bool read_pair(uint64_t address, uint64_t pair[2]) {
 // Frames: [pointer to the caller's frame][return address]. Swift and Clang keep them on all platforms that matter here.
 // The addresses must grow, so that a damaged stack ends the walk.
 
+// Swift marks the frames of async functions in the upper four bits of the pointer.
+static uint64_t caller_of(uint64_t saved) { return saved & 0x0fffffffffffffffull; }
+
 static size_t walk(uint64_t frame, uint64_t *into, size_t capacity) {
     size_t count = 0;
     uint64_t pair[2];
@@ -112,8 +115,8 @@ static size_t walk(uint64_t frame, uint64_t *into, size_t capacity) {
 #endif
         if (address < 4096) break;
         into[count++] = address;
-        if (pair[0] <= frame) break;
-        frame = pair[0];
+        if (caller_of(pair[0]) <= frame) break;
+        frame = caller_of(pair[0]);
     }
     return count;
 }
@@ -127,7 +130,9 @@ static bool is_code(uint64_t address) {
 }
 
 static bool is_frame(uint64_t frame, uint64_t pair[2]) {
-    return read_pair(frame, pair) && pair[0] > frame && pair[0] - frame < 1 << 20 && is_code(pair[1]);
+    if (!read_pair(frame, pair)) return false;
+    pair[0] = caller_of(pair[0]);
+    return pair[0] > frame && pair[0] - frame < 1 << 20 && is_code(pair[1]);
 }
 
 // The C library of Linux keeps no frame pointers, so a process that dies in abort() or kill() has none in its register.
@@ -342,7 +347,7 @@ size_t martlet_signals_backtrace(uint64_t *into, size_t capacity) {
     size_t count = 0;
     const uint64_t *frame = __builtin_frame_address(0);
     while (count < capacity && frame != NULL && ((uintptr_t)frame & 7) == 0) {
-        const uint64_t *next = (const uint64_t *)(uintptr_t)frame[0];
+        const uint64_t *next = (const uint64_t *)(uintptr_t)caller_of(frame[0]);
         if (frame[1] < 4096) break;
         into[count++] = frame[1];
         if (next <= frame || next - frame > 1 << 17) break;

@@ -28,7 +28,7 @@ extension Martlet {
         public var folder: URL
         /// The app and the device, as the server's conditions see them.
         public var device = DeviceInfo.current
-        /// The app's defaults, `Martlet.json` in the main bundle. See <doc:RemoteConfiguration>.
+        /// The app's defaults, `Martlet.json` in the main bundle. See <doc:ConfiguringAnApp>.
         public var defaults = Bundle.main.url(forResource: "Martlet", withExtension: "json")
         public var analytics = AnalyticsOptions()
         /// Where reports of errors and crashes go, `https://key@host/crash/1`: `sentryDSN` of the server's

@@ -15,7 +15,7 @@ extension Martlet {
 /// if martlet.flags.value("new-checkout", default: false) { … }
 /// ```
 ///
-/// The client asks again when somebody signs in or out. Call ``refresh()`` at the start and when the app comes to the
+/// The client asks again when somebody signs in or out, once it has asked for the first time. Call ``refresh()`` at the start and when the app comes to the
 /// foreground, or iterate ``updates()``.
 ///
 /// The first time that a user reads a flag whose value was decided by a share or an experiment, the event
@@ -27,6 +27,8 @@ public final class Flags: Sendable {
         /// Whose answers they are; nil: those of the device without a user.
         var userID: String?
         var attributes: [String: JSON] = [:]
+        /// The app asks for flags. Otherwise a sign-in makes no call.
+        var isInUse = false
         var exposures: Set<String>
         var observers: [UUID: AsyncStream<Void>.Continuation] = [:]
     }
@@ -105,7 +107,10 @@ public final class Flags: Sendable {
     public func refresh() async throws -> Bool {
         let userID = try await api.session.current()?.user.id
         use(userID)
-        let (context, known) = state.withLock { state in (self.context(state.attributes), state.answers) }
+        let (context, known) = state.withLock { state in
+            state.isInUse = true
+            return (self.context(state.attributes), state.answers)
+        }
         var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .harmless)
         request.headers["x-device-id"] = identity.id
         if known.context == context { request.headers["if-none-match"] = known.entityTag }
@@ -151,7 +156,7 @@ public final class Flags: Sendable {
 
     /// Shows the flags of another user at once, as they were last known, and asks for new ones.
     func changed(userID: String?) async {
-        guard use(userID) else { return }
+        guard use(userID), state.withLock({ $0.isInUse }) else { return }
         await refreshQuietly()
     }
 

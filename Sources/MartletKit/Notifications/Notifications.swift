@@ -99,6 +99,23 @@ public final class Notifications: Sendable {
         try await send("PATCH", "", ["badge": .number(JSONNumber(badge))])
     }
 
+    // MARK: To other users
+
+    /// Sends a message from the signed-in user to others, with a text that the app's server has allowed
+    /// (`notifications/client-rules`).
+    ///
+    /// - Throws: ``MartletError``: `forbidden` if no rule allows it, `tooManyRequests` beyond a rule's limit.
+    public func send(_ template: String, _ variables: [String: JSON] = [:], to userIDs: [String]) async throws {
+        var request = APIRequest.write(
+            "POST", "notifications/messages",
+            json: [
+                "template": .string(template), "variables": .object(variables),
+                "audience": ["users": .array(userIDs.map(JSON.string))],
+            ])
+        request.caller = .user
+        try await api.send(request)
+    }
+
     // MARK: Notifications that arrive
 
     /// Decides what a silent notification does: fetch, sync. Returns whether there was anything new.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// A running server: `MARTLET_KIT_SERVER` names its `connection.json`. Tests against it are skipped without one.
+/// A running server: `MARTLET_TEST_CONNECTION` names its `connection.json`. Tests against it are skipped without one.
 struct LiveServer: Sendable {
     static let shared = LiveServer()
 
@@ -11,7 +11,7 @@ struct LiveServer: Sendable {
     private let url: URL
 
     private init?() {
-        guard let path = ProcessInfo.processInfo.environment["MARTLET_KIT_SERVER"],
+        guard let path = ProcessInfo.processInfo.environment["MARTLET_TEST_CONNECTION"],
             let data = FileManager.default.contents(atPath: path), let json = try? JSON(parsing: data),
             let url = json["url"]?.stringValue.flatMap({ URL(string: $0) })
         else { return nil }
