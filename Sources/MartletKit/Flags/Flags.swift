@@ -7,16 +7,15 @@ extension Martlet {
 
 /// Values that the server decides by user and device: switches, shares of the users, A/B tests.
 ///
-/// The server evaluates the rules, because they may use what only it knows (roles, profiles) and are not for everybody's
-/// eyes; the device keeps the results. So reading never waits, and a user keeps the variants while offline and after a
-/// restart.
+/// The server evaluates the rules, because they may use what only it knows (roles, profiles). The device keeps the
+/// results. So reading never waits, and a user keeps the variants while offline and after a restart.
 ///
 /// ```swift
 /// if martlet.flags.value("new-checkout", default: false) { … }
 /// ```
 ///
-/// The client asks again when somebody signs in or out, once it has asked for the first time. Call ``refresh()`` at the start and when the app comes to the
-/// foreground, or iterate ``updates()``.
+/// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. Once it has asked,
+/// the client asks again whenever somebody signs in or out.
 ///
 /// The first time that a user reads a flag whose value was decided by a share or an experiment, the event
 /// `Experiment Viewed` is recorded, once for each user and variant, if the user has agreed to analytics. The results of

@@ -52,10 +52,13 @@ struct LiveServer: Sendable {
 }
 
 enum Scratch {
-    /// A folder of this test's own.
-    static func folder() -> URL {
-        FileManager.default.temporaryDirectory.appendingPathComponent("martletkit-\(UUID().uuidString)")
-    }
+    /// A folder of this test's own. It is removed when the process ends.
+    static func folder() -> URL { root.appendingPathComponent(UUID().uuidString) }
+
+    private static let root: URL = {
+        atexit { try? FileManager.default.removeItem(at: Scratch.root) }
+        return FileManager.default.temporaryDirectory.appendingPathComponent("martletkit-\(getpid())")
+    }()
 }
 
 /// Waits until something holds that happens elsewhere.
