@@ -36,10 +36,10 @@ struct QueryTests {
         (.containsAll(\.tags, ["a"]), ["tags": ["$all": ["a"]]]), (.exists(\.age), ["age": ["$exists": true]]),
         (.hasPrefix(\.title, "a.b"), ["title": ["$regex": #"^a\.b"#]]),
         (
-            .contains(text: "a", in: \.title), ["title": ["$regex": "a", "$options": "i"]]
+            .containsText(\.title, "a"), ["title": ["$regex": "a", "$options": "i"]]
         ),
         (
-            .within(.meters(500), of: here, \.place),
+            .near(\.place, of: here, within: .meters(500)),
             ["place": ["$nearSphere": place, "$maxDistanceInKilometers": 0.5]]
         ),
         (

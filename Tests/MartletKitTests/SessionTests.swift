@@ -80,13 +80,36 @@ struct SessionTests {
         let martlet = try Martlet.scripted(transport, sessions: store)
         var states = await martlet.session.states().makeAsyncIterator()
         #expect(await states.next() == .signedIn(try Self.session(1).user))
-        try await martlet.api.send(APIRequest("GET", "storage/A"))
+        // The user's call is not made as the app instead; later ones are.
+        await #expect { try await martlet.api.send(APIRequest("GET", "storage/A")) } throws: {
+            ($0 as? MartletError)?.code == .notSignedIn
+        }
         #expect(await states.next() == .signedOut(.sessionEnded))
         #expect(store.load() == nil)
+        #expect(transport.sent.count == 1)
+        try await martlet.api.send(APIRequest("GET", "storage/A"))
         #expect(transport.sent.last?.headers["authorization"] == nil)
         var request = APIRequest("GET", "auth/me")
         request.caller = .user
         await #expect { try await martlet.api.send(request) } throws: { ($0 as? MartletError)?.code == .notSignedIn }
+    }
+
+    @Test func `a call is not repeated as somebody else`() async throws {
+        let store = MemorySessionStore()
+        store.save(try Self.session(1))
+        let keeper = Locked<SessionKeeper?>(nil)
+        let transport = ScriptedTransport { _, _ in
+            var other = Self.signIn(2)
+            other["user"] = ["id": "u2"]
+            try await keeper.withLock { $0 }?.begin(Session(signIn: other, now: Date()))
+            throw MartletError(.connectionLost, "")
+        }
+        let martlet = try Martlet.scripted(transport, sessions: store)
+        keeper.withLock { $0 = martlet.session }
+        await #expect { try await martlet.api.send(.write("POST", "storage/A", json: [:])) } throws: {
+            ($0 as? MartletError)?.code == .notSignedIn
+        }
+        #expect(transport.sent.count == 1)
     }
 
     @Test func `without a connection the session stays`() async throws {

@@ -49,7 +49,9 @@ struct APIClient: Sendable {
         var attempts = Attempts(policy: configuration.retries, clock: configuration.clock)
         while true {
             try Task.checkCancellation()
-            let (http, token) = try await prepare(request, timeout: timeout)
+            let session = try await session(for: request)
+            try attempts.check(session?.user.id)
+            let http = try prepare(request, session, timeout: timeout)
             let failure: MartletError
             do {
                 let (head, answer, body) = try await exchange(http)
@@ -61,8 +63,8 @@ struct APIClient: Sendable {
             } catch let error as MartletError {
                 failure = error
             }
-            if failure.code == .invalidToken, let token, attempts.mayRenewSession() {
-                try await session.renew(insteadOf: token, by: self)
+            if failure.code == .invalidToken, let session, attempts.mayRenewSession() {
+                try await self.session.renew(session, by: self)
                 continue
             }
             guard let delay = attempts.delay(after: failure, of: request) else {
@@ -74,7 +76,18 @@ struct APIClient: Sendable {
         }
     }
 
-    private func prepare(_ request: APIRequest, timeout: HTTPRequest.Timeout) async throws -> (HTTPRequest, String?) {
+    /// Whose call it is; nil: the app's own.
+    private func session(for request: APIRequest) async throws -> Session? {
+        let session = request.caller == .app ? nil : try await session.valid(by: self)
+        if session == nil, request.caller == .user {
+            throw MartletError(.notSignedIn, "This call needs a user who is signed in.")
+        }
+        return session
+    }
+
+    private func prepare(
+        _ request: APIRequest, _ session: Session?, timeout: HTTPRequest.Timeout
+    ) throws -> HTTPRequest {
         guard let url = request.url(under: configuration.url, appKey: configuration.appKey) else {
             throw MartletError(.invalidArgument, "The address is not a URL: \(request.path)")
         }
@@ -82,14 +95,8 @@ struct APIClient: Sendable {
         headers[HeaderName.secret] = configuration.secret
         headers[HeaderName.environment] = configuration.environment?.rawValue
         if case .idempotencyKey(let key) = request.repetition { headers["idempotency-key"] = key }
-        let token = request.caller == .app ? nil : try await session.accessToken(by: self)
-        if token == nil, request.caller == .user {
-            throw MartletError(.notSignedIn, "This call needs a user who is signed in.")
-        }
-        if let token { headers["authorization"] = "Bearer " + token }
-        return (
-            HTTPRequest(method: request.method, url: url, headers: headers, body: request.body, timeout: timeout), token
-        )
+        if let session { headers["authorization"] = "Bearer " + session.accessToken }
+        return HTTPRequest(method: request.method, url: url, headers: headers, body: request.body, timeout: timeout)
     }
 
     private func log(
@@ -114,10 +121,18 @@ struct Attempts {
     let clock: WallClock
     private var count = 1
     private var hasRenewedSession = false
+    /// Nil until the first attempt; then the user, or nil for the app.
+    private var caller: String??
 
     init(policy: Martlet.RetryPolicy, clock: WallClock) {
         self.policy = policy
         self.clock = clock
+    }
+
+    /// Refuses to repeat a call as somebody else, who signed in between two attempts.
+    mutating func check(_ user: String?) throws {
+        if let caller, caller != user { throw SessionKeeper.ended }
+        caller = .some(user)
     }
 
     /// True the first time. A token that is refused right after it was renewed will be refused again.

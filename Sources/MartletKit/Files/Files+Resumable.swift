@@ -116,7 +116,11 @@ extension Files {
         request.body = part
         request.timeout = 60
         if let progress {
-            request.progress = { progress(TransferProgress(completedBytes: start + Int($0), totalBytes: total)) }
+            // The last bytes of a part count once the server has confirmed them.
+            request.progress = { sent in
+                guard sent < part.count else { return }
+                progress(TransferProgress(completedBytes: start + Int(sent), totalBytes: total))
+            }
         }
         let began = api.configuration.clock.now()
         let response = try await api.send(request)

@@ -103,8 +103,8 @@ extension Condition {
     /// The text contains this.
     ///
     /// - Parameter ignoringCase: Whether capitals and small letters are the same.
-    public static func contains<Text: TextField>(
-        text: String, in path: KeyPath<Value, Text>, ignoringCase: Bool = true
+    public static func containsText<Text: TextField>(
+        _ path: KeyPath<Value, Text>, _ text: String, ignoringCase: Bool = true
     ) -> Condition {
         matches(path, text.map(quoted).joined(), options: ignoringCase ? "i" : "")
     }
@@ -136,10 +136,9 @@ extension Condition {
     // MARK: Places
 
     /// The place lies no farther than this. ``Query/near(_:of:within:)`` also sorts by distance.
-    public static func within<Place: PlaceField>(
-        _ distance: Distance, of center: GeoPoint, _ path: KeyPath<Value, Place>
+    public static func near<Place: PlaceField>(
+        _ path: KeyPath<Value, Place>, of center: GeoPoint, within distance: Distance
     ) -> Condition {
-        // The mean radius of the earth that the server uses for degrees and radians alike.
         Condition(path) {
             [
                 "$nearSphere": try JSON(encoding: center),

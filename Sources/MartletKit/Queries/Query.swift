@@ -56,7 +56,7 @@ public struct Query<Value: Storable>: Sendable {
         guard let distance else {
             return self.where(Condition(path) { ["$nearSphere": try JSON(encoding: center)] })
         }
-        return self.where(.within(distance, of: center, path))
+        return self.where(.near(path, of: center, within: distance))
     }
 
     /// Sorts by a field, after those given before. At most four.

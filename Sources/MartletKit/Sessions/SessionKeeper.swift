@@ -45,18 +45,24 @@ actor SessionKeeper {
         if hadSession { tell(.signedOut(reason)) }
     }
 
-    /// A token that is valid for some seconds at least; nil if nobody is signed in.
-    func accessToken(by api: APIClient) async throws -> String? {
+    /// What a user's call throws when the session has ended, once: it must not be made as the app instead.
+    static var ended: MartletError { MartletError(.notSignedIn, "The session has ended.") }
+
+    /// The session with a token that is valid for some seconds at least; nil if nobody is signed in.
+    ///
+    /// - Throws: `ended` if it turns out to have ended.
+    func valid(by api: APIClient) async throws -> Session? {
         guard let session = try current() else { return nil }
-        guard session.accessTokenExpires.timeIntervalSince(configuration.clock.now()) < 20 else {
-            return session.accessToken
-        }
-        return try await renewed(session, by: api)?.accessToken
+        guard session.accessTokenExpires.timeIntervalSince(configuration.clock.now()) < 20 else { return session }
+        return try await renewed(session, by: api)
     }
 
-    /// Called when the server refuses a token. Does nothing if it has been replaced meanwhile.
-    func renew(insteadOf token: String, by api: APIClient) async throws {
-        guard let session = try current(), session.accessToken == token else { return }
+    /// Called when the server refuses a session's token. Does nothing if it has been replaced meanwhile.
+    ///
+    /// - Throws: `ended` if the session has ended.
+    func renew(_ refused: Session, by api: APIClient) async throws {
+        guard let session = try current() else { throw Self.ended }
+        guard session.accessToken == refused.accessToken else { return }
         _ = try await renewed(session, by: api)
     }
 
@@ -77,7 +83,12 @@ actor SessionKeeper {
         for observer in observers.values { observer.yield(state) }
     }
 
-    private func renewed(_ session: Session, by api: APIClient) async throws -> Session? {
+    private func renewed(_ session: Session, by api: APIClient) async throws -> Session {
+        guard let renewed = try await renewal(of: session, by: api) else { throw Self.ended }
+        return renewed
+    }
+
+    private func renewal(of session: Session, by api: APIClient) async throws -> Session? {
         if let renewal { return try await renewal.value }
         // A task of its own: it goes on for the others when the first caller is cancelled.
         let task = Task { try await self.exchange(session, by: api) }

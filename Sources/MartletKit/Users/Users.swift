@@ -28,7 +28,7 @@ public struct Users: Sendable {
 
     /// A valid access token, to prove to your own server who is asking; nil if nobody is signed in.
     public var accessToken: String? {
-        get async throws { try await session.accessToken(by: api) }
+        get async throws { try await session.valid(by: api)?.accessToken }
     }
 
     /// Who is signed in: the present state at once, and each later one. For the app's first screen.
