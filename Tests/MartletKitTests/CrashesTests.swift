@@ -143,7 +143,7 @@ struct CrashingProcessTests {
         let event = try JSON(parsing: Data(try #require(lines.last)))
         if let server = LiveServer.shared, let id = event["event_id"]?.stringValue {
             let tag = folder.lastPathComponent
-            try await eventually(within: 20, "the server has no such report") {
+            try await eventually("the server has no such report") {
                 let issues = try await server.manage("GET", "crashes/issues?limit=100")["data"]?.arrayValue ?? []
                 for issue in issues.compactMap({ $0["number"]?.intValue }) {
                     let newest = try? await server.manage("GET", "crashes/issues/\(issue)/reports/newest")

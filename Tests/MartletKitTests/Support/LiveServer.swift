@@ -63,7 +63,7 @@ enum Scratch {
 
 /// Waits until something holds that happens elsewhere.
 func eventually(
-    within seconds: TimeInterval = 10, _ what: Comment, _ holds: () async throws -> Bool
+    within seconds: TimeInterval = 60, _ what: Comment, _ holds: () async throws -> Bool
 ) async throws {
     let end = Date().addingTimeInterval(seconds)
     while Date() < end {
