@@ -161,6 +161,11 @@ struct StorageTests {
         let withOwner = try #require(
             try await storage.first(Shop.query().where(.exists(\.owner)).include(\.owner, then: \.friend)))
         #expect(withOwner.owner?.object?.name == "tom" && withOwner.owner?.object?.friend?.object?.name == "tim")
+        // An object that was read with others is restored with a pointer.
+        let restored = try await storage.restore(try await storage.remove(withOwner))
+        #expect(restored.owner == Pointer(tom) && restored.fields["owner"]?["__type"] == "Pointer")
+        let included = try #require(try await storage.first(Shop.query().where(.exists(\.owner)).include(\.owner)))
+        #expect(try await storage.restore(included).fields["owner"]?["__type"] == "Pointer")
         let ofTom = Shop.query().where(.matches(\.owner, Person.query().where(\.name == "tom")))
         #expect(try await storage.find(ofTom).map(\.n) == [4])
 

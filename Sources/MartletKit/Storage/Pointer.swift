@@ -98,3 +98,18 @@ extension Relation: Sampled {
         return (Relation(), other)
     }
 }
+
+extension JSON {
+    /// With pointers where a query included the objects.
+    var withoutIncludedObjects: JSON {
+        switch self {
+        case .array(let elements): return .array(elements.map(\.withoutIncludedObjects))
+        case .object(let members):
+            if members["__type"] == "Object", let name = members["className"], let id = members["_id"] {
+                return ["__type": "Pointer", "className": name, "objectId": id]
+            }
+            return .object(members.mapValues(\.withoutIncludedObjects))
+        default: return self
+        }
+    }
+}

@@ -150,7 +150,7 @@ extension Storage {
     /// Stores a removed object again as it was.
     @discardableResult
     public func restore<Value: Storable>(_ object: Stored<Value>) async throws -> Stored<Value> {
-        var body = object.fields
+        var body = object.fields.withoutIncludedObjects
         body["_id"] = .string(object.id)
         for name in ["created", "updated", "deleted", "_version"] { body[name] = nil }
         return try await write(Write(method: "POST", path: Write.path(Value.collection), body: body))
