@@ -94,8 +94,11 @@ let package = Package(
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
 
         // The client for apps: Foundation and the contract, nothing else.
+        // Writes a report when a process dies by a signal; in C, because Swift is not async-signal-safe.
+        .target(name: "MartletKitSignals", path: "Sources/MartletKitSignals"),
         .target(
-            name: "MartletKit", dependencies: ["MartletAPI", "MartletLogic"], path: "Sources/MartletKit",
+            name: "MartletKit", dependencies: ["MartletAPI", "MartletKitSignals", "MartletLogic"],
+            path: "Sources/MartletKit",
             swiftSettings: settings),
 
         // Shared
@@ -370,7 +373,8 @@ let package = Package(
             name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema"], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(
-            name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit"], swiftSettings: settings),
+            name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit", "MartletKitSignals"],
+            swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
         .testTarget(
             name: "MartletCoreTests",

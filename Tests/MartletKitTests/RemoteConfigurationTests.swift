@@ -150,19 +150,14 @@ struct RemoteConfigurationTests {
         #expect(remote.properties(ofController: "A").isEmpty)
     }
 
-    @Test func `events arrive in any pieces`() throws {
-        let text =
-            "id: 7\r\nevent: open\r\ndata: {\"generation\":7,\r\ndata: \"documents\":[]}\r\n\r\n: beat\n\ndata:x\n\n"
-        for size in 1...7 {
-            var parser = EventParser()
-            var events: [EventParser.Event] = []
-            let bytes = Data(text.utf8)
-            for start in stride(from: 0, to: bytes.count, by: size) {
-                events += parser.append(bytes[start..<min(bytes.count, start + size)])
-            }
-            #expect(events.map(\.data) == ["{\"generation\":7,\n\"documents\":[]}", "x"])
-            #expect(Publication(events[0])?.generation == 7)
-        }
+    @Test func `a publication says which documents it concerns`() throws {
+        let data = #"{"generation":7,"documents":[{"kind":"flags","name":"default","version":3}]}"#
+        let changed = try #require(Publication(ServerSentEvents.Event(name: "changed", data: data)))
+        #expect(changed.generation == 7 && changed.concerns("flags") && !changed.concerns("flag", "translation"))
+        let open = try #require(Publication(ServerSentEvents.Event(name: "open", data: data)))
+        #expect(open.concerns("translation"))
+        #expect(Publication(ServerSentEvents.Event(name: "ping", data: data)) == nil)
+        #expect(Publication(ServerSentEvents.Event(name: "open", data: "{")) == nil)
     }
 
     @Test(.enabled(if: LiveServer.shared != nil))

@@ -28,8 +28,12 @@ extension Martlet {
         public var folder: URL
         /// The app and the device, as the server's conditions see them.
         public var device = DeviceInfo.current
-        /// The app's defaults, `Martlet.json` in the main bundle. See <doc:RemoteConfiguration>.
+        /// The app's defaults, `Martlet.json` in the main bundle. See <doc:ConfiguringAnApp>.
         public var defaults = Bundle.main.url(forResource: "Martlet", withExtension: "json")
+        public var analytics = AnalyticsOptions()
+        /// Where reports of errors and crashes go, `https://key@host/crash/1`: `sentryDSN` of the server's
+        /// `connection.json`. Nil: nothing is reported.
+        public var sentryDSN: String?
         /// For tests.
         var clock = WallClock()
 

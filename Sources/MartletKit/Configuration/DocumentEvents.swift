@@ -19,7 +19,6 @@ actor DocumentEvents {
     private let api: APIClient
     private var listeners: [UUID: AsyncStream<Publication>.Continuation] = [:]
     private var connection: Task<Void, Never>?
-    private var last: Publication?
 
     init(_ api: APIClient) { self.api = api }
 
@@ -49,10 +48,10 @@ actor DocumentEvents {
         var failures = 0
         while !Task.isCancelled {
             do {
-                var parser = EventParser()
+                var parser = ServerSentEvents()
                 let stream = try await api.stream(APIRequest("GET", "config/events"), idleTimeout: 90)
                 for try await piece in stream.body {
-                    for event in parser.append(piece) {
+                    for event in try parser.parse(piece) {
                         guard let publication = Publication(event) else { continue }
                         failures = 0
                         for listener in listeners.values { listener.yield(publication) }
@@ -70,8 +69,9 @@ actor DocumentEvents {
 }
 
 extension Publication {
-    init?(_ event: EventParser.Event) {
-        guard event.name == "open" || event.name == "changed", let json = try? JSON(parsing: Data(event.data.utf8)),
+    init?(_ event: ServerSentEvents.Event) {
+        guard event.name == "open" || event.name == "changed", let data = event.data,
+            let json = try? JSON(parsing: Data(data.utf8)),
             let generation = json["generation"]?.intValue
         else { return nil }
         let documents = (json["documents"]?.arrayValue ?? []).compactMap { document -> String? in
@@ -79,51 +79,5 @@ extension Publication {
             return kind + "/" + name
         }
         self.init(generation: generation, isComplete: event.name == "open", documents: Set(documents))
-    }
-}
-
-/// Server-sent events (WHATWG HTML, 9.2.6) from pieces of a body.
-struct EventParser {
-    struct Event: Hashable {
-        var name = ""
-        var data = ""
-    }
-
-    /// An event with all documents of a space is far smaller.
-    static let maximumSize = 4 << 20
-
-    private var line: [UInt8] = []
-    private var event = Event()
-    private var size = 0
-
-    /// The events that end in this piece. An event beyond the limit is left out.
-    mutating func append(_ piece: Data) -> [Event] {
-        var complete: [Event] = []
-        for byte in piece {
-            guard byte == UInt8(ascii: "\n") else {
-                if size < Self.maximumSize, byte != UInt8(ascii: "\r") { line.append(byte) }
-                size += 1
-                continue
-            }
-            if line.isEmpty {
-                if size < Self.maximumSize, !event.data.isEmpty { complete.append(event) }
-                (event, size) = (Event(), 0)
-            } else {
-                take(String(decoding: line, as: UTF8.self))
-            }
-            line = []
-        }
-        return complete
-    }
-
-    private mutating func take(_ line: String) {
-        guard let colon = line.firstIndex(of: ":") else { return }
-        var value = line[line.index(after: colon)...]
-        if value.hasPrefix(" ") { value.removeFirst() }
-        switch line[..<colon] {
-        case "event": event.name = String(value)
-        case "data": event.data += (event.data.isEmpty ? "" : "\n") + value
-        default: break
-        }
     }
 }

@@ -91,7 +91,7 @@ public final class RemoteConfiguration: Sendable {
 
     /// Remembers the user's choice and shows the theme: at once if it was shown before, and as the server has it now.
     ///
-    /// - Throws: ``MartletError``. The choice is kept, and a theme that was loaded before is shown, even without a network.
+    /// - Throws: ``MartletError``. The choice is kept, and a theme that was loaded before is shown.
     public func choose(theme: String?) async throws {
         try folder.write(JSON.object(["theme": theme.map(JSON.string) ?? .null]).data, to: Self.choiceFile)
         let stored = Self.stored(theme: theme, in: folder, for: api.configuration.device.appVersion)

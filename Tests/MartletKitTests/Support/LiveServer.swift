@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// A running server: `MARTLET_KIT_SERVER` names its `connection.json`. Tests against it are skipped without one.
+/// A running server: `MARTLET_TEST_CONNECTION` names its `connection.json`. Tests against it are skipped without one.
 struct LiveServer: Sendable {
     static let shared = LiveServer()
 
@@ -11,7 +11,7 @@ struct LiveServer: Sendable {
     private let url: URL
 
     private init?() {
-        guard let path = ProcessInfo.processInfo.environment["MARTLET_KIT_SERVER"],
+        guard let path = ProcessInfo.processInfo.environment["MARTLET_TEST_CONNECTION"],
             let data = FileManager.default.contents(atPath: path), let json = try? JSON(parsing: data),
             let url = json["url"]?.stringValue.flatMap({ URL(string: $0) })
         else { return nil }
@@ -52,15 +52,18 @@ struct LiveServer: Sendable {
 }
 
 enum Scratch {
-    /// A folder of this test's own.
-    static func folder() -> URL {
-        FileManager.default.temporaryDirectory.appendingPathComponent("martletkit-\(UUID().uuidString)")
-    }
+    /// A folder of this test's own. It is removed when the process ends.
+    static func folder() -> URL { root.appendingPathComponent(UUID().uuidString) }
+
+    private static let root: URL = {
+        atexit { try? FileManager.default.removeItem(at: Scratch.root) }
+        return FileManager.default.temporaryDirectory.appendingPathComponent("martletkit-\(getpid())")
+    }()
 }
 
 /// Waits until something holds that happens elsewhere.
 func eventually(
-    within seconds: TimeInterval = 10, _ what: Comment, _ holds: () async throws -> Bool
+    within seconds: TimeInterval = 60, _ what: Comment, _ holds: () async throws -> Bool
 ) async throws {
     let end = Date().addingTimeInterval(seconds)
     while Date() < end {
