@@ -43,6 +43,7 @@ extension StorageService {
         routes.on(ReadChanges.route, ReadChanges(feed: feed, rights: rights))
         routes.on(ReadLog.route, ReadLog(feed: changeFeed))
         routes.on(LookUpObjects.route, LookUpObjects(lookUp: lookUp))
+        routes.on(StoreUserDocuments.route, StoreUserDocuments(documents: userDocuments))
 
         routes.section = .roles
         routes.on(ListRoles.route, ListRoles(roles: roles))

@@ -200,5 +200,7 @@ public struct StorageService: ServiceDefinition {
 
     public func isReady() async -> Bool { postgres.isReady }
 
+    var userDocuments: UserDocumentStore { UserDocumentStore(postgres: postgres, spaces: spaces, objects: objects) }
+
     var envelope: Envelope { Envelope(versions: versions) }
 }

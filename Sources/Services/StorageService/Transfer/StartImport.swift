@@ -40,7 +40,7 @@ struct StartImport: Endpoint {
     let maximumSizeInBytes: Int
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (collection, space) = (try context.collection, try context.space)
+        let (collection, space) = (try context.collectionOfApp, try context.space)
         var options = try ImportOptions(request, collection: collection, space: space)
         try await transfers.checkNumberOfJobs(of: space)
         var file = try await transfers.spool.write(
