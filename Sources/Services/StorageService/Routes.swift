@@ -47,9 +47,15 @@ extension StorageService {
 
         routes.section = .roles
         routes.on(ListRoles.route, ListRoles(roles: roles))
-        routes.on(ReadRole.route, ReadRole(roles: roles))
-        routes.on(ChangeRole.route, ChangeRole(roles: roles))
+        routes.on(ReadRole.route, ReadRole(roles: roles, rights: rights))
+        routes.on(ChangeRole.route, ChangeRole(roles: roles, rights: rights))
         routes.on(DeleteRole.route, DeleteRole(roles: roles))
+        routes.on(LeaveRole.route, LeaveRole(roles: roles, rights: rights))
+        routes.on(
+            CreateRoleInvitation.route, CreateRoleInvitation(invitations: roleInvitations, rights: rights))
+        routes.on(ListRoleInvitations.route, ListRoleInvitations(invitations: roleInvitations, rights: rights))
+        routes.on(RevokeRoleInvitation.route, RevokeRoleInvitation(invitations: roleInvitations, rights: rights))
+        routes.on(JoinRole.route, JoinRole(invitations: roleInvitations, rights: rights))
         routes.on(ReadOwnRoles.route, ReadOwnRoles(rights: rights))
         routes.on(ReadRolesOfUser.route, ReadRolesOfUser(rights: rights))
 

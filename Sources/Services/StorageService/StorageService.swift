@@ -202,5 +202,9 @@ public struct StorageService: ServiceDefinition {
 
     var userDocuments: UserDocumentStore { UserDocumentStore(postgres: postgres, spaces: spaces, objects: objects) }
 
+    var roleInvitations: RoleInvitationStore {
+        RoleInvitationStore(postgres: postgres, spaces: spaces, rights: rights)
+    }
+
     var envelope: Envelope { Envelope(versions: versions) }
 }

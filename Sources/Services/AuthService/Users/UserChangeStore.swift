@@ -36,7 +36,7 @@ struct UserChangeStore: Sendable {
             SELECT c.id, c.app, c.environment, c.version, u.user_name, u.profile::text, \(PostgresQuery.rfc3339("u.created")),
                 \(PostgresQuery.rfc3339("u.updated")), u.email IS NOT NULL AND u.email_verified
             FROM unnest(\(try claimed.map { try $0.decode(0, as: UUID.self) }), \(try claimed.map { try $0.decode(1, as: String.self) }),
-                \(try claimed.map { try $0.decode(2, as: String.self) }), \(try claimed.map { try String($0.decode(3, as: Int64.self)) })::bigint[])
+                \(try claimed.map { try $0.decode(2, as: String.self) }), \(try claimed.map { try $0.decode(3, as: Int.self) }))
                 AS c (id, app, environment, version)
             LEFT JOIN auth.users AS u
                 ON u.id = c.id AND u.app_id = c.app AND u.environment = c.environment AND NOT u.disabled AND NOT u.deleting
@@ -62,7 +62,7 @@ struct UserChangeStore: Sendable {
     func remove(_ users: [UserDocuments.User], in space: AppSpace) async throws {
         try await postgres.execute(
             """
-            DELETE FROM auth.user_changes AS c USING unnest(\(users.compactMap { UUID(uuidString: $0.id) }), \(users.map { String($0.version) })::bigint[])
+            DELETE FROM auth.user_changes AS c USING unnest(\(users.compactMap { UUID(uuidString: $0.id) }), \(users.map { Int($0.version) }))
                 AS known (id, version)
             WHERE c.user_id = known.id AND c.version = known.version AND c.app_id = \(space.appID)
                 AND c.environment = \(space.environment.rawValue)

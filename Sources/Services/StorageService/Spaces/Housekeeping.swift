@@ -16,6 +16,8 @@ struct Housekeeping: PeriodicWork {
     private static let neededVersion = 4
     /// The script that creates `_User`.
     private static let versionWithUsers = 22
+    /// The script that creates invitations.
+    private static let versionWithGroups = 23
 
     let postgres: PostgresClient
     let logger: Logger
@@ -35,6 +37,7 @@ struct Housekeeping: PeriodicWork {
             do {
                 try await sweep(schema)
                 if version >= Self.versionWithUsers { try await sweepUsers(schema) }
+                if version >= Self.versionWithGroups { try await sweepInvitations(schema) }
             } catch {
                 logger.error(
                     "Could not clean up a space; retrying in the next pass.",
@@ -89,6 +92,22 @@ struct Housekeeping: PeriodicWork {
             DELETE FROM \(users) WHERE id = ANY (ARRAY(
                 SELECT id FROM \(users) WHERE deleted < now() - make_interval(hours => \(UserDocumentStore.retentionInHours))
                 ORDER BY deleted LIMIT \(Self.batch)))
+            """, role)
+    }
+
+    private func sweepInvitations(_ schema: String) async throws {
+        guard let role = PostgresIdentifier(schema),
+            let invitations = PostgresIdentifier(schema: schema, name: "_role_invitations"),
+            let guesses = PostgresIdentifier(schema: schema, name: "_role_guesses")
+        else { return }
+        try await delete(
+            """
+            DELETE FROM \(invitations) WHERE id = ANY (ARRAY(SELECT id FROM \(invitations) WHERE expires < now() LIMIT \(Self.batch)))
+            """, role)
+        try await delete(
+            """
+            DELETE FROM \(guesses) WHERE member = ANY (ARRAY(
+                SELECT member FROM \(guesses) WHERE since < now() - interval '1 day' LIMIT \(Self.batch)))
             """, role)
     }
 

@@ -17,7 +17,7 @@ public struct RouteSection: Sendable, Hashable {
     public static let roles = RouteSection(
         name: "roles",
         text: """
-            Manages the roles of the app's end users. Needs a master key. Signed-in users can list their own roles.
+            Manages the roles of the app's end users, and the groups that users manage themselves.
             """)
     public static let files = RouteSection(
         name: "files",
