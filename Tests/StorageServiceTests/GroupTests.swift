@@ -34,7 +34,9 @@ import Testing
 
     @Test func `nobody else does, not even members, and it does not show which roles there are`() async throws {
         let app = try await Self.app()
-        for (caller, name) in [("ann", "team"), ("eve", "team"), ("boss", "leads"), ("boss", "nothing"), ("sam", "staff")] {
+        for (caller, name) in [
+            ("ann", "team"), ("eve", "team"), ("boss", "leads"), ("boss", "nothing"), ("sam", "staff"),
+        ] {
             let user = app.user(caller)
             try await app.expectRefusal(.forbidden) { try await user.put("/roles/\(name)", #"{"add":["eve"]}"#) }
             try await app.expectRefusal(.forbidden) { try await user.get("/roles/\(name)") }
@@ -44,7 +46,9 @@ import Testing
             try await app.expectRefusal(.forbidden) { try await user.delete("/roles/\(name)/invitations/\(id)") }
         }
         let boss = app.user("boss")
-        for body in [#"{"managers":["eve"]}"#, #"{"managers":[]}"#, #"{"add":["role:staff"]}"#, #"{"add":["role:leads"]}"#] {
+        for body in [
+            #"{"managers":["eve"]}"#, #"{"managers":[]}"#, #"{"add":["role:staff"]}"#, #"{"add":["role:leads"]}"#,
+        ] {
             try await app.expectRefusal(.forbidden) { try await boss.put("/roles/team", body) }
         }
         for (method, path) in [("DELETE", "/roles/team"), ("GET", "/roles")] {
@@ -90,7 +94,9 @@ import Testing
     @Test func `an invitation makes members, as often as it may be used`() async throws {
         let app = try await Self.app()
         let invitation = try await app.user("boss").post("/roles/team/invitations", #"{"uses":2}"#)
-        #expect(invitation.status == 201 && invitation["inviter"] == #""boss""# && invitation["uses"] == "2", "\(invitation)")
+        #expect(
+            invitation.status == 201 && invitation["inviter"] == #""boss""# && invitation["uses"] == "2",
+            "\(invitation)")
         let code = try #require(invitation.string("code"))
         #expect(try await app.join("eve", code.lowercased().replacing("-", with: " "))["role"] == #""team""#)
         #expect(try await app.user("eve").get("/auth/me/roles")["data"] == #"["team"]"#)
@@ -107,7 +113,9 @@ import Testing
         #expect(try stored[0].decode(0, as: String.self).contains(text) == false)
     }
 
-    @Test func `unknown, used, expired and revoked codes, and those of former managers, are answered alike`() async throws {
+    @Test func `unknown, used, expired and revoked codes, and those of former managers, are answered alike`()
+        async throws
+    {
         let app = try await Self.app()
         func code(_ user: String) async throws -> (code: String, id: String) {
             let answer = try await app.user(user).post("/roles/team/invitations", "{}")
@@ -171,14 +179,18 @@ import Testing
         #expect(rows.count == 5)
     }
 
-    @Test func `join and kick at once take turns, and so do a taker and the loss of the inviter's right`() async throws {
+    @Test func `join and kick at once take turns, and so do a taker and the loss of the inviter's right`() async throws
+    {
         let app = try await Self.app()
         let (roles, members) = (try app.space().own("_roles"), try app.space().own("_role_members"))
         let invitation = try await app.user("boss").post("/roles/team/invitations", #"{"uses":9}"#)
         let code = try #require(invitation.string("code"))
         // Both wait for the role's row, held here as by a change that is not committed.
-        func whileLocked(_ body: @escaping @Sendable () async throws -> Answer, _ change: PostgresQuery) async throws -> Answer {
-            let task: Task<Answer, any Error> = try await app.superuser.withTransaction { transaction in
+        func whileLocked(_ body: @escaping @Sendable () async throws -> Answer, _ change: PostgresQuery) async throws
+            -> Answer
+        {
+            let role = try app.space().role
+            let task: Task<Answer, any Error> = try await app.postgres.withTransaction(role: role) { transaction in
                 try await transaction.execute("SELECT FROM \(roles) WHERE name = 'team' FOR NO KEY UPDATE")
                 let task = Task { try await body() }
                 try await app.waitUntilStatementsWait()
@@ -214,7 +226,9 @@ import Testing
         #expect(try await app.user("boss").get("/roles/team/invitations")["data.0.usesLeft"] == "9")
         try await app.superuser.execute(
             "INSERT INTO \(members) (role, member) SELECT 'team', 'm' || n FROM generate_series(1, 99999) AS n")
-        try await app.expectRefusal(.limitExceeded) { try await app.user("boss").put("/roles/team", #"{"add":["ben"]}"#) }
+        try await app.expectRefusal(.limitExceeded) {
+            try await app.user("boss").put("/roles/team", #"{"add":["ben"]}"#)
+        }
         #expect(try await app.user("boss").put("/roles/team", #"{"remove":["m1"]}"#).status == 204)
         #expect(try await app.user("boss").put("/roles/team", #"{"add":["ben"]}"#).status == 204)
         for _ in 2...RoleInvitationStore.maximumOpen {
@@ -222,7 +236,9 @@ import Testing
         }
         try await app.expectRefusal(.limitExceeded) { try await app.user("boss").post("/roles/team/invitations", "{}") }
         for body in [#"{"uses":0}"#, #"{"uses":1001}"#, #"{"days":0}"#, #"{"days":31}"#, #"{"code":"x"}"#] {
-            try await app.expectRefusal(.invalidBody) { try await app.user("boss").post("/roles/team/invitations", body) }
+            try await app.expectRefusal(.invalidBody) {
+                try await app.user("boss").post("/roles/team/invitations", body)
+            }
         }
     }
 

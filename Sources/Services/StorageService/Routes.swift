@@ -45,6 +45,10 @@ extension StorageService {
         routes.on(LookUpObjects.route, LookUpObjects(lookUp: lookUp))
         routes.on(StoreUserDocuments.route, StoreUserDocuments(documents: userDocuments))
 
+        routes.on(ReportObject.route, ReportObject(reports: reports, rights: rights))
+        routes.on(ListReports.route, ListReports(reports: reports))
+        routes.on(ResolveReport.route, ResolveReport(reports: reports))
+
         routes.section = .roles
         routes.on(ListRoles.route, ListRoles(roles: roles))
         routes.on(ReadRole.route, ReadRole(roles: roles, rights: rights))

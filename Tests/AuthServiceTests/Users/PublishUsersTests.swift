@@ -4,6 +4,7 @@ import MartletCore
 import MartletJobs
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AuthService
@@ -14,7 +15,8 @@ import Testing
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             func shown(_ user: String) -> UserDocuments.Shown? { storage.document(of: user)?.shown }
-            let anna = try await client.signUp(more: #","email":"anna@example.org","profile":{"score":1},"private":{"pin":"4711"}"#)
+            let anna = try await client.signUp(
+                more: #","email":"anna@example.org","profile":{"score":1},"private":{"pin":"4711"}"#)
             try await eventually("the new user is there") { shown(anna.userID)?.userName == "anna" }
             let first = try #require(shown(anna.userID))
             #expect(first.profile == #"{"score": 1}"# && !first.isEmailVerified)
@@ -38,7 +40,9 @@ import Testing
 
             #expect(try await client.master("DELETE", "users/\(anna.userID)").status == 202)
             try await eventually("the deleted user is gone") { shown(anna.userID) == nil }
-            try await eventually("nothing waits") { try await client.count("SELECT count(*) FROM auth.user_changes") == 0 }
+            try await eventually("nothing waits") {
+                try await client.count("SELECT count(*) FROM auth.user_changes") == 0
+            }
             let sent = String(decoding: try JSONEncoder().encode(storage.documentCalls), as: UTF8.self)
             #expect(!sent.contains("4711") && !sent.contains("example.org") && !sent.contains("correct horse"))
         }
@@ -48,7 +52,9 @@ import Testing
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let anna = try await client.signUp()
-            try await eventually("nothing waits") { try await client.count("SELECT count(*) FROM auth.user_changes") == 0 }
+            try await eventually("nothing waits") {
+                try await client.count("SELECT count(*) FROM auth.user_changes") == 0
+            }
             let count = storage.documentCalls.count
             #expect(count >= 1)
             _ = try await client.send("PATCH", "me", #"{"private":{"pin":1}}"#, as: anna)

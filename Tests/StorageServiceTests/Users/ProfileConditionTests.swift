@@ -12,7 +12,8 @@ import Testing
         let app = try await StorageApp()
         try await app.publish(
             "ann", verified: true,
-            #"{"city":"Bern","level":3,"teams":["red","blue"],"none":null,"emailVerified":false,"friend":"o2","banned":false}"#)
+            #"{"city":"Bern","level":3,"teams":["red","blue"],"none":null,"emailVerified":false,"friend":"o2","banned":false}"#
+        )
         try await app.publish("bob", #"{"emailVerified":true}"#)
         try await app.publish("out", version: 1, verified: true, #"{"city":"Bern","level":3}"#)
         try await app.publish("out", version: 2, nil)
@@ -24,7 +25,7 @@ import Testing
         return app
     }
 
-    @Test(arguments: [
+    static let conditions: [(String, [String], [String])] = [
         (#"{"city":"$user.city"}"#, ["o1"], []),
         (#"{"cities":"$user.city"}"#, ["o1"], []),
         (#"{"city":{"$in":["Rome","$user.city"]}}"#, ["o1", "o2"], ["o2"]),
@@ -45,12 +46,15 @@ import Testing
         (#"{"$user.banned":{"$ne":true}}"#, ["o1", "o2", "o3"], ["o1", "o2", "o3"]),
         (#"{"$nor":[{"$user.city":"Bern"}]}"#, [], ["o1", "o2", "o3"]),
         (#"{"$or":[{"$user.city":"Bern"},{"_id":"o3"}]}"#, ["o1", "o2", "o3"], ["o3"]),
-    ])
+    ]
+
+    @Test(arguments: conditions)
     func `a condition reads the caller's profile, and admits nobody without one`(
         _ condition: String, _ ann: [String], _ bob: [String]
     ) async throws {
         let app = try await Self.app()
-        try await app.set(#"{"rules":{"find":[{"where":\#(condition)}],"get":[{"where":\#(condition)}]}}"#, on: "Places")
+        try await app.set(
+            #"{"rules":{"find":[{"where":\#(condition)}],"get":[{"where":\#(condition)}]}}"#, on: "Places")
         let path = "/storage/Places?order=_id"
         #expect(try await app.user("ann").get(path).ids == ann)
         #expect(try await app.user("bob").get(path).ids == bob)

@@ -84,7 +84,8 @@ extension StorageApp {
         }
         let path = "/collections/_User/rules"
         for body in [
-            #"{"rules":{"create":["*"]}}"#, #"{"rules":{"update":["field:owner"]}}"#, #"{"rules":{"delete":["authenticated"]}}"#,
+            #"{"rules":{"create":["*"]}}"#, #"{"rules":{"update":["field:owner"]}}"#,
+            #"{"rules":{"delete":["authenticated"]}}"#,
             #"{"rules":{"addField":["*"]}}"#, #"{"defaults":{"readers":["owner"]}}"#,
         ] { try await app.expectRefusal(.invalidBody) { try await app.master.put(path, body) } }
         let set = try await app.master.put(path, #"{"rules":{"get":["*"],"update":[]},"hidden":{"phone":[]}}"#)
@@ -208,6 +209,22 @@ extension StorageApp {
         let rules = try await master.get("/collections/_User/rules")
         #expect(rules["rules.find"] == #"["authenticated"]"#, "\(rules)")
         #expect(try await app.master.get("/storage/_User").ids == ["ada"])
+    }
+
+    @Test func `a copy takes the rules and managers of live, and leaves the users of test alone`() async throws {
+        let app = try await StorageApp()
+        try await app.publish("ada", #"{"city":"Bern"}"#)
+        try await app.publish("eve", #"{"city":"Test"}"#, .test)
+        #expect(try await app.master.put("/collections/_User/rules", #"{"rules":{"find":["*"]}}"#).status == 200)
+        #expect(try await app.master.put("/roles/team", #"{"managers":["ada"]}"#).status == 204)
+        let job = try await app.finished(app.master.post("/environment/copy"))
+        #expect(job["state"] == #""done""#, "\(job)")
+        let master = app.acting(as: app.principal(.master, .test))
+        #expect(try await master.get("/storage/_User").ids == ["eve"])
+        #expect(try await master.get("/collections/_User/rules")["rules.find"] == #"["*"]"#)
+        #expect(try await master.get("/roles/team")["managers"] == #"["ada"]"#)
+        try await app.publish("eve", version: 2, #"{"city":"New"}"#, .test)
+        #expect(try await master.get("/storage/_User/eve")["city"] == #""New""#)
     }
 
     @Test func `only our own processes send users, of an app and within limits`() async throws {

@@ -135,6 +135,9 @@ struct CollectionStore: Sendable {
                     "UPDATE \(relations) SET related_collection = \(name.text) WHERE related_collection = \(collection.text)"
                 )
                 try await transaction.execute(
+                    "UPDATE \(try space.own("_reports")) SET collection = \(name.text) WHERE collection = \(collection.text)"
+                )
+                try await transaction.execute(
                     "UPDATE \(hooks) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await Self.forgetChanges(of: collection, space, transaction)
             }
@@ -154,6 +157,8 @@ struct CollectionStore: Sendable {
             try await Self.requireUnread(collection, own, transaction)
             try await transaction.execute(Self.once("DROP TABLE \(table)"))
             try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
+            try await transaction.execute(
+                "DELETE FROM \(try space.own("_reports")) WHERE collection = \(collection.text)")
             try await transaction.execute(
                 "DELETE FROM \(relations) WHERE collection = \(collection.text) OR related_collection = \(collection.text)"
             )

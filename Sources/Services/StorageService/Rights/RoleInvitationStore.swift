@@ -46,7 +46,8 @@ struct RoleInvitationStore: Sendable {
     private static func invitation(_ row: PostgresRow, code: String? = nil) throws -> Invitation {
         Invitation(
             id: try row.decode(0, as: UUID.self).uuidString.lowercased(), role: try row.decode(1), code: code,
-            inviter: try row.decode(2), uses: try row.decode(3), usesLeft: try row.decode(4), expires: try row.decode(5),
+            inviter: try row.decode(2), uses: try row.decode(3), usesLeft: try row.decode(4),
+            expires: try row.decode(5),
             created: try row.decode(6))
     }
 

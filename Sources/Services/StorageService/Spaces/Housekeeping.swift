@@ -18,6 +18,8 @@ struct Housekeeping: PeriodicWork {
     private static let versionWithUsers = 22
     /// The script that creates invitations.
     private static let versionWithGroups = 23
+    /// The script that creates reports.
+    private static let versionWithReports = 24
 
     let postgres: PostgresClient
     let logger: Logger
@@ -38,6 +40,7 @@ struct Housekeeping: PeriodicWork {
                 try await sweep(schema)
                 if version >= Self.versionWithUsers { try await sweepUsers(schema) }
                 if version >= Self.versionWithGroups { try await sweepInvitations(schema) }
+                if version >= Self.versionWithReports { try await sweepReports(schema) }
             } catch {
                 logger.error(
                     "Could not clean up a space; retrying in the next pass.",
@@ -108,6 +111,16 @@ struct Housekeeping: PeriodicWork {
             """
             DELETE FROM \(guesses) WHERE member = ANY (ARRAY(
                 SELECT member FROM \(guesses) WHERE since < now() - interval '1 day' LIMIT \(Self.batch)))
+            """, role)
+    }
+
+    private func sweepReports(_ schema: String) async throws {
+        guard let role = PostgresIdentifier(schema), let reports = PostgresIdentifier(schema: schema, name: "_reports")
+        else { return }
+        try await delete(
+            """
+            DELETE FROM \(reports) WHERE id = ANY (ARRAY(
+                SELECT id FROM \(reports) WHERE resolved < now() - make_interval(days => \(ReportStore.retentionInDays)) LIMIT \(Self.batch)))
             """, role)
     }
 

@@ -28,6 +28,7 @@ final class Spaces: Sendable {
         (16, String(decoding: PackageResources.space_016_schema_sql, as: UTF8.self)),
         (22, String(decoding: PackageResources.space_022_users_sql, as: UTF8.self)),
         (23, String(decoding: PackageResources.space_023_groups_sql, as: UTF8.self)),
+        (24, String(decoding: PackageResources.space_024_reports_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {

@@ -14,6 +14,7 @@ extension StoredUserData {
             answers AS (DELETE FROM \(try owner.space.own("_idempotency")) WHERE asker = \("user:" + owner.id)),
             managed AS (DELETE FROM \(managers) WHERE manager = \(owner.id)),
             invited AS (DELETE FROM \(invitations) WHERE inviter = \(owner.id)),
+            reported AS (DELETE FROM \(try owner.space.own("_reports")) WHERE reporter = \(owner.id)),
             guessed AS (DELETE FROM \(try owner.space.own("_role_guesses")) WHERE member = \(owner.id)),
             uploads AS (DELETE FROM \(transfers) WHERE uploader = \(owner.id) RETURNING 1)
             SELECT (SELECT count(*) FROM roles), (SELECT count(*) FROM uploads), pg_notify(\(RightsStore.channel), \(owner.space.schema))
