@@ -54,6 +54,8 @@ public struct AuthService: ServiceDefinition {
     private let worker: JobWorker
     /// A separate worker, so that a service that does not answer delays only its own notifications.
     private let signOutWorker: JobWorker
+    /// Nil if no service stores users' documents.
+    private let publishUsers: PublishUsers?
 
     public init(settings: Settings, logger: Logger) throws {
         let configuration = PostgresConfiguration(
@@ -112,7 +114,12 @@ public struct AuthService: ServiceDefinition {
         let handlers =
             userDataJobs.handlers + [
                 mailing.handler(users: users, apps: AppStore(postgres: postgres)), federation.revokeToken,
+                PublishAllUsers(changes: UserChangeStore(postgres: postgres)),
             ]
+        publishUsers = options.services.first { $0.name == "storage" }.map { storage in
+            PublishUsers(
+                changes: UserChangeStore(postgres: postgres), calls: calls, storage: storage, logger: logger)
+        }
         worker = JobWorker(queue: jobs, handlers: handlers, configuration: JobWorker.Configuration(), logger: logger)
         let signOut = SignOutOfPush(postgres: postgres, jobs: jobs, calls: calls, notifications: notifications)
         signOutWorker = JobWorker(queue: jobs, handlers: [signOut], logger: logger)
@@ -124,10 +131,11 @@ public struct AuthService: ServiceDefinition {
             codes: provider.codes,
             places: places, proofs: mailing.proofs, flows: federation.flows, audit: audit,
             auditRetentionInDays: auditRetentionInDays, logger: logger)
-        return [
+        let services: [any Service] = [
             postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, signOutWorker,
             housekeeping,
         ]
+        return services + [publishUsers].compactMap(\.self)
     }
 
     public var userData: any UserDataHolder { userDataJobs.account }

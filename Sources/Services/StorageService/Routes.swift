@@ -43,12 +43,23 @@ extension StorageService {
         routes.on(ReadChanges.route, ReadChanges(feed: feed, rights: rights))
         routes.on(ReadLog.route, ReadLog(feed: changeFeed))
         routes.on(LookUpObjects.route, LookUpObjects(lookUp: lookUp))
+        routes.on(StoreUserDocuments.route, StoreUserDocuments(documents: userDocuments))
+
+        routes.on(ReportObject.route, ReportObject(reports: reports, rights: rights))
+        routes.on(ListReports.route, ListReports(reports: reports))
+        routes.on(ResolveReport.route, ResolveReport(reports: reports))
 
         routes.section = .roles
         routes.on(ListRoles.route, ListRoles(roles: roles))
-        routes.on(ReadRole.route, ReadRole(roles: roles))
-        routes.on(ChangeRole.route, ChangeRole(roles: roles))
+        routes.on(ReadRole.route, ReadRole(roles: roles, rights: rights))
+        routes.on(ChangeRole.route, ChangeRole(roles: roles, rights: rights))
         routes.on(DeleteRole.route, DeleteRole(roles: roles))
+        routes.on(LeaveRole.route, LeaveRole(roles: roles, rights: rights))
+        routes.on(
+            CreateRoleInvitation.route, CreateRoleInvitation(invitations: roleInvitations, rights: rights))
+        routes.on(ListRoleInvitations.route, ListRoleInvitations(invitations: roleInvitations, rights: rights))
+        routes.on(RevokeRoleInvitation.route, RevokeRoleInvitation(invitations: roleInvitations, rights: rights))
+        routes.on(JoinRole.route, JoinRole(invitations: roleInvitations, rights: rights))
         routes.on(ReadOwnRoles.route, ReadOwnRoles(rights: rights))
         routes.on(ReadRolesOfUser.route, ReadRolesOfUser(rights: rights))
 

@@ -200,5 +200,13 @@ public struct StorageService: ServiceDefinition {
 
     public func isReady() async -> Bool { postgres.isReady }
 
+    var userDocuments: UserDocumentStore { UserDocumentStore(postgres: postgres, spaces: spaces, objects: objects) }
+
+    var roleInvitations: RoleInvitationStore {
+        RoleInvitationStore(postgres: postgres, spaces: spaces, rights: rights)
+    }
+
+    var reports: ReportStore { ReportStore(postgres: postgres, spaces: spaces) }
+
     var envelope: Envelope { Envelope(versions: versions) }
 }

@@ -19,6 +19,10 @@ final class OtherService: Sendable {
         var calls: [UserDataRequest] = []
         var signOuts: [SignOut] = []
         var returned: Set<MailQuestion> = []
+        /// The newest state of each user.
+        var documents: [String: UserDocuments.User] = [:]
+        /// Every call for users' documents that succeeded.
+        var documentCalls: [UserDocuments] = []
         /// Number of calls that fail before it answers again.
         var failures = 0
     }
@@ -74,6 +78,9 @@ final class OtherService: Sendable {
 
     var calls: [UserDataRequest] { state.withLock { $0.calls } }
 
+    func document(of user: String) -> UserDocuments.User? { state.withLock { $0.documents[user] } }
+    var documentCalls: [UserDocuments] { state.withLock { $0.documentCalls } }
+
     var signOuts: [SignOut] { state.withLock { $0.signOuts } }
     func setReturned(_ mail: MailQuestion, _ isReturned: Bool = true) {
         state.withLock { if isReturned { $0.returned.insert(mail) } else { $0.returned.remove(mail) } }
@@ -100,6 +107,23 @@ final class OtherService: Sendable {
             guard try context.principal.kind == .service else { throw ServiceError(.forbidden) }
             let signOut = try await request.decoded(SignOut.self)
             try service.record { $0.signOuts.append(signOut) }
+            return .json("{}")
+        }
+    }
+
+    private struct TakeDocuments: Endpoint {
+        let service: OtherService
+
+        func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+            guard try context.principal.kind == .service else { throw ServiceError(.forbidden) }
+            let documents = try await request.decoded(UserDocuments.self)
+            try service.record { _ in }
+            service.state.withLock { state in
+                state.documentCalls.append(documents)
+                for user in documents.users where user.version > state.documents[user.id]?.version ?? 0 {
+                    state.documents[user.id] = user
+                }
+            }
             return .json("{}")
         }
     }
@@ -161,6 +185,7 @@ final class OtherService: Sendable {
         func addRoutes(to routes: inout RouteTable) {
             guard let service else { return }
             routes.on(.post, "/internal/users/sign-out", TakeSignOut(service: service))
+            routes.on(.post, "/internal/users/documents", TakeDocuments(service: service))
             routes.on(.post, "/internal/mail/returned", AnswerReturned(service: service))
         }
     }

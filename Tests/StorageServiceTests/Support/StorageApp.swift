@@ -99,6 +99,12 @@ struct StorageApp: Sendable {
             if name == "_file_usage", try table.decode(0, as: String?.self)?.hasPrefix("(t,0,0,,)") != false {
                 continue
             }
+            // So is the collection of users.
+            if name == "_collections", try table.decode(1, as: Int.self) == 1,
+                try table.decode(0, as: String?.self)?.hasPrefix("(_User,") == true
+            {
+                continue
+            }
             if try !name.hasPrefix("_") || table.decode(1, as: Int.self) > 0 { contents[name] = try table.decode(0) }
         }
         return contents

@@ -4,16 +4,21 @@ import MartletPostgres
 
 /// The name of a collection: a letter, then at most 62 letters, digits, `_` or `-`; ASCII, case-sensitive.
 ///
-/// Also the name of its table. Internal tables begin with `_`, so they cannot collide with collections.
+/// Also the name of its table. Internal tables begin with `_`, so they cannot collide with collections. `_User` is the
+/// collection of users' public profiles (`UserCollection.swift`).
 public struct CollectionName: Sendable, Hashable {
     /// Words that routes use in the place of a collection's name.
     private static let reserved: Set<String> = ["all", "query", "remove", "aggregate", "distinct", "batch"]
 
     public let text: String
 
+    static let users = CollectionName(known: "_User")
+
+    private init(known text: String) { self.text = text }
+
     /// - Throws: `invalid-name`.
     public init(_ text: String) throws {
-        try self.init(text, isReference: false)
+        try self.init(text, isReference: text == Self.users.text)
     }
 
     /// - Parameter isReference: Whether to also accept names that begin with `_`, which other systems give to their own

@@ -28,8 +28,8 @@ struct CollectionStore: Sendable {
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
             let rows = try await transaction.query(
                 """
-                SELECT count(*), count(*) FILTER (WHERE tablename = \(collection.text)) FROM pg_tables
-                WHERE schemaname = \(space.schema) AND tablename !~ '^_'
+                SELECT count(*) FILTER (WHERE tablename !~ '^_'), count(*) FILTER (WHERE tablename = \(collection.text))
+                FROM pg_tables WHERE schemaname = \(space.schema)
                 """)
             guard try rows[0].decode(1, as: Int.self) == 0 else { return }
             guard try rows[0].decode(0, as: Int.self) < Self.maximumCollections else {
@@ -107,7 +107,7 @@ struct CollectionStore: Sendable {
             """
             SELECT relname::text, greatest(reltuples, 0)::bigint, pg_total_relation_size(oid)
             FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relkind = 'r'
-                AND relname !~ '^_'
+                AND (relname !~ '^_' OR relname = \(CollectionName.users.text))
             ORDER BY relname
             """, in: space)
         return try rows.map {
@@ -135,6 +135,9 @@ struct CollectionStore: Sendable {
                     "UPDATE \(relations) SET related_collection = \(name.text) WHERE related_collection = \(collection.text)"
                 )
                 try await transaction.execute(
+                    "UPDATE \(try space.own("_reports")) SET collection = \(name.text) WHERE collection = \(collection.text)"
+                )
+                try await transaction.execute(
                     "UPDATE \(hooks) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await Self.forgetChanges(of: collection, space, transaction)
             }
@@ -154,6 +157,8 @@ struct CollectionStore: Sendable {
             try await Self.requireUnread(collection, own, transaction)
             try await transaction.execute(Self.once("DROP TABLE \(table)"))
             try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
+            try await transaction.execute(
+                "DELETE FROM \(try space.own("_reports")) WHERE collection = \(collection.text)")
             try await transaction.execute(
                 "DELETE FROM \(relations) WHERE collection = \(collection.text) OR related_collection = \(collection.text)"
             )

@@ -24,9 +24,9 @@ struct DropCollection: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.space
-        try await builds.stop(on: context.collection, of: space)
-        try await collections.drop(context.collection, of: space)
+        let (collection, space) = (try context.collectionOfApp, try context.space)
+        try await builds.stop(on: collection, of: space)
+        try await collections.drop(collection, of: space)
         rights.forget(space)
         return Response(status: .noContent)
     }

@@ -29,7 +29,7 @@ struct RenameCollection: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (collection, space) = (try context.collection, try context.space)
+        let (collection, space) = (try context.collectionOfApp, try context.space)
         let body = try await request.decoded(Body.self)
         let name = try CollectionName(body.name)
         try await builds.requireNone(on: collection, of: space)

@@ -36,7 +36,8 @@ extension Schema {
                 "where": .object.described(
                     """
                     A [Filter](#filter) that the object must match. Strings that begin with `$` are variables: \
-                    `$user.id`, `$user.roles`, `$now`, `$environment`, and for writes `$old.<path>` and `$new.<path>`.
+                    `$user.id`, `$user.roles`, `$user.emailVerified`, `$user.<field of the profile>`, `$now`, \
+                    `$environment`, and for writes `$old.<path>` and `$new.<path>`.
                     """),
                 "through": .map(of: .collectionName).described(
                     """
@@ -52,7 +53,8 @@ extension Schema {
                     """),
             ]))
 
-    static let collectionName: Schema = component("CollectionName", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,62}$"#))
+    static let collectionName: Schema = component(
+        "CollectionName", .string.pattern(#"^(_User|[A-Za-z][A-Za-z0-9_-]{0,62})$"#))
 
     static let collection: Schema = component(
         "Collection",

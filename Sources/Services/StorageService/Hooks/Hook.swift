@@ -99,7 +99,8 @@ struct HookBody: Codable, Sendable {
             guard let collection else {
                 throw ServiceError(.invalidBody, "This field is required.", field: "collection")
             }
-            _ = try CollectionName(collection)
+            let name = try CollectionName(collection)
+            if !event.isAfter { try name.requireOfApp() }
             guard callers == nil else {
                 throw ServiceError(.invalidBody, "Only a function may have callers.", field: "callers")
             }

@@ -632,7 +632,7 @@ struct ObjectStore: Sendable {
     }
 
     /// Records fields and types that are new in the collection.
-    private func registerFields(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
+    func registerFields(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
         signal.written(in: scope.space)
         guard !fields.isEmpty else { return }
         let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]

@@ -114,7 +114,7 @@ extension FilterCompiler {
     }
 
     private mutating func anyOf(_ value: JSONValue, _ name: String, _ target: Target) throws -> PostgresQuery {
-        if let condition = try isAmongRoles(value, target) { return try count { condition } }
+        if let condition = try isAmongVariable(value, target) { return try count { condition } }
         let values = try listed(value, name, target)
         guard !values.isEmpty else { return "FALSE" }
         let conditions = try values.map { try equality(target, $0) }

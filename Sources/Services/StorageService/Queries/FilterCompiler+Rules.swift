@@ -85,6 +85,7 @@ extension FilterCompiler {
             guard case .document(let path) = target else { return try target.equality(.string(user)) }
             return onAdded(target, Access.naming(user, in: [path]))
         case .environment: return try literalEquality(target, value)
+        case .profile(let path): return try profileEquality(target, path)
         case .field(let state, let path):
             let other = try expression(state, path, for: target)
             return "(coalesce(\(target.json), 'null') = coalesce(\(other), 'null'))"
@@ -124,16 +125,21 @@ extension FilterCompiler {
             return target.comparison(sign, withTime: "now()")
         case .field(let state, let path):
             return target.comparison(sign, with: try expression(state, path, for: target))
+        case .profile(let path):
+            guard case .document = target else { throw Self.misplaced(path, target) }
+            return target.comparison(sign, with: try profileValue(path))
         case .userID, .environment: return nil
         case .roles:
             throw ServiceError(.invalidFilter, "$user.roles can only be used with $in and $nin.", field: target.name)
         }
     }
 
-    /// `{"$in":"$user.roles"}`: the field is the name of one of the user's roles, or a list with one; nil for any
-    /// other value.
-    func isAmongRoles(_ value: JSONValue, _ target: Target) throws -> PostgresQuery? {
-        guard rule != nil, case .string(let text) = value, try variable(text, target) == .roles else { return nil }
+    /// `{"$in":"$user.roles"}`: the field is the name of one of the user's roles, or a list with one, or as
+    /// `isAmongProfile`; nil for any other value.
+    func isAmongVariable(_ value: JSONValue, _ target: Target) throws -> PostgresQuery? {
+        guard rule != nil, case .string(let text) = value, let variable = try variable(text, target) else { return nil }
+        if case .profile(let path) = variable { return try isAmongProfile(target, path) }
+        guard variable == .roles else { return nil }
         let path = try target.documentPath("$user.roles").expression
         guard case .user(_, let roles)? = rule?.identity else { return "FALSE" }
         return onAdded(target, "(jsonb_typeof(\(path)) <> 'object' AND \(path) ?| \(roles))")

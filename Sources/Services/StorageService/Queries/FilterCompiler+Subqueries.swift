@@ -131,7 +131,7 @@ extension FilterCompiler {
     }
 
     /// Whether the value, or one of its elements if it is a list, is in the subquery's result.
-    private static func isAmong(_ value: PostgresQuery, _ subquery: PostgresQuery) -> PostgresQuery {
+    static func isAmong(_ value: PostgresQuery, _ subquery: PostgresQuery) -> PostgresQuery {
         """
         (\(value) IN (\(subquery)) OR (jsonb_typeof(\(value)) = 'array' AND EXISTS (\
         SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(value)) = 'array' THEN \(value) ELSE '[]' END) AS element \

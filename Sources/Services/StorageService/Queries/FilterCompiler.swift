@@ -140,6 +140,7 @@ struct FilterCompiler {
         default: break
         }
         if let rule {
+            if let path = RuleVariable.profilePath(name) { return try profileCondition(path, value, depth: depth) }
             if let (state, rest) = RuleVariable.state(name) {
                 return try stateCondition(state, rest, value, depth: depth)
             }

@@ -10,16 +10,20 @@ struct Access: Sendable {
     let rules: CollectionRules
     /// Whether the environment is closed to clients.
     var isClosed = false
+    /// Whether it is `_User`, which only auth writes.
+    var isOfUsers = false
     /// Nil for the master key, which no condition concerns.
     var place: RulePlace?
     /// The change of an object that is judged, for entries with limits on it; nil if the object is written as a whole.
     var change: Document?
 
     static let master = Access(identity: .master, rules: .open)
+    static let masterOfUsers = Access(identity: .master, rules: .open, isOfUsers: true)
 
     /// - Throws: `forbidden` if the operation would not be allowed for any object.
     func require(_ operation: Operation) throws {
         if isClosed { throw Self.closed }
+        if isOfUsers, [.create, .update, .delete].contains(operation) { throw Self.writtenByAuth }
         guard permission(for: operation) != .denied else {
             throw ServiceError(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
         }

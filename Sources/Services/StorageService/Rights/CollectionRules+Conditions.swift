@@ -105,6 +105,7 @@ private struct PointerPaths {
         return members.flatMap { member -> [String] in
             if let (_, rest) = RuleVariable.state(member.name) { return [rest] }
             guard member.name.begins(with: "$") else { return [member.name] }
+            guard RuleVariable.profilePath(member.name) == nil else { return [] }
             guard case .array(let filters) = member.value else { return [] }
             return filters.flatMap(names)
         }

@@ -8,9 +8,7 @@ struct DeleteRole: Endpoint {
     static let route = Route(
         .delete, "/roles/{role}", "deleteRole", "Deletes a role and takes it from all its members.",
         callers: .manager(.delete, .users),
-        parameters: [
-            .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`.")
-        ],
+        parameters: [.role],
         answers: [
             .answer(204, "The role is deleted.")
         ],

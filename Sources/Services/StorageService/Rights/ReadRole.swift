@@ -6,22 +6,27 @@ import MartletHTTP
 struct ReadRole: Endpoint {
     static let route = Route(
         .get, "/roles/{role}", "readRole", "Returns a role with a page of its members, ordered by name.",
-        callers: .manager(.read, .users),
+        callers: .clientOrStaff([.read], .users),
         parameters: [
-            .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`."),
+            .role,
             .query("after", .string, "The last member of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         answers: [
-            .answer(200, "`name`, and `members`: user ids and `role:<name>`.")
+            .answer(200, "`name`, and `members` and `managers`: users' ids and `role:<name>`.")
         ],
-        errors: [404: "The app has no such role (`role-not-found`)."])
+        errors: [
+            403: "The caller is neither the app's server nor a manager of the role (`forbidden`).",
+            404: "For the app's server: there is no such role (`role-not-found`).",
+        ])
 
     let roles: RoleStore
+    let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let page = try RolePage(request)
-        guard let role = try await roles.find(try context.role, page, of: context.space) else {
+        let (name, space) = (try context.role, try context.space)
+        let caller = try await rights.callerOfRole(try context.principal, in: space)
+        guard let role = try await roles.find(name, try RolePage(request), for: caller, of: space) else {
             throw ServiceError(.roleNotFound)
         }
         return try .encoding(role)

@@ -29,9 +29,10 @@ struct Rights: Sendable {
     func knows(_ collection: CollectionName) -> Bool { identity == .master || collections[collection.text] != nil }
 
     func access(to collection: CollectionName) -> Access {
-        guard identity != .master else { return .master }
+        let isOfUsers = collection == .users
+        guard identity != .master else { return isOfUsers ? .masterOfUsers : .master }
         return Access(
-            identity: identity, rules: collections[collection.text] ?? .open, isClosed: isClosed,
+            identity: identity, rules: collections[collection.text] ?? .open, isClosed: isClosed, isOfUsers: isOfUsers,
             place: space.map { RulePlace(space: $0, collection: collection, collections: collections) })
     }
 }

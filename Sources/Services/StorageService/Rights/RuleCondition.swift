@@ -19,6 +19,8 @@ struct RuleCondition: Sendable, Equatable {
     let limits: ChangeLimits?
     /// Whether the filter mentions the user. The entry then applies only to callers who are signed in.
     let namesUser: Bool
+    /// Whether the filter mentions a field of the user's profile. The entry then applies only to callers who have one.
+    let readsProfile: Bool
     /// Whether the filter itself says what must hold before a write and what after it.
     let comparesStates: Bool
     /// Other collections that the filter reads.
@@ -47,6 +49,7 @@ struct RuleCondition: Sendable, Equatable {
         words.read(filter)
         if let limits { words.read(limits.json) }
         namesUser = words.namesUser
+        readsProfile = words.readsProfile
         comparesStates = words.comparesStates
         collections = words.collections.union((through ?? []).map(\.collection))
     }
@@ -99,6 +102,7 @@ struct RuleCondition: Sendable, Equatable {
     /// What a filter mentions, wherever it stands.
     private struct Words {
         var namesUser = false
+        var readsProfile = false
         var comparesStates = false
         var collections: Set<CollectionName> = []
 
@@ -127,6 +131,7 @@ struct RuleCondition: Sendable, Equatable {
         private mutating func read(text: String) {
             guard text.begins(with: "$") else { return }
             if text.hasPrefix("$user.") { namesUser = true }
+            if RuleVariable.profilePath(text) != nil { readsProfile = true }
             if RuleVariable.state(text) != nil { comparesStates = true }
         }
     }

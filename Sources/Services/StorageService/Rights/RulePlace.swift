@@ -36,6 +36,12 @@ struct RulePlace: Sendable {
         let rule = context(of: condition, for: identity, states)
         var compiler = FilterCompiler(scope: scope, now: Date(), rule: rule)
         compiler.filter.condition = try compiler.compile(condition.filter, depth: 0)
+        guard condition.readsProfile else { return compiler.filter }
+        // Otherwise a negation would hold for a caller without a profile.
+        let isKnown = try FilterCompiler.callerIsKnown(identity, in: scope)
+        compiler.filter.condition = "\(isKnown) AND (\(compiler.filter.condition))"
+        compiler.filter.collections.insert(.users)
+        compiler.filter.dependsOnOtherState = true
         return compiler.filter
     }
 

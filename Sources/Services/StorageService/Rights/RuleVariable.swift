@@ -7,6 +7,8 @@ enum RuleVariable: Sendable, Equatable {
     case roles
     case now
     case environment
+    /// A field of the caller's public profile, or `emailVerified`.
+    case profile(FieldPath)
     /// A field of the object before or after a write.
     case field(State, FieldPath)
 
@@ -31,7 +33,9 @@ enum RuleVariable: Sendable, Equatable {
         case "$user.roles": self = .roles
         case "$now": self = .now
         case "$environment": self = .environment
-        default: throw Self.unknown(text)
+        default:
+            guard let path = Self.profilePath(text) else { throw Self.unknown(text) }
+            self = .profile(path)
         }
     }
 
@@ -43,13 +47,21 @@ enum RuleVariable: Sendable, Equatable {
         return nil
     }
 
+    /// The field of the profile that `$user.<field>` names; nil for any other text.
+    static func profilePath(_ text: String) -> FieldPath? {
+        guard text.hasPrefix("$user."), let path = try? FieldPath(String(text.dropFirst(6))),
+            !["id", "roles"].contains(path.parts[0]), SystemField(rawValue: path.parts[0]) == nil
+        else { return nil }
+        return path
+    }
+
     private static func unknown(_ text: String) -> ServiceError {
         let detail =
             text.hasPrefix("$user.")
-            ? "Of a user, a rule knows $user.id and $user.roles. A profile's fields are not available in rules."
+            ? "Of a user, a rule knows $user.id, $user.roles, $user.emailVerified and $user.<field of the public profile>."
             : """
-            "\(text.prefix(40))" is not a variable. Expected $user.id, $user.roles, $now, $environment, $old.<field> or \
-            $new.<field>. Text that begins with $ is written with $$.
+            "\(text.prefix(40))" is not a variable. Expected $user.id, $user.roles, $user.<field>, $now, $environment, \
+            $old.<field> or $new.<field>. Text that begins with $ is written with $$.
             """
         return ServiceError(.invalidFilter, detail)
     }
@@ -99,7 +111,7 @@ struct ConditionContext: Sendable {
             case nil: return value
             case .userID: return identity.userID.map { .string($0) } ?? .null
             case .environment: return .string(environment.rawValue)
-            case .roles, .now, .field:
+            case .roles, .now, .profile, .field:
                 throw ServiceError(.invalidFilter, "\(text.prefix(80)) cannot stand here.", field: field)
             }
         }

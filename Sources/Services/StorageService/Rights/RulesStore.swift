@@ -25,8 +25,9 @@ struct RulesStore: Sendable {
     func set(
         _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema
     ) async throws -> CollectionRules {
-        try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
-        let rules = try await checkingConditions(of: rules, on: collection, of: space)
+        let given = try rules.completed(for: collection)
+        try given.check(in: try await ruleContext(of: given, on: collection, of: space))
+        let rules = try await checkingConditions(of: given, on: collection, of: space)
         let text = rules.json.text
         // Rules that can be stored but not read would close the collection.
         _ = try CollectionRules(JSONValue(parsing: text.utf8))

@@ -18,7 +18,7 @@ struct RemoveSchema: Endpoint {
     let schemas: SchemaStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try await schemas.remove(from: context.collection, of: context.space)
+        try await schemas.remove(from: context.collectionOfApp, of: context.space)
         return Response(status: .noContent)
     }
 }

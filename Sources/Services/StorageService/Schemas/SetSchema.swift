@@ -52,7 +52,7 @@ struct SetSchema: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (collection, space) = (try context.collection, try context.space)
+        let (collection, space) = (try context.collectionOfApp, try context.space)
         let allowExisting = try ListQuery.flag("allowExisting", in: request)
         let body = try await request.json(upTo: JSONSchema.maximumSizeInBytes)
         let schema = try Self.schema(body)

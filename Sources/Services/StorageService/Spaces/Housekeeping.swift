@@ -3,7 +3,7 @@ import MartletJobs
 import MartletPostgres
 
 /// Deletes expired data in every space: changes after the retention period, answers to idempotency keys after a day,
-/// and the file history after its own period.
+/// the file history after its own period, and the remains of users' documents after a day.
 ///
 /// Runs in every copy of the service; rows that another copy has deleted are simply missing. Works in small batches, so
 /// that no statement takes long.
@@ -14,6 +14,12 @@ struct Housekeeping: PeriodicWork {
     /// The last script that creates one of the tables below. Spaces at an earlier version are skipped; the next use of
     /// a space runs its missing scripts.
     private static let neededVersion = 4
+    /// The script that creates `_User`.
+    private static let versionWithUsers = 22
+    /// The script that creates invitations.
+    private static let versionWithGroups = 23
+    /// The script that creates reports.
+    private static let versionWithReports = 24
 
     let postgres: PostgresClient
     let logger: Logger
@@ -26,12 +32,15 @@ struct Housekeeping: PeriodicWork {
 
     /// Cleans up every space. An error in one space is logged and does not affect the others.
     func sweep() async throws {
-        let schemas: [String] = try await postgres.query(
-            "SELECT schema FROM storage.spaces WHERE version >= \(Self.neededVersion) ORDER BY schema"
-        ).map { try $0.decode(0) }
-        for schema in schemas where !Task.isCancelled {
+        let schemas: [(name: String, version: Int)] = try await postgres.query(
+            "SELECT schema, version FROM storage.spaces WHERE version >= \(Self.neededVersion) ORDER BY schema"
+        ).map { (try $0.decode(0), try $0.decode(1)) }
+        for (schema, version) in schemas where !Task.isCancelled {
             do {
                 try await sweep(schema)
+                if version >= Self.versionWithUsers { try await sweepUsers(schema) }
+                if version >= Self.versionWithGroups { try await sweepInvitations(schema) }
+                if version >= Self.versionWithReports { try await sweepReports(schema) }
             } catch {
                 logger.error(
                     "Could not clean up a space; retrying in the next pass.",
@@ -73,6 +82,45 @@ struct Housekeeping: PeriodicWork {
             DELETE FROM \(uploads) WHERE id = ANY (ARRAY(
                 SELECT id FROM (SELECT id, at FROM \(uploads) ORDER BY id LIMIT \(Self.batch)) AS oldest
                 WHERE at < now() - make_interval(days => \(Int32(fileHistoryInDays)))))
+            """, role)
+    }
+
+    /// Deletes what is left of users who were disabled or deleted.
+    private func sweepUsers(_ schema: String) async throws {
+        guard let role = PostgresIdentifier(schema),
+            let users = PostgresIdentifier(schema: schema, name: CollectionName.users.text)
+        else { return }
+        try await delete(
+            """
+            DELETE FROM \(users) WHERE id = ANY (ARRAY(
+                SELECT id FROM \(users) WHERE deleted < now() - make_interval(hours => \(UserDocumentStore.retentionInHours))
+                ORDER BY deleted LIMIT \(Self.batch)))
+            """, role)
+    }
+
+    private func sweepInvitations(_ schema: String) async throws {
+        guard let role = PostgresIdentifier(schema),
+            let invitations = PostgresIdentifier(schema: schema, name: "_role_invitations"),
+            let guesses = PostgresIdentifier(schema: schema, name: "_role_guesses")
+        else { return }
+        try await delete(
+            """
+            DELETE FROM \(invitations) WHERE id = ANY (ARRAY(SELECT id FROM \(invitations) WHERE expires < now() LIMIT \(Self.batch)))
+            """, role)
+        try await delete(
+            """
+            DELETE FROM \(guesses) WHERE member = ANY (ARRAY(
+                SELECT member FROM \(guesses) WHERE since < now() - interval '1 day' LIMIT \(Self.batch)))
+            """, role)
+    }
+
+    private func sweepReports(_ schema: String) async throws {
+        guard let role = PostgresIdentifier(schema), let reports = PostgresIdentifier(schema: schema, name: "_reports")
+        else { return }
+        try await delete(
+            """
+            DELETE FROM \(reports) WHERE id = ANY (ARRAY(
+                SELECT id FROM \(reports) WHERE resolved < now() - make_interval(days => \(ReportStore.retentionInDays)) LIMIT \(Self.batch)))
             """, role)
     }
 

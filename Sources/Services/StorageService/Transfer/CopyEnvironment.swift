@@ -182,7 +182,7 @@ struct EnvironmentCopy {
 
     /// Copies rules, schemas, roles and relations. Schemas hold from now on; the objects are copied as they are.
     func own() async throws {
-        for name in ["_collections", "_roles", "_role_members", "_relations"] {
+        for name in ["_collections", "_roles", "_role_members", "_role_managers", "_relations"] {
             try await become(live.role)
             // The cursor keeps the privileges of the role that declared it.
             try await transaction.execute(
@@ -292,7 +292,8 @@ struct EnvironmentCopy {
         // The usage before the files, in the same order as other writers lock them. The table is emptied and its row
         // created again, because a copy cannot update what others have changed since its snapshot.
         let own = [
-            "_file_usage", "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
+            "_file_usage", "_changes", "_idempotency", "_relations", "_reports", "_role_invitations", "_role_managers",
+            "_role_members", "_role_guesses", "_roles", "_collections",
             "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed",
         ]
         let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(

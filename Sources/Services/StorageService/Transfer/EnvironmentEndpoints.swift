@@ -115,6 +115,12 @@ struct WipeEnvironment: Endpoint {
         try await transfers.builds.stop(of: test)
         try await transfers.postgres.withTransaction(role: test.role) {
             try await EnvironmentCopy.dropCollections(of: test, in: $0)
+            // Users belong to auth, and stay.
+            try await $0.execute(
+                """
+                INSERT INTO \(try test.own("_collections")) (name, rules)
+                VALUES (\(CollectionName.users.text), \(PostgresJSON(CollectionRules.ofUsers.json.text)))
+                """)
         }
         transfers.rights.forgetAll()
         transfers.signal.written(in: test)

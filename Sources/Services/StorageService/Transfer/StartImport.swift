@@ -41,7 +41,7 @@ struct StartImport: Endpoint {
     let maximumSizeInBytes: Int
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (collection, space) = (try context.collection, try context.space)
+        let (collection, space) = (try context.collectionOfApp, try context.space)
         var options = try ImportOptions(request, collection: collection, space: space)
         if options.existing == .replace { _ = try context.author(may: .update, .storage) }
         try await transfers.checkNumberOfJobs(of: space)

@@ -7,10 +7,15 @@ extension StoredUserData {
     /// Erases memberships, recorded answers to repeated requests, and unfinished uploads, of which there are few.
     func eraseRolesAndUploads(of owner: Owner) async throws -> [String: Int] {
         let (members, transfers) = (try owner.space.own("_role_members"), try owner.space.own("_transfers"))
+        let (managers, invitations) = (try owner.space.own("_role_managers"), try owner.space.own("_role_invitations"))
         let row = try await run(
             """
             WITH roles AS (DELETE FROM \(members) WHERE member = \(owner.id) RETURNING 1),
             answers AS (DELETE FROM \(try owner.space.own("_idempotency")) WHERE asker = \("user:" + owner.id)),
+            managed AS (DELETE FROM \(managers) WHERE manager = \(owner.id)),
+            invited AS (DELETE FROM \(invitations) WHERE inviter = \(owner.id)),
+            reported AS (DELETE FROM \(try owner.space.own("_reports")) WHERE reporter = \(owner.id)),
+            guessed AS (DELETE FROM \(try owner.space.own("_role_guesses")) WHERE member = \(owner.id)),
             uploads AS (DELETE FROM \(transfers) WHERE uploader = \(owner.id) RETURNING 1)
             SELECT (SELECT count(*) FROM roles), (SELECT count(*) FROM uploads), pg_notify(\(RightsStore.channel), \(owner.space.schema))
             """, owner)[0]
@@ -24,6 +29,11 @@ extension StoredUserData {
             SELECT json_build_object('name', role)::text FROM \(try owner.space.own("_role_members")) WHERE member = \(owner.id) ORDER BY role LIMIT \(RightsStore.maximumRolesOfUser)
             """, owner)
         for row in rows { lines.writeUserData("role", of: .storage, try row.decode(0)) }
+        let managed = try await run(
+            """
+            SELECT json_build_object('name', role)::text FROM \(try owner.space.own("_role_managers")) WHERE manager = \(owner.id) ORDER BY role LIMIT \(RightsStore.maximumRolesOfUser)
+            """, owner)
+        for row in managed { lines.writeUserData("managedRole", of: .storage, try row.decode(0)) }
     }
 
     /// The files that are the user's own, with the same meaning as for objects. The first uploader owns a file unless

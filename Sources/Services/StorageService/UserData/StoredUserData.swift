@@ -85,11 +85,13 @@ struct StoredUserData: UserDataHolder {
     /// Erases a slice of the data at a place; returns the number of erased items and the next place.
     private func eraseSlice(of owner: Owner, at place: UserDataPlace) async throws -> ([String: Int], UserDataPlace?) {
         switch place {
-        case .roles: (try await eraseRolesAndUploads(of: owner), .collections(after: ""))
-        case .collections(let name): ([:], try await collection(after: name, in: owner))
-        case .objects(let collection, let id): try await eraseObjects(of: owner, in: collection, after: id)
-        case .files(let path): try await eraseFiles(of: owner, after: path)
-        case .history(let id): try await eraseHistory(of: owner, after: id)
+        case .roles:
+            try await eraseDocument(of: owner)
+            return (try await eraseRolesAndUploads(of: owner), .collections(after: ""))
+        case .collections(let name): return ([:], try await collection(after: name, in: owner))
+        case .objects(let collection, let id): return try await eraseObjects(of: owner, in: collection, after: id)
+        case .files(let path): return try await eraseFiles(of: owner, after: path)
+        case .history(let id): return try await eraseHistory(of: owner, after: id)
         }
     }
 

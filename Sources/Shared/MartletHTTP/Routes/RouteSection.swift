@@ -18,8 +18,8 @@ public struct RouteSection: Sendable, Hashable {
     public static let roles = RouteSection(
         name: "roles",
         text: """
-            Manages the roles of the app's end users. Needs a master key, or rights of staff in the area `users`. \
-            Signed-in users can list their own roles.
+            Manages the roles of the app's end users, and the groups that users manage themselves. Staff need rights \
+            in the area `users`.
             """)
     public static let files = RouteSection(
         name: "files",

@@ -1,0 +1,153 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// The code is shown this once; only its SHA-256 is stored.
+struct CreateRoleInvitation: Endpoint {
+    static let route = Route(
+        .post, "/roles/{role}/invitations", "createRoleInvitation",
+        "Creates a code by which users become members of a role.", callers: .client,
+        parameters: [.role],
+        details: "For managers of the role and the app's server. A role may have 100 open invitations.",
+        body: .json(
+            .object(
+                [
+                    "uses": .integer.range(1, RoleInvitationStore.maximumUses).defaulting(to: 1).described(
+                        "How many users may take it."),
+                    "days": .integer.range(1, RoleInvitationStore.maximumDays).defaulting(to: 7).described(
+                        "How long it is valid."),
+                ])),
+        answers: [
+            .answer(201, "The invitation with its `code`.", .json(.roleInvitation))
+        ],
+        errors: [
+            403: "The caller does not manage the role (`forbidden`).",
+            404: "For the app's server: there is no such role (`role-not-found`).",
+        ])
+
+    let invitations: RoleInvitationStore
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (role, space) = (try context.role, try context.space)
+        let caller = try await rights.callerOfRole(try context.principal, in: space)
+        let body = try await BodyFields(request, ["uses", "days"])
+        let invitation = try await invitations.create(
+            to: role, uses: try body.integer("uses", in: 1...RoleInvitationStore.maximumUses) ?? 1,
+            days: try body.integer("days", in: 1...RoleInvitationStore.maximumDays) ?? 7, by: caller, in: space)
+        return try .encoding(invitation, status: .created)
+    }
+}
+
+struct ListRoleInvitations: Endpoint {
+    static let route = Route(
+        .get, "/roles/{role}/invitations", "listRoleInvitations",
+        "Lists the open invitations to a role, without their codes.", callers: .client,
+        parameters: [.role],
+        details: "For managers of the role and the app's server.",
+        answers: [
+            .answer(200, "`count`, and the invitations in `data`, oldest first.")
+        ],
+        errors: [
+            403: "The caller does not manage the role (`forbidden`).",
+            404: "For the app's server: there is no such role (`role-not-found`).",
+        ])
+
+    let invitations: RoleInvitationStore
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (role, space) = (try context.role, try context.space)
+        let caller = try await rights.callerOfRole(try context.principal, in: space)
+        return try .list(try await invitations.list(of: role, for: caller, in: space))
+    }
+}
+
+struct RevokeRoleInvitation: Endpoint {
+    static let route = Route(
+        .delete, "/roles/{role}/invitations/{id}", "revokeRoleInvitation",
+        "Revokes an invitation. Whoever has taken it stays a member.",
+        callers: .client,
+        parameters: [.role, .path("id", .uuid)],
+        details: "For managers of the role and the app's server.",
+        answers: [
+            .answer(204, "The code no longer works.")
+        ],
+        errors: [
+            403: "The caller does not manage the role (`forbidden`).",
+            404: "The role has no such invitation (`not-found`).",
+        ])
+
+    let invitations: RoleInvitationStore
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (role, space) = (try context.role, try context.space)
+        let id = try context.uuid("id", else: .notFound)
+        let caller = try await rights.callerOfRole(try context.principal, in: space)
+        guard try await invitations.revoke(id, of: role, by: caller, in: space) else {
+            throw ServiceError(.notFound)
+        }
+        return Response(status: .noContent)
+    }
+}
+
+/// Unknown, used, expired and revoked codes are answered alike, and so is one whose inviter no longer manages the role.
+struct JoinRole: Endpoint {
+    static let route = Route(
+        .post, "/auth/me/roles", "joinRole", "Makes the signed-in user a member of a role, by an invitation's code.",
+        callers: .user,
+        details: """
+            After ten wrong codes in ten minutes, a user's attempts are 429. A user who is a member already uses \
+            nothing up.
+            """,
+        body: .json(.object(["code": .string], required: ["code"])),
+        answers: [
+            .answer(200, "The role's name.", .json(.object(["role": .string])))
+        ],
+        errors: [400: "The code is wrong, used, expired or revoked (`invalid-body`, `field` is `code`)."])
+
+    let invitations: RoleInvitationStore
+    let rights: RightsStore
+
+    private struct Answer: Encodable {
+        var role: String
+    }
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.space
+        let caller = try await rights.callerOfRole(try context.principal, in: space)
+        guard let user = caller.userID else { throw RoleManagement.refusal }
+        let text = try await BodyFields(request, ["code"]).requiredString("code")
+        switch try await invitations.take(RoleInvitationCode(text), by: user, in: space) {
+        case .joined(let role): return try .encoding(Answer(role: role))
+        case .refused:
+            throw ServiceError(
+                .invalidBody, "The code is wrong, was used before, has expired or was revoked.", field: "code")
+        case .tooManyGuesses:
+            throw ServiceError(.tooManyRequests, "Too many wrong codes. Try again later.", retryAfter: 600)
+        }
+    }
+}
+
+extension RouteParameter {
+    static let role: RouteParameter = .path(
+        "role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`.")
+}
+
+extension Schema {
+    fileprivate static let roleInvitation: Schema = component(
+        "RoleInvitation",
+        .object(
+            [
+                "id": .uuid,
+                "role": .string,
+                "code": .string.described("Only in the answer to its creation."),
+                "inviter": .string.described("The manager's id; absent if the app's server created it."),
+                "uses": .integer,
+                "usesLeft": .integer,
+                "expires": .string.format("date-time"),
+                "created": .string.format("date-time"),
+            ]))
+}

@@ -1,0 +1,24 @@
+import Hummingbird
+import MartletCore
+import MartletHTTP
+
+/// A role that the user has through another role stays.
+struct LeaveRole: Endpoint {
+    static let route = Route(
+        .delete, "/roles/{role}/members/me", "leaveRole", "Takes the role from the signed-in user.", callers: .user,
+        parameters: [.role],
+        answers: [
+            .answer(204, "The user is not a member, also if the user was none before.")
+        ])
+
+    let roles: RoleStore
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (role, space) = (try context.role, try context.space)
+        let caller = try await rights.callerOfRole(try context.principal, in: space)
+        guard let user = caller.userID else { throw RoleManagement.refusal }
+        try await roles.leave(role, user, of: space)
+        return Response(status: .noContent)
+    }
+}
