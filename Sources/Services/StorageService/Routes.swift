@@ -33,6 +33,8 @@ extension StorageService {
         routes.on(DropIndex.route, DropIndex(indexes: indexes, rights: rights))
         routes.on(ReadRules.route, ReadRules(rules: rules))
         routes.on(SetRules.route, SetRules(rules: rules))
+        routes.on(ReadRuleSettings.route, ReadRuleSettings(rules: rules))
+        routes.on(SetRuleSettings.route, SetRuleSettings(rules: rules))
         routes.on(ReadSchema.route, ReadSchema(schemas: schemas))
         routes.on(SetSchema.route, SetSchema(schemas: schemas, transfers: transfers))
         routes.on(RemoveSchema.route, RemoveSchema(schemas: schemas))

@@ -5,7 +5,7 @@ import MartletPostgres
 import ServiceLifecycle
 
 /// Creates the first app and staff member, writes `connection.json`, and prints the connection once every process is
-/// ready.
+/// ready. What no rule restricts is open in the first app, on purpose: it is for trying things out.
 struct AnnouncementStep: Service {
     let plan: ServerPlan
     let publicURL: String
@@ -24,7 +24,8 @@ struct AnnouncementStep: Service {
             }
         }
         try PrivateFile.write(Data("\(getpid())\n".utf8), to: state.appending(path: "run/ready"))
-        announce(try Connection.read(from: file))
+        let connection = try Connection.read(from: file)
+        announce(connection, isOpen: (try? await isOpen(connection.appId)) ?? false)
         try? await gracefulShutdown()
         try? FileManager.default.removeItem(at: state.appending(path: "run/ready"))
     }
@@ -49,6 +50,7 @@ struct AnnouncementStep: Service {
             app = try await NewApp(credentialsOf: first, in: client)
         } else {
             app = try await NewApp.create(name: "First app", in: client)
+            try await open(app.appId, in: client)
         }
         let staff = try await makeStaff(client)
         var connection = Connection(
@@ -58,6 +60,23 @@ struct AnnouncementStep: Service {
             services: [:], internalServices: [:])
         setAddresses(&connection)
         return connection
+    }
+
+    /// Before storage first uses the app's space.
+    private func open(_ app: String, in client: PostgresClient) async throws {
+        try await client.execute(
+            """
+            INSERT INTO storage.spaces (schema, version, access) VALUES (\("app_" + app), 0, 'open')
+            ON CONFLICT DO NOTHING
+            """)
+    }
+
+    private func isOpen(_ app: String) async throws -> Bool {
+        try await Database.withClient(url: superuserURL) { client in
+            try await !client.query(
+                "SELECT FROM storage.spaces WHERE schema = \("app_" + app) AND access = 'open'"
+            ).isEmpty
+        }
     }
 
     private func setAddresses(_ connection: inout Connection) {
@@ -83,7 +102,7 @@ struct AnnouncementStep: Service {
         throw UpError("no user name is available for the first staff member")
     }
 
-    private func announce(_ connection: Connection) {
+    private func announce(_ connection: Connection, isOpen: Bool) {
         let text = """
 
             Martlet is ready.
@@ -100,8 +119,19 @@ struct AnnouncementStep: Service {
               curl -H 'X-Martlet-Secret: \(connection.secret)' \\
                    -d '{"title":"hello"}' \(connection.url)/api/\(connection.appKey)/storage/query/Notes
 
+            \(isOpen ? openness(connection) : "  access       closed: clients may only do what a rule allows")
+
 
             """
         FileHandle.standardOutput.write(Data(text.utf8))
+    }
+
+    private func openness(_ connection: Connection) -> String {
+        """
+          access       open: whoever has the secret may do what no rule restricts. Close the app before you ship it:
+
+              curl -X PUT -H "X-Martlet-Master-Key: $(jq -r .masterKey \(file.path))" \\
+                   -d '{"access":"closed"}' \(connection.url)/api/\(connection.appKey)/rules/settings
+        """
     }
 }

@@ -21,10 +21,20 @@ extension Schema {
                         """),
             ]).described(
                 """
-                Operations and fields without a rule are open to every client. A grantee is `*`, `authenticated`, a \
+                Operations without a rule are open to every client in an open environment, and to none in a closed \
+                one. A grantee is `*`, `authenticated`, a \
                 user's id, `role:<name>`, or `field:<path>` for the users named in that field of the object. An empty \
                 list only admits the master key. In its place, an entry with a condition may stand.
                 """))
+
+    static let ruleSettings: Schema = component(
+        "RuleSettings",
+        .object(
+            [
+                "access": .oneOf("closed", "open").described(
+                    "What clients may do where no rule says so: nothing, or everything.")
+            ], required: ["access"]
+        ).closed)
 
     static let grantees: Schema = component("Grantees", .array(of: .anyOf(.string, .ruleEntry)).maxItems(100))
 

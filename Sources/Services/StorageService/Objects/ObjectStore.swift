@@ -601,13 +601,13 @@ struct ObjectStore: Sendable {
     /// - Throws: `forbidden` naming a new field if the caller may not add fields.
     private func checkFields(_ names: Set<FieldName>, _ scope: QueryScope) async throws {
         guard scope.access.mayNotAddFields else { return }
-        let remembered = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
-        guard names.contains(where: { remembered[$0] == nil }) else { return }
+        let remembered = try await rights.collections(of: scope.space)[scope.collection.text]
+        let declared = remembered?.schema?.fields ?? []
+        let names = names.filter { remembered?.fields[$0] == nil && !declared.contains($0) }
+        guard !names.isEmpty else { return }
         // Another copy may just have added a field.
         let known = try await rights.storedFields(of: scope.collection, in: scope.space)
-        if let name = names.filter({ known[$0] == nil }).min() {
-            throw ServiceError(.forbidden, "The collection's rules do not allow new fields.", field: name.text)
-        }
+        if let name = names.filter({ known[$0] == nil }).min() { throw scope.access.refusal(ofNew: name) }
     }
 
     /// The guard for a write to an existing object: operations depend on stored values, and unique indexes on those of

@@ -8,6 +8,8 @@ struct Access: Sendable {
 
     let identity: Identity
     let rules: CollectionRules
+    /// What clients may do where no rule says so.
+    var spaceAccess = SpaceAccess.open
     /// Whether the environment is closed to clients.
     var isClosed = false
     /// Nil for the master key, which no condition concerns.
@@ -15,19 +17,33 @@ struct Access: Sendable {
     /// The change of an object that is judged, for entries with limits on it; nil if the object is written as a whole.
     var change: Document?
 
-    static let master = Access(identity: .master, rules: .open)
+    static let master = Access(identity: .master, rules: .none)
 
     /// - Throws: `forbidden` if the operation would not be allowed for any object.
     func require(_ operation: Operation) throws {
         if isClosed { throw Self.closed }
-        guard permission(for: operation) != .denied else {
-            throw ServiceError(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
-        }
+        guard permission(for: operation) != .denied else { throw refusal(of: operation) }
         guard operation == .update || operation == .delete, permission(for: .get) == .denied,
             permission(for: .find) == .denied
         else { return }
         throw ServiceError(
             .forbidden, "To \(operation.rawValue) an object, the caller must be able to read it, by get or by find.")
+    }
+
+    private func refusal(of operation: Operation) -> ServiceError {
+        rules.grantees(operation) == nil
+            ? Self.noRule(for: operation)
+            : ServiceError(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
+    }
+
+    /// The refusal in a closed space. It does not say whether the collection exists.
+    private static func noRule(for operation: Operation) -> ServiceError {
+        ServiceError(
+            .forbidden,
+            """
+            No rule allows this, and what no rule allows is closed: \(operation.rawValue). The app's developer sets \
+            rules with PUT collections/{collection}/rules.
+            """)
     }
 
     /// The refusal of clients in a closed environment.
@@ -112,6 +128,18 @@ struct Access: Sendable {
     }
 
     var mayNotAddFields: Bool { permission(for: .addField) != .granted }
+
+    /// The refusal of a field that no object has had.
+    func refusal(ofNew field: FieldName) -> ServiceError {
+        rules.grantees(.addField) == nil
+            ? ServiceError(
+                .forbidden,
+                """
+                No rule allows new fields, and what no rule allows is closed: addField. The app's developer sets \
+                rules with PUT collections/{collection}/rules, or declares the field in the collection's schema.
+                """, field: field.text)
+            : ServiceError(.forbidden, "The collection's rules do not allow new fields.", field: field.text)
+    }
 
     /// The readers and writers of an object created without any; nil for everyone.
     var defaultReaders: [String]? { defaults(rules.defaults?.readers) }
@@ -238,7 +266,9 @@ struct Access: Sendable {
     }
 
     private func permission(for operation: Operation) -> Permission {
-        guard let grantees = rules.grantees(operation) else { return .granted }
+        guard let grantees = rules.grantees(operation) else {
+            return identity == .master || spaceAccess == .open ? .granted : .denied
+        }
         return permission(of: grantees)
     }
 

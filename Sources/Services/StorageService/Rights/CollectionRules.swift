@@ -2,7 +2,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// An app's rules for a collection. Absent rules allow every client.
+/// An app's rules for a collection. What an absent rule means depends on the space (`SpaceAccess`).
 ///
 /// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: any user named by that field of the
 /// object, by id, by a pointer, or in a list of these. In its place, a `RuleCondition` may stand. An empty list only
@@ -24,7 +24,8 @@ struct CollectionRules: Sendable, Equatable {
     var hidden: [FieldName: Grantees]?
     var defaults: Defaults?
 
-    static let open = CollectionRules()
+    /// The rules of a collection that has none.
+    static let none = CollectionRules()
     private static let maximumHidden = 50
 
     init(rules: [Operation: Grantees]? = nil, hidden: [FieldName: Grantees]? = nil, defaults: Defaults? = nil) {

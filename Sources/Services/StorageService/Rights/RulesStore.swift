@@ -18,6 +18,17 @@ struct RulesStore: Sendable {
         return known.rules
     }
 
+    func access(in space: AppSchema) async throws -> SpaceAccess {
+        rights.forget(space)
+        return try await rights.access(in: space)
+    }
+
+    func set(_ access: SpaceAccess, in space: AppSchema) async throws {
+        try await spaces.prepare(space)
+        try await postgres.withTransaction { try await access.set(in: space, $0) }
+        rights.forget(space)
+    }
+
     /// Returns the rules as stored.
     ///
     /// - Throws: `invalid-body` naming the field, for rules that could never allow anything, and the errors of

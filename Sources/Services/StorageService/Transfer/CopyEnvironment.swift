@@ -211,8 +211,13 @@ struct EnvironmentCopy {
     }
 
     /// Closes the test environment to clients, in the same transaction: the users who may sign up in test differ from
-    /// those in live.
+    /// those in live. What is closed in live for lack of a rule is so in the copy, also after it is opened.
     func close() async throws {
+        try await transaction.executeScript("RESET ROLE")
+        let rows = try await transaction.query("SELECT access FROM storage.spaces WHERE schema = \(live.schema)")
+        if SpaceAccess(stored: try rows.first?.decode(0, as: String?.self), in: .live) == .closed {
+            try await SpaceAccess.closed.set(in: test, transaction)
+        }
         try await become(test.role)
         try await transaction.execute("INSERT INTO \(try identifier(test, "_closed")) DEFAULT VALUES")
         try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(test.schema))")
