@@ -35,6 +35,7 @@ extension StorageService {
         routes.on(SetRules.route, SetRules(rules: rules))
         routes.on(ReadRuleSettings.route, ReadRuleSettings(rules: rules))
         routes.on(SetRuleSettings.route, SetRuleSettings(rules: rules))
+        routes.on(ReadRuleReport.route, ReadRuleReport(rules: rules))
         routes.on(ReadSchema.route, ReadSchema(schemas: schemas))
         routes.on(SetSchema.route, SetSchema(schemas: schemas, transfers: transfers))
         routes.on(RemoveSchema.route, RemoveSchema(schemas: schemas))

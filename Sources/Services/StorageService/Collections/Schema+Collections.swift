@@ -19,6 +19,7 @@ extension Schema {
                         The readers and writers of an object created without any. `owner` stands for the user who \
                         creates it.
                         """),
+                "warnings": .array(of: .ruleWarning).described("Only in the answer of `setRules`."),
             ]).described(
                 """
                 Operations without a rule are open to every client in an open environment, and to none in a closed \
@@ -26,6 +27,38 @@ extension Schema {
                 user's id, `role:<name>`, or `field:<path>` for the users named in that field of the object. An empty \
                 list only admits the master key. In its place, an entry with a condition may stand.
                 """))
+
+    static let ruleWarning: Schema = component(
+        "RuleWarning",
+        .object(
+            [
+                "place": .string.described("A rule, such as `rules.find`; in a report, after its collection."),
+                "message": .string.described("What anyone who has the app may do."),
+            ], required: ["place", "message"]))
+
+    static let ruleReport: Schema = component(
+        "RuleReport",
+        .object(
+            [
+                "access": .oneOf("closed", "open"),
+                "count": .integer.minimum(0),
+                "data": .array(
+                    of: .object(
+                        [
+                            "collection": .collectionName,
+                            "operations": .map(
+                                of: .array(
+                                    of: .object(
+                                        [
+                                            "who": .string.described(
+                                                "`anyone`, `authenticated`, a user's id or `role:<name>`."),
+                                            "objects": .oneOf("some", "all"),
+                                            "by": .array(of: .string).described(
+                                                "The entries, such as `rules.find.0`, or `no rule`."),
+                                        ], required: ["who", "objects", "by"]))),
+                        ], required: ["collection", "operations"])),
+                "warnings": .array(of: .ruleWarning),
+            ], required: ["access", "count", "data", "warnings"]))
 
     static let ruleSettings: Schema = component(
         "RuleSettings",

@@ -16,6 +16,8 @@ struct Access: Sendable {
     var place: RulePlace?
     /// The change of an object that is judged, for entries with limits on it; nil if the object is written as a whole.
     var change: Document?
+    /// Whether limits on changes are left out, to ask what some change could reach.
+    var ignoresLimits = false
 
     static let master = Access(identity: .master, rules: .none)
 
@@ -292,9 +294,38 @@ struct Access: Sendable {
     }
 
     private func admitsChange(_ condition: RuleCondition) -> Bool {
-        guard let limits = condition.limits else { return true }
+        guard let limits = condition.limits, !ignoresLimits else { return true }
         guard let change, let place else { return false }
         return limits.admit(change, place.context(of: condition, for: identity, .updated))
+    }
+
+    /// For which objects an operation is open to a caller.
+    enum Reach: String, Encodable, Comparable {
+        case none, some, all
+
+        static func < (one: Reach, other: Reach) -> Bool {
+            switch (one, other) {
+            case (.none, .some), (.none, .all), (.some, .all): true
+            default: false
+            }
+        }
+    }
+
+    /// The objects that the rules open to this identity for `operation`, before the objects' own lists of readers and
+    /// writers.
+    func reach(of operation: Operation) -> Reach {
+        let own = reach(permission(for: operation))
+        guard operation == .update || operation == .delete else { return own }
+        // What cannot be read cannot be changed.
+        return min(own, max(reach(permission(for: .get)), reach(permission(for: .find))))
+    }
+
+    private func reach(_ permission: Permission) -> Reach {
+        switch permission {
+        case .granted: .all
+        case .denied: .none
+        case .some(let ways): ways.contains { $0.fields == nil && $0.condition?.isEmpty == true } ? .all : .some
+        }
     }
 
     /// Whether one of the names includes this identity, whatever the object.

@@ -117,6 +117,14 @@ struct CollectionRules: Sendable, Equatable {
 
     func grantees(_ operation: Operation) -> Grantees? { rules?[operation] }
 
+    /// The same rules with another one for `operation`; nil for none.
+    func replacing(_ operation: Operation, with grantees: Grantees?) -> CollectionRules {
+        var changed = self
+        changed.rules = rules ?? [:]
+        changed.rules?[operation] = grantees
+        return changed
+    }
+
     /// Fields that identify an object's owner: those through which the rules let users change or delete it, where not
     /// everyone may.
     var ownerFields: [FieldPath] { changers(\.ownerFields) }
@@ -179,6 +187,14 @@ struct CollectionRules: Sendable, Equatable {
         for (name, list) in [("readers", defaults?.readers), ("writers", defaults?.writers)] {
             _ = try Grantee.checked((list ?? []).filter { $0 != "owner" }, field: "defaults.\(name)")
         }
+    }
+}
+
+extension JSONValue {
+    /// The same object with one more member.
+    func adding(_ name: String, _ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members + [.init(name, value)])
     }
 }
 

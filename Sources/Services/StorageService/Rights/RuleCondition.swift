@@ -51,6 +51,9 @@ struct RuleCondition: Sendable, Equatable {
         collections = words.collections.union((through ?? []).map(\.collection))
     }
 
+    /// Whether it restricts neither objects nor changes.
+    var isEmpty: Bool { filter == .object([]) && limits == nil }
+
     /// The fields of the object itself that must name the user: `{"owner":"$user.id"}`.
     var userFields: [String] {
         guard case .object(let members) = filter else { return [] }

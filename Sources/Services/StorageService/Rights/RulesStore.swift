@@ -18,6 +18,18 @@ struct RulesStore: Sendable {
         return known.rules
     }
 
+    /// The reports on a page of collections, by name.
+    func reports(
+        after name: String, limit: Int, of space: AppSchema
+    ) async throws -> [(collection: CollectionName, report: RuleReport)] {
+        rights.forget(space)
+        let (known, access) = (try await rights.collections(of: space), try await rights.access(in: space))
+        let page = known.sorted { $0.key < $1.key }.drop { $0.key <= name }.prefix(limit)
+        return try page.map { name, collection in
+            (try CollectionName(name), RuleReport(rules: collection.rules, spaceAccess: access))
+        }
+    }
+
     func access(in space: AppSchema) async throws -> SpaceAccess {
         rights.forget(space)
         return try await rights.access(in: space)

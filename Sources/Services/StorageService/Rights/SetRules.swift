@@ -21,7 +21,7 @@ struct SetRules: Endpoint {
             """,
         body: .json(.rules),
         answers: [
-            .answer(200, "The rules now in effect.", .json(.rules))
+            .answer(200, "The rules now in effect, with `warnings`.", .json(.rules))
         ])
 
     private static let maximumSizeInBytes = 64 << 10
@@ -32,6 +32,8 @@ struct SetRules: Endpoint {
         let (collection, space) = (try context.collection, try context.space)
         let body = try CollectionRules(try await request.json(upTo: Self.maximumSizeInBytes))
         try body.check()
-        return .json(try await rules.set(body, on: collection, of: space).json.text)
+        let set = try await rules.set(body, on: collection, of: space)
+        let warnings = RuleReport(rules: set, spaceAccess: try await rules.access(in: space)).warnings()
+        return .json(set.json.adding("warnings", .array(warnings.map(\.json))).text)
     }
 }
