@@ -33,6 +33,7 @@ extension StorageService {
         routes.on(DropIndex.route, DropIndex(indexes: indexes, rights: rights))
         routes.on(ReadRules.route, ReadRules(rules: rules))
         routes.on(SetRules.route, SetRules(rules: rules))
+        routes.on(TestRules.route, TestRules(rules: rules, objects: objects))
         routes.on(ReadRuleSettings.route, ReadRuleSettings(rules: rules))
         routes.on(SetRuleSettings.route, SetRuleSettings(rules: rules))
         routes.on(ReadRuleReport.route, ReadRuleReport(rules: rules))

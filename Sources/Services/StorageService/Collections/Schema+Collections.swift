@@ -60,6 +60,44 @@ extension Schema {
                 "warnings": .array(of: .ruleWarning),
             ], required: ["access", "count", "data", "warnings"]))
 
+    static let ruleTest: Schema = component(
+        "RuleTest",
+        .object(
+            [
+                "user": .types("string", "null").described("A user's id; null for a caller who is not signed in."),
+                "roles": .array(of: .string).maxItems(100).described("The names of the user's roles."),
+                "operation": .oneOf("get", "find", "create", "update", "delete"),
+                "object": .string.described("The id of a stored object."),
+                "document": .object.described("An object that is not stored."),
+                "change": .object.described("For `update`: the body of a `PATCH`."),
+                "replacement": .object.described("For `update`: the body of a `PUT`."),
+            ], required: ["operation"]
+        ).closed)
+
+    static let ruleVerdict: Schema = component(
+        "RuleVerdict",
+        .object(
+            [
+                "allowed": .boolean,
+                "entry": .string.described("The first entry that admits the request, or `no rule`."),
+                "code": .string.described(
+                    "The code of the answer that a refused request gets; none for a list that omits the object."),
+                "nearest": .ruleObstacle.described("The entry of which the smallest share refuses the request."),
+                "others": .array(of: .ruleObstacle).described("What else stands in the way."),
+            ], required: ["allowed"]))
+
+    static let ruleObstacle: Schema = component(
+        "RuleObstacle",
+        .object(
+            [
+                "entry": .string.described("Such as `rules.find.1`."),
+                "failed": .string.described(
+                    """
+                    `who`, a member of the filter such as `where.state`, `fields.<field>`, `no rule`, `empty list`, \
+                    `_readers`, `_writers`, `hidden.<field>`, `object` for one that does not exist, or `environment`.
+                    """),
+            ], required: ["failed"]))
+
     static let ruleSettings: Schema = component(
         "RuleSettings",
         .object(

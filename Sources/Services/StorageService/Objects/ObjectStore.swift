@@ -22,6 +22,8 @@ struct ObjectStore: Sendable {
     private let largePages = LargePages()
     /// The transaction of an all-or-nothing batch, in which statements then run.
     private(set) var transaction: PostgresTransaction?
+    /// Whether the transaction will be rolled back, so that nothing may be recorded outside of it.
+    private var isTrial = false
 
     init(
         postgres: PostgresClient, spaces: Spaces, collections: CollectionStore, rights: RightsStore,
@@ -36,9 +38,10 @@ struct ObjectStore: Sendable {
 
     /// The same store in a transaction, which must have the space's role. It does not create collections, so they must
     /// exist.
-    func within(_ transaction: PostgresTransaction) -> ObjectStore {
+    func within(_ transaction: PostgresTransaction, isTrial: Bool = false) -> ObjectStore {
         var store = self
         store.transaction = transaction
+        store.isTrial = store.isTrial || isTrial
         return store
     }
 
@@ -633,6 +636,7 @@ struct ObjectStore: Sendable {
 
     /// Records fields and types that are new in the collection.
     private func registerFields(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
+        guard !isTrial else { return }
         signal.written(in: scope.space)
         guard !fields.isEmpty else { return }
         let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]

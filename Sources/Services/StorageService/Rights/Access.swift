@@ -296,7 +296,7 @@ struct Access: Sendable {
     private func admitsChange(_ condition: RuleCondition) -> Bool {
         guard let limits = condition.limits, !ignoresLimits else { return true }
         guard let change, let place else { return false }
-        return limits.admit(change, place.context(of: condition, for: identity, .updated))
+        return limits.excess(of: change, place.context(of: condition, for: identity, .updated)) == nil
     }
 
     /// For which objects an operation is open to a caller.

@@ -9,7 +9,7 @@ struct Rights: Sendable {
     /// What clients may do where no rule says so.
     let spaceAccess: SpaceAccess
     /// Whether the environment is closed to clients.
-    private let isClosed: Bool
+    let isClosed: Bool
 
     init(
         identity: Identity, in space: AppSchema? = nil, collections: [String: CollectionRules],
@@ -26,6 +26,11 @@ struct Rights: Sendable {
     func with(_ collections: [String: CollectionRules]) -> Rights {
         Rights(
             identity: identity, in: space, collections: collections, spaceAccess: spaceAccess, isClosed: isClosed)
+    }
+
+    /// The same rights with other rules of one collection.
+    func replacing(_ rules: CollectionRules, of collection: CollectionName) -> Rights {
+        with(collections.merging([collection.text: rules]) { $1 })
     }
 
     static let master = Rights(identity: .master, collections: [:])

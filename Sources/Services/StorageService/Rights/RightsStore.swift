@@ -81,12 +81,17 @@ final class RightsStore: Sendable {
     ) async throws -> Rights {
         let identity = try await identity(of: principal, in: space)
         if identity == .master { return .master }
+        let rights = try await rights(of: identity, in: space)
+        guard evenIfClosed || !rights.isClosed else { throw Access.closed }
+        return try await complete(rights, with: collections, in: space)
+    }
+
+    /// The rights of an identity other than the master key, also if the environment is closed to clients.
+    func rights(of identity: Identity, in space: AppSchema) async throws -> Rights {
         let known = try await known(of: space)
-        guard evenIfClosed || !known.isClosed else { throw Access.closed }
-        let rights = Rights(
+        return Rights(
             identity: identity, in: space, collections: known.rules, spaceAccess: known.access,
             isClosed: known.isClosed)
-        return try await complete(rights, with: collections, in: space)
     }
 
     /// The same rights, after loading the rules of `collections` that they lack.

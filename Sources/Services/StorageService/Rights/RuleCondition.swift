@@ -41,13 +41,17 @@ struct RuleCondition: Sendable, Equatable {
         self.init(number: number, who: who, filter: filter, through: try Self.hops(body["through"]), limits: limits)
     }
 
-    private init(number: Int, who: [String], filter: JSONValue, through: [Hop]?, limits: ChangeLimits?) {
+    /// - Parameter comparesStates: For a part of an entry, whether the entry does; nil for a whole one.
+    private init(
+        number: Int, who: [String], filter: JSONValue, through: [Hop]?, limits: ChangeLimits?,
+        comparesStates: Bool? = nil
+    ) {
         (self.number, self.who, self.filter, self.through, self.limits) = (number, who, filter, through, limits)
         var words = Words()
         words.read(filter)
         if let limits { words.read(limits.json) }
         namesUser = words.namesUser
-        comparesStates = words.comparesStates
+        self.comparesStates = comparesStates ?? words.comparesStates
         collections = words.collections.union((through ?? []).map(\.collection))
     }
 
@@ -70,6 +74,21 @@ struct RuleCondition: Sendable, Equatable {
     /// The same entry with the collections to which its Pointers point.
     func through(_ hops: [Hop]) -> RuleCondition {
         RuleCondition(number: number, who: who, filter: filter, through: hops, limits: limits)
+    }
+
+    /// The parts that must all hold, by name: `who`, each member of the filter (`where.state`), and the limits on changes
+    /// (`fields`). Each is an entry that restricts nothing else.
+    var parts: [(name: String, entry: RuleCondition)] {
+        func part(who: [String] = ["*"], filter: JSONValue = .object([]), limits: ChangeLimits? = nil) -> RuleCondition
+        {
+            RuleCondition(
+                number: number, who: who, filter: filter, through: through, limits: limits,
+                comparesStates: comparesStates)
+        }
+        guard case .object(let members) = filter else { return [] }
+        return [("who", part(who: who))]
+            + members.map { ("where.\($0.name)", part(filter: .object([$0]))) }
+            + (limits.map { [("fields", part(limits: $0))] } ?? [])
     }
 
     private static func hops(_ value: JSONValue?) throws -> [Hop]? {

@@ -18,6 +18,37 @@ struct RulesStore: Sendable {
         return known.rules
     }
 
+    /// - Throws: `collection-not-found`, the errors of `RuleExplanation`.
+    func verdict(
+        on test: RuleTest, _ collection: CollectionName, of space: AppSchema, _ objects: ObjectStore
+    ) async throws -> RuleTest.Verdict {
+        let rules = try await read(collection, of: space)
+        let identity: Identity =
+            if let user = test.user {
+                .user(user.text, roles: try await roles(of: test, user, in: space))
+            } else {
+                .anonymous
+            }
+        let own = try await rights.rights(of: identity, in: space)
+        do {
+            return try await postgres.withTransaction(role: space.role) { transaction in
+                let trial = try await RuleTrial(test, on: collection, of: space, as: own, objects, transaction)
+                throw RolledBack(verdict: try await RuleExplanation(trial: trial, rules: rules).verdict())
+            }
+        } catch let end as RolledBack {
+            return end.verdict
+        }
+    }
+
+    private struct RolledBack: Error {
+        var verdict: RuleTest.Verdict
+    }
+
+    private func roles(of test: RuleTest, _ user: UserID, in space: AppSchema) async throws -> [String] {
+        if let roles = test.roles { return roles }
+        return try await rights.roles(of: user, in: space)
+    }
+
     /// The reports on a page of collections, by name.
     func reports(
         after name: String, limit: Int, of space: AppSchema
