@@ -9,7 +9,7 @@ public struct MartletCommand: AsyncParsableCommand {
         subcommands: [
             UpCommand.self, MigrateCommand.self, AppCommand.self, KeyCommand.self, StaffCommand.self,
             DoctorCommand.self,
-            HealthCommand.self, OpenAPICommand.self, TypesCommand.self,
+            HealthCommand.self, OpenAPICommand.self, TypesCommand.self, RulesCommand.self,
         ])
 
     public init() {}

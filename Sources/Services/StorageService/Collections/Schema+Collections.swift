@@ -98,6 +98,50 @@ extension Schema {
                     """),
             ], required: ["failed"]))
 
+    static let ruleVersion: Schema = component(
+        "RuleVersion",
+        .object(
+            [
+                "number": .integer.minimum(1),
+                "at": .time,
+                "author": .string.described(
+                    "The kind and id of the credential; none for rules from before versions were kept."),
+                "rules": .rules,
+            ], required: ["number", "at"]))
+
+    static let ruleChange: Schema = component(
+        "RuleChange",
+        .object(
+            [
+                "collection": .collectionName,
+                "place": .string.described("Such as `rules.find` or `hidden.price`."),
+                "before": .any.described("Missing if there was no rule."),
+                "after": .any.described("Missing if there is none any more."),
+            ], required: ["place"]))
+
+    static let appRules: Schema = component(
+        "AppRules",
+        .object(
+            [
+                "base": .string.described("Identifies the state of the rules from which these were made."),
+                "access": .oneOf("closed", "open"),
+                "collections": .map(of: .rules),
+            ], required: ["collections"]
+        ).closed)
+
+    static let rulesPlan: Schema = component(
+        "RulesPlan",
+        .object(
+            [
+                "base": .string.described("Identifies the state of the rules, for a plan before the change."),
+                "isCurrent": .boolean.described("Whether the sent `base` was the state before the change."),
+                "access": .object(
+                    ["before": .oneOf("closed", "open"), "after": .oneOf("closed", "open")],
+                    required: ["before", "after"]),
+                "changes": .array(of: .ruleChange),
+                "warnings": .array(of: .ruleWarning).described("What the sent rules open to anyone who has the app."),
+            ], required: ["base", "isCurrent", "access", "changes", "warnings"]))
+
     static let ruleSettings: Schema = component(
         "RuleSettings",
         .object(

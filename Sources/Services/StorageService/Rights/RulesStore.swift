@@ -77,37 +77,62 @@ struct RulesStore: Sendable {
     /// - Throws: `invalid-body` naming the field, for rules that could never allow anything, and the errors of
     ///   `FilterCompiler` for conditions; the collection is then not created.
     func set(
-        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema
+        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema, by author: String
     ) async throws -> CollectionRules {
-        try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
-        let rules = try await checkingConditions(of: rules, on: collection, of: space)
-        let text = rules.json.text
-        // Rules that can be stored but not read would close the collection.
-        _ = try CollectionRules(JSONValue(parsing: text.utf8))
-        let encoded = PostgresJSON(text)
+        let rules = try await checked(rules, on: collection, of: space, beside: [])
         try await collections.create(collection, of: space)
-        let table = try space.own("_collections")
         try await postgres.withTransaction(role: space.role) { transaction in
-            try await transaction.execute(
-                """
-                INSERT INTO \(table) (name, rules) VALUES (\(collection.text), \(encoded))
-                ON CONFLICT (name) DO UPDATE SET rules = excluded.rules
-                """)
+            try await Self.store(rules, on: collection, of: space, by: author, transaction)
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
         rights.forget(space)
         return rules
     }
 
+    /// Stores checked rules as a new version.
+    static func store(
+        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema, by author: String,
+        _ transaction: PostgresTransaction
+    ) async throws {
+        let table = try space.own("_collections")
+        let former = try await transaction.query(
+            "SELECT rules::text FROM \(table) WHERE name = \(collection.text) FOR UPDATE"
+        ).first.map { try $0.decode(0, as: String.self) }
+        let encoded = PostgresJSON(rules.json.text)
+        try await transaction.execute(
+            """
+            INSERT INTO \(table) (name, rules) VALUES (\(collection.text), \(encoded))
+            ON CONFLICT (name) DO UPDATE SET rules = excluded.rules
+            """)
+        try await RuleVersions.append(
+            encoded, replacing: former.flatMap { $0 == "{}" ? nil : PostgresJSON($0) }, of: collection, in: space,
+            by: author, transaction)
+    }
+
+    /// The rules as they are to be stored.
+    ///
+    /// - Parameter others: Collections that exist or will be created with this one.
+    func checked(
+        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema, beside others: [CollectionName]
+    ) async throws -> CollectionRules {
+        try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
+        let rules = try await checkingConditions(of: rules, on: collection, of: space, beside: others)
+        // Rules that can be stored but not read would close the collection.
+        _ = try CollectionRules(JSONValue(parsing: rules.json.text.utf8))
+        return rules
+    }
+
     private func checkingConditions(
-        of rules: CollectionRules, on collection: CollectionName, of space: AppSchema
+        of rules: CollectionRules, on collection: CollectionName, of space: AppSchema, beside others: [CollectionName]
     ) async throws -> CollectionRules {
         guard rules.hasConditions else { return rules }
         rights.forget(space)
         let known = try await rights.collections(of: space)
         let resolved = try rules.resolvingPointers(of: collection, known.mapValues(\.fields))
+        let new = Dictionary(others.map { ($0.text, CollectionRules.none) }) { one, _ in one }
         try resolved.checkConditions(
-            at: RulePlace(space: space, collection: collection, collections: known.mapValues(\.rules)))
+            at: RulePlace(
+                space: space, collection: collection, collections: new.merging(known.mapValues(\.rules)) { $1 }))
         return resolved
     }
 

@@ -32,8 +32,7 @@ struct SetRules: Endpoint {
         let (collection, space) = (try context.collection, try context.space)
         let body = try CollectionRules(try await request.json(upTo: Self.maximumSizeInBytes))
         try body.check()
-        let set = try await rules.set(body, on: collection, of: space)
-        let warnings = RuleReport(rules: set, spaceAccess: try await rules.access(in: space)).warnings()
-        return .json(set.json.adding("warnings", .array(warnings.map(\.json))).text)
+        return try await .rules(
+            rules.set(body, on: collection, of: space, by: context.principal.author), rules, space)
     }
 }

@@ -298,7 +298,7 @@ struct EnvironmentCopy {
         // created again, because a copy cannot update what others have changed since its snapshot.
         let own = [
             "_file_usage", "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
-            "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed",
+            "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed", "_rule_versions",
         ]
         let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(
             separator: ", ")
