@@ -156,6 +156,10 @@ import Testing
         #expect(try await app.master.put("/rules", #"{"collections":{\#(good)}}"#).status == 200)
         #expect(try await app.master.get("/collections/Note/rules")["rules"] == nil)
         #expect(try await app.master.get("/rules/settings").text == #"{"access":"open"}"#, "not named")
+        // Members in another order than PostgreSQL's are no change.
+        let ordered = #"{"collections":{"Note":{"rules":{"find":[{"where":{"bb":1.0,"a":2}}]}}}}"#
+        #expect(try await app.master.put("/rules", ordered)["changes"] != "[]")
+        #expect(try await app.master.put("/rules?plan=true", ordered)["changes"] == "[]")
     }
 
     @Test func `of two pushes from the same base, one is refused`() async throws {

@@ -54,7 +54,7 @@ import Testing
     /// Method, path with `*` for the collection, body.
     private static let calls: [(String, String, String?)] = [
         ("GET", "/storage/*", nil), ("GET", "/storage/*?count=true&limit=0", nil), ("GET", "/storage/*/a", nil),
-        ("POST", "/storage/query/*", "{}"), ("POST", "/storage/aggregate/*", #"{"groupBy":"n"}"#),
+        ("POST", "/storage/query/*", "{}"), ("POST", "/storage/aggregate/*", #"{"group":["n"],"values":{"last":{"$max":"n"}}}"#),
         ("POST", "/storage/distinct/*", #"{"field":"n"}"#), ("POST", "/storage/*", #"{"n":1}"#),
         ("POST", "/storage/*", #"{"_id":"b","n":1}"#), ("POST", "/storage/all/*", #"[{"n":1}]"#),
         ("PUT", "/storage/*/a", #"{"n":2}"#), ("PATCH", "/storage/*/a", #"{"n":2}"#),
@@ -62,11 +62,11 @@ import Testing
         ("POST", "/storage/remove/*/a", nil), ("GET", "/live/*", nil), ("GET", "/changes/*", nil),
         (
             "POST", "/storage/batch",
-            #"{"allOrNone":true,"requests":[{"method":"POST","path":"storage/*","body":{"n":1}}]}"#
+            #"{"transaction":true,"requests":[{"method":"POST","path":"storage/*","body":{"n":1}}]}"#
         ),
         (
             "POST", "/storage/batch",
-            #"{"allOrNone":true,"requests":[{"method":"PATCH","path":"storage/*/a","body":{"n":1}}]}"#
+            #"{"transaction":true,"requests":[{"method":"PATCH","path":"storage/*/a","body":{"n":1}}]}"#
         ),
     ]
 

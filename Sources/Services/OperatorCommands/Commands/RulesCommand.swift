@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MartletCore
+import NIOHTTP1
 
 /// `martlet rules pull|plan|push`: the rules of all collections as a file, which belongs into the app's repository.
 struct RulesCommand: AsyncParsableCommand {
@@ -50,7 +51,7 @@ struct RulesCommand: AsyncParsableCommand {
         var force = false
 
         func run() async throws {
-            let file = try RulesFile(file)
+            let file = try RulesFile(self.file)
             let plan = try await RulesPlan(file.rules, at: server.api)
             guard plan.show() else { return }
             guard plan.isCurrent || force else {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import MartletCore
 import MartletSchema
+import NIOHTTP1
 
 /// `martlet types swift --url URL --key KEY`
 struct TypesCommand: AsyncParsableCommand {

@@ -133,6 +133,7 @@ struct CollectionStore: Sendable {
                 try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
                 try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
                 try await transaction.execute("UPDATE \(own) SET name = \(name.text) WHERE name = \(collection.text)")
+                try await transaction.execute("DELETE FROM \(versions) WHERE collection = \(name.text)")
                 try await transaction.execute(
                     "UPDATE \(versions) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await transaction.execute(

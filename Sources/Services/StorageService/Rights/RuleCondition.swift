@@ -86,9 +86,10 @@ struct RuleCondition: Sendable, Equatable {
                 comparesStates: comparesStates)
         }
         guard case .object(let members) = filter else { return [] }
-        return [("who", part(who: who))]
-            + members.map { ("where.\($0.name)", part(filter: .object([$0]))) }
-            + (limits.map { [("fields", part(limits: $0))] } ?? [])
+        var parts = [(name: "who", entry: part(who: who))]
+        for member in members { parts.append(("where.\(member.name)", part(filter: .object([member])))) }
+        if let limits { parts.append(("fields", part(limits: limits))) }
+        return parts
     }
 
     private static func hops(_ value: JSONValue?) throws -> [Hop]? {

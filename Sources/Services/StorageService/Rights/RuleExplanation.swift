@@ -52,9 +52,9 @@ struct RuleExplanation: Sendable {
     /// The first entry that admits the request without the others.
     private func decidingEntry() async throws -> String? {
         guard let grantees = rules.grantees(operation) else { return "no rule" }
-        for (number, entry) in grantees.entries.enumerated()
-        where try await trial.run(rules.replacing(operation, with: Grantees([entry]))).isAllowed {
-            return "rules.\(operation.rawValue).\(number)"
+        for (number, entry) in grantees.entries.enumerated() {
+            let outcome = try await trial.run(rules.replacing(operation, with: Grantees([entry])))
+            if outcome.isAllowed { return "rules.\(operation.rawValue).\(number)" }
         }
         return nil
     }

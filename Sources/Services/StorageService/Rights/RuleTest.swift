@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import NIOCore
 
 /// A request of which the app's developer wants to know what the rules make of it.
@@ -62,15 +63,15 @@ struct RuleTest: Sendable {
             throw ServiceError(.invalidBody, "Expected an operation: \(known).", field: "operation")
         }
         self.operation = operation
-        subject = try Self.subject(body, of: operation)
-        change = try Self.change(body)
+        subject = try Self.readSubject(body, of: operation)
+        change = try Self.readChange(body)
         guard (change != nil) == (operation == .update) else {
             throw ServiceError(
                 .invalidBody, "An update, and nothing else, has a \"change\" or a \"replacement\".", field: "change")
         }
     }
 
-    private static func subject(_ body: BodyFields, of operation: Operation) throws -> Subject {
+    private static func readSubject(_ body: BodyFields, of operation: Operation) throws -> Subject {
         switch (try body.string("object"), try document(body, "document", allowingOperations: operation == .create)) {
         case (let id?, nil) where operation != .create:
             do { return .stored(try ObjectID(id)) } catch let problem as ServiceError {
@@ -87,7 +88,7 @@ struct RuleTest: Sendable {
         }
     }
 
-    private static func change(_ body: BodyFields) throws -> Change? {
+    private static func readChange(_ body: BodyFields) throws -> Change? {
         let fields = try document(body, "change", allowingOperations: true)
         let replacement = try document(body, "replacement", allowingOperations: false)
         guard fields == nil || replacement == nil else {

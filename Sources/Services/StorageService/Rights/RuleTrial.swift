@@ -1,3 +1,4 @@
+import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletPostgres
@@ -102,7 +103,7 @@ struct RuleTrial: Sendable {
             _ = try await objects.create(document, in: scope)
             return true
         }
-        var query = try ListQuery(.init(), in: scope)
+        var query = try ListQuery(Parameters(), in: scope)
         switch (test.operation, test.change) {
         case (.get, _): return try await objects.find(id, query, in: scope) != nil
         case (.find, _):

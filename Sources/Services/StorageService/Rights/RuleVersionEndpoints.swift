@@ -19,7 +19,7 @@ struct ListRuleVersions: Endpoint {
     let versions: RuleVersions
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try .list(try await versions.list(of: context.collection, in: context.space))
+        .page(try await versions.list(of: context.collection, in: context.space).map(\.json.text))
     }
 }
 
@@ -40,7 +40,7 @@ struct ReadRuleVersion: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (version, rules) = try await versions.read(
             try context.ruleVersion, of: context.collection, in: context.space)
-        return .json(try JSONValue(encoding: version).adding("rules", rules).text)
+        return .json(version.json.adding("rules", rules).text)
     }
 }
 

@@ -8,11 +8,20 @@ struct RuleVersions: Sendable {
     /// Older versions are deleted.
     static let maximumVersions = 100
 
-    struct Version: Encodable, Sendable {
+    struct Version: Sendable {
         var number: Int
         var at: Date
         /// The kind and id of the credential, such as `master:…`; nil for rules from before versions were kept.
         var author: String?
+
+        var json: JSONValue {
+            .object(
+                [
+                    JSONValue.Member("number", .number(String(number))),
+                    JSONValue.Member("at", .string(at.rfc3339)),
+                    author.map { JSONValue.Member("author", .string($0)) },
+                ].compactMap(\.self))
+        }
     }
 
     let postgres: PostgresClient

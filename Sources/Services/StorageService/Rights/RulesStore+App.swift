@@ -9,7 +9,7 @@ extension RulesStore {
     func readAll(of space: AppSchema) async throws -> AppRules {
         rights.forget(space)
         let (known, access) = (try await rights.collections(of: space), try await rights.access(in: space))
-        let stored = try known.sorted { $0.key < $1.key }.map { (try CollectionName($0.key), $0.value.rules) }
+        let stored: Stored = try known.sorted { $0.key < $1.key }.map { (try CollectionName($0.key), $0.value.rules) }
         return AppRules(access: access, stored)
     }
 

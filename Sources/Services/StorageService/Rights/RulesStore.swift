@@ -117,9 +117,11 @@ struct RulesStore: Sendable {
     ) async throws -> CollectionRules {
         try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
         let rules = try await checkingConditions(of: rules, on: collection, of: space, beside: others)
-        // Rules that can be stored but not read would close the collection.
-        _ = try CollectionRules(JSONValue(parsing: rules.json.text.utf8))
-        return rules
+        // In the form in which they are read again: PostgreSQL orders members. Rules that can be stored but not read
+        // would close the collection.
+        let row = try await spaces.query(
+            "SELECT (\(PostgresJSON(rules.json.text)))::jsonb::text", in: space, on: postgres)[0]
+        return try CollectionRules(JSONValue(parsing: row.decode(0, as: String.self).utf8))
     }
 
     private func checkingConditions(
