@@ -25,8 +25,10 @@ extension IntegrationTests {
             let client = Client(
                 url: server.connection.url, appKey: try #require(made.string("keys.appKey")),
                 headers: [HeaderName.secret: try #require(made.string("keys.secret"))])
+            let app = try #require(made.string("app.id"))
+            try await server.open(app)
             try await waitUntilOpen(client)
-            return (try #require(made.string("app.id")), client)
+            return (app, client)
         }
 
         private func text(of reply: Reply, status: Int = 201) throws -> String {

@@ -32,6 +32,8 @@ extension IntegrationTests {
 
         @Test func `connection.json has what a program needs, and only its owner can read it`() async throws {
             try await LocalServer.with { server in
+                let announcement = server.state.deletingLastPathComponent().appending(path: "announcement")
+                #expect(try String(contentsOf: announcement, encoding: .utf8).contains("access       open"))
                 let file = server.state.appending(path: "connection.json")
                 for name in ["connection.json", "secrets.json", "gateway/keyring.json"] {
                     let path = server.state.appending(path: name).path

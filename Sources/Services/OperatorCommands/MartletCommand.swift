@@ -11,7 +11,8 @@ public struct MartletCommand: AsyncParsableCommand {
         subcommands: [
             SetupCommand.self, UpCommand.self, MigrateCommand.self, AppCommand.self, KeyCommand.self,
             StaffCommand.self, BackupCommand.self, RestoreCommand.self, ConnectionCommand.self, DoctorCommand.self,
-            HealthCommand.self, OpenAPICommand.self, TypesCommand.self, VersionCommand.self,
+            HealthCommand.self, OpenAPICommand.self, RulesCommand.self, TypesCommand.self,
+            VersionCommand.self,
         ])
 
     public init() {}

@@ -28,6 +28,7 @@ public struct StorageService: ServiceDefinition {
     let rights: RightsStore
     let housekeeping: Housekeeping
     let rules: RulesStore
+    var ruleVersions: RuleVersions { RuleVersions(postgres: postgres, spaces: spaces) }
     let schemas: SchemaStore
     let roles: RoleStore
     let idempotency: Idempotency

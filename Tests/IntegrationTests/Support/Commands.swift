@@ -27,7 +27,16 @@ extension LocalServer {
         for text in [app.appKey, app.secret, app.masterKey, app.testAppKey, app.ingestKey, app.evaluationKey] {
             record(secret: text)
         }
+        try await open(app.appId)
         return app
+    }
+
+    /// Opens what no rule restricts, as in the first app.
+    func open(_ app: String) async throws {
+        try await withDatabase { database in
+            _ = try await database.execute(
+                "INSERT INTO storage.spaces (schema, version, access) VALUES (\("app_" + app), 0, 'open')")
+        }
     }
 
     func client(_ app: MadeApp) -> Client {

@@ -44,6 +44,17 @@ struct StorageApp: Sendable {
         versions = shared.versions
     }
 
+    /// An app whose spaces have the access that they have outside of tests: live is closed, test is open.
+    static func withDefaultAccess() async throws -> StorageApp {
+        let app = try await StorageApp()
+        for environment in [AppEnvironment.live, .test] {
+            let schema = try app.space(environment).schema
+            try await app.superuser.execute(
+                "INSERT INTO storage.spaces (schema, version, access) VALUES (\(schema), 0, NULL)")
+        }
+        return app
+    }
+
     func principal(_ kind: Principal.Kind, _ environment: AppEnvironment = .live) -> Principal {
         Principal(kind: kind, appID: id, appNumber: 1, environment: environment, credentialID: "test")
     }
@@ -153,6 +164,8 @@ private struct StorageParts: Sendable {
             builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings)
         self.database = database
         superuser = database.superuserClient()
+        // Most tests write without rules. Those of closed spaces say so (`StorageApp.withDefaultAccess`).
+        try await superuser.execute("ALTER TABLE storage.spaces ALTER COLUMN access SET DEFAULT 'open'")
         service = try await ServiceClient(storage)
         (live, objects, versions) = (storage.live, storage.objects, storage.versions)
     }

@@ -42,7 +42,7 @@ struct CreateKey: Endpoint {
         callers: .staffOfApp(.update, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
-        ],
+        ], needsConfirmation: true,
         details: """
             A master key needs every right in the areas that it opens. An app may have at most 200 keys and \
             secrets.
@@ -104,7 +104,7 @@ struct ChangeKey: Endpoint {
         parameters: [
             .path("app", .string, "The app's id."),
             .path("id", .uuid),
-        ],
+        ], needsConfirmation: true,
         details: """
             Gateways follow within two seconds. `null` removes the expiry, the networks or the scopes. For a \
             master key, any change other than of the label needs every right in the areas that it opens.

@@ -71,7 +71,7 @@ BEGIN
 END
 $function$;
 
--- Deletes old entries: the service's role cannot delete others.
+-- Deletes up to 50,000 old entries, the oldest first: the service's role cannot delete others.
 CREATE FUNCTION auth.prune_audit_log(days integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
@@ -80,7 +80,8 @@ BEGIN
     IF days IS NULL OR days < 30 THEN
         RAISE EXCEPTION 'the audit log is kept for at least 30 days' USING ERRCODE = '22023';
     END IF;
-    DELETE FROM auth.audit_log WHERE at < now() - make_interval(days => days);
+    DELETE FROM auth.audit_log WHERE number IN (
+        SELECT number FROM auth.audit_log WHERE at < now() - make_interval(days => days) ORDER BY at LIMIT 50000);
     GET DIAGNOSTICS count = ROW_COUNT;
     RETURN count;
 END

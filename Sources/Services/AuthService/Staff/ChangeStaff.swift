@@ -9,7 +9,7 @@ struct ChangeStaff: Endpoint {
         .patch, "/admin/staff/{id}", "changeStaff", "Changes a staff member.", callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
-        ],
+        ], needsConfirmation: true,
         details: """
             Needs every right that the member has or is given. `rights` replaces all of the member's rights; \
             gateways follow within two seconds. A new password must be changed at the next sign-in unless \
@@ -93,7 +93,7 @@ struct ResetStaffSecondFactor: Endpoint {
         callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
-        ],
+        ], needsConfirmation: true,
         details: """
             Needs every right that the member has. All of the member's sessions end. Staff cannot remove their \
             own second factor with this call.

@@ -6,6 +6,7 @@ import MartletHTTP
 struct CreateStaff: Endpoint {
     static let route = Route(
         .post, "/admin/staff", "createStaff", "Creates a staff member.", callers: .staff(.create, .staff),
+        needsConfirmation: true,
         details: """
             Needs every right that is given. Without `password`, a random one is made. The password must be \
             changed at the first sign-in unless `mustReset` is false.

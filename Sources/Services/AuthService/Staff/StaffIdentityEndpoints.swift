@@ -9,7 +9,7 @@ struct LinkStaffIdentity: Endpoint {
         "Links a staff member to an identity at a provider.", callers: .staff(.update, .staff),
         parameters: [
             .path("id", .uuid)
-        ],
+        ], needsConfirmation: true,
         details: """
             Send either `subject`, or `email` to link the first identity that signs in with this verified \
             address. Needs every right that the member has; staff who link their own identity also send \

@@ -60,7 +60,7 @@ struct SaveStaffProvider: Endpoint {
         "Creates or replaces an identity provider of staff.", callers: .signedInStaff,
         parameters: [
             .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#))
-        ],
+        ], needsConfirmation: true,
         details: """
             Only administrators may make this call. Properties that are left out get their defaults, except the \
             secret, which is kept.

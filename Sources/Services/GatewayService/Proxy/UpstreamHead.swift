@@ -51,7 +51,8 @@ struct UpstreamHead {
             case .other, .dashboard, .fetchSite:
                 !head.connectionNamesFields || !head.fields.connectionNames(bytes[field.name], in: bytes)
             case .host, .sentryAuth, .origin: true
-            case .cookie: route.credential != .staff || route.ignoresToken
+            // Only what signs staff in reads its cookies, and pages of the OpenID Connect provider read theirs.
+            case .cookie: route.credential == .none || (route.credential == .staff && route.ignoresToken)
             case .authorization: route.credential == .link || route.credential == .none
             case .apiKey: route.credential != .ingest && route.credential != .evaluation
             case .forwardedProto, .forwardedHost: keepsForwarding

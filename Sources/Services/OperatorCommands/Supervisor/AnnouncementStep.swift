@@ -5,7 +5,7 @@ import MartletPostgres
 import ServiceLifecycle
 
 /// Creates the first app and staff member, writes `connection.json`, and prints the connection once every process is
-/// ready.
+/// ready. What no rule restricts is open in the first app, on purpose: it is for trying things out.
 struct AnnouncementStep: Service {
     let plan: ServerPlan
     let publicURL: String
@@ -31,7 +31,9 @@ struct AnnouncementStep: Service {
         let connection = try Connection.read(from: file)
         // Set by systemd if the journal keeps the output (systemd.exec(5)).
         let isKept = ProcessInfo.processInfo.environment["JOURNAL_STREAM"] != nil
-        FileHandle.standardOutput.write(Data(connection.announcement(file: file, showsPassword: !isKept).utf8))
+        let text = connection.announcement(
+            file: file, isOpen: (try? await isOpen(connection.appId)) ?? false, showsPassword: !isKept)
+        FileHandle.standardOutput.write(Data(text.utf8))
         try? await gracefulShutdown()
         try? FileManager.default.removeItem(at: state.appending(path: "run/ready"))
     }
@@ -56,6 +58,7 @@ struct AnnouncementStep: Service {
             app = try await NewApp(credentialsOf: first, in: client)
         } else {
             app = try await NewApp.create(name: "First app", in: client)
+            try await open(app.appId, in: client)
         }
         let staff = try await makeStaff(client)
         var connection = Connection(
@@ -65,6 +68,23 @@ struct AnnouncementStep: Service {
             services: [:], internalServices: [:])
         setAddresses(&connection)
         return connection
+    }
+
+    /// Before storage first uses the app's space.
+    private func open(_ app: String, in client: PostgresClient) async throws {
+        try await client.execute(
+            """
+            INSERT INTO storage.spaces (schema, version, access) VALUES (\("app_" + app), 0, 'open')
+            ON CONFLICT DO NOTHING
+            """)
+    }
+
+    private func isOpen(_ app: String) async throws -> Bool {
+        try await Database.withClient(url: superuserURL) { client in
+            try await !client.query(
+                "SELECT FROM storage.spaces WHERE schema = \("app_" + app) AND access = 'open'"
+            ).isEmpty
+        }
     }
 
     private func setAddresses(_ connection: inout Connection) {

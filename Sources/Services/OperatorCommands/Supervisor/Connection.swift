@@ -41,8 +41,10 @@ struct Connection: Codable, Sendable {
 
     /// What an operator is shown when the server is ready; `file` has all keys.
     ///
-    /// - Parameter showsPassword: False where the text is kept, such as in the system's journal.
-    func announcement(file: URL, showsPassword: Bool = true) -> String {
+    /// - Parameters:
+    ///   - isOpen: Whether the first app's live data are open where no rule restricts them; nil if it is not known.
+    ///   - showsPassword: False where the text is kept, such as in the system's journal.
+    func announcement(file: URL, isOpen: Bool? = nil, showsPassword: Bool = true) -> String {
         let dashboard = dashboard.map {
             """
               dashboard    \($0)

@@ -22,27 +22,30 @@ struct CollectionStore: Sendable {
     ///
     /// - Throws: `limit-exceeded` beyond `maximumCollections`.
     func create(_ collection: CollectionName, of space: AppSchema) async throws {
-        let table = try space.table(collection)
         try await spaces.prepare(space)
-        try await postgres.withTransaction(role: space.role) { transaction in
-            try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
-            let rows = try await transaction.query(
-                """
-                SELECT count(*) FILTER (WHERE tablename !~ '^_'), count(*) FILTER (WHERE tablename = \(collection.text))
-                FROM pg_tables WHERE schemaname = \(space.schema)
-                """)
-            guard try rows[0].decode(1, as: Int.self) == 0 else { return }
-            guard try rows[0].decode(0, as: Int.self) < Self.maximumCollections else {
-                throw ServiceError(
-                    .limitExceeded, "An app may have at most \(Self.maximumCollections) collections.",
-                    field: "collection")
-            }
-            try await Self.makeTable(table, in: transaction)
-            try await transaction.execute(
-                "INSERT INTO \(try space.own("_collections")) (name) VALUES (\(collection.text)) ON CONFLICT DO NOTHING"
-            )
-            try await Self.makeIndexes(table, in: transaction)
+        try await postgres.withTransaction(role: space.role) { try await Self.create(collection, of: space, $0) }
+    }
+
+    /// As above, in a transaction that has the space's role.
+    static func create(_ collection: CollectionName, of space: AppSchema, _ transaction: PostgresTransaction)
+        async throws
+    {
+        let table = try space.table(collection)
+        try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
+        let rows = try await transaction.query(
+            """
+            SELECT count(*) FILTER (WHERE tablename !~ '^_'), count(*) FILTER (WHERE tablename = \(collection.text))
+            FROM pg_tables WHERE schemaname = \(space.schema)
+            """)
+        guard try rows[0].decode(1, as: Int.self) == 0 else { return }
+        guard try rows[0].decode(0, as: Int.self) < maximumCollections else {
+            throw ServiceError(
+                .limitExceeded, "An app may have at most \(maximumCollections) collections.", field: "collection")
         }
+        try await makeTable(table, in: transaction)
+        try await transaction.execute(
+            "INSERT INTO \(try space.own("_collections")) (name) VALUES (\(collection.text)) ON CONFLICT DO NOTHING")
+        try await makeIndexes(table, in: transaction)
     }
 
     /// The table of a collection, without indexes.
@@ -124,11 +127,15 @@ struct CollectionStore: Sendable {
             let (own, relations, hooks) = (
                 try space.own("_collections"), try space.own("_relations"), try space.own("_hooks")
             )
+            let versions = try space.own("_rule_versions")
             try await changing(space) { transaction in
                 try await Self.requireUnread(collection, own, transaction)
                 try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
                 try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
                 try await transaction.execute("UPDATE \(own) SET name = \(name.text) WHERE name = \(collection.text)")
+                try await transaction.execute("DELETE FROM \(versions) WHERE collection = \(name.text)")
+                try await transaction.execute(
+                    "UPDATE \(versions) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await transaction.execute(
                     "UPDATE \(relations) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await transaction.execute(
@@ -159,6 +166,8 @@ struct CollectionStore: Sendable {
             try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
             try await transaction.execute(
                 "DELETE FROM \(try space.own("_reports")) WHERE collection = \(collection.text)")
+            try await transaction.execute(
+                "DELETE FROM \(try space.own("_rule_versions")) WHERE collection = \(collection.text)")
             try await transaction.execute(
                 "DELETE FROM \(relations) WHERE collection = \(collection.text) OR related_collection = \(collection.text)"
             )

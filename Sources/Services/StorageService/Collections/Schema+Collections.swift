@@ -19,12 +19,137 @@ extension Schema {
                         The readers and writers of an object created without any. `owner` stands for the user who \
                         creates it.
                         """),
+                "warnings": .array(of: .ruleWarning).described("Only in the answer of `setRules`."),
             ]).described(
                 """
-                Operations and fields without a rule are open to every client. A grantee is `*`, `authenticated`, a \
+                Operations without a rule are open to every client in an open environment, and to none in a closed \
+                one. A grantee is `*`, `authenticated`, a \
                 user's id, `role:<name>`, or `field:<path>` for the users named in that field of the object. An empty \
                 list only admits the master key. In its place, an entry with a condition may stand.
                 """))
+
+    static let ruleWarning: Schema = component(
+        "RuleWarning",
+        .object(
+            [
+                "place": .string.described("A rule, such as `rules.find`; in a report, after its collection."),
+                "message": .string.described("What anyone who has the app may do."),
+            ], required: ["place", "message"]))
+
+    static let ruleReport: Schema = component(
+        "RuleReport",
+        .object(
+            [
+                "access": .oneOf("closed", "open"),
+                "count": .integer.minimum(0),
+                "data": .array(
+                    of: .object(
+                        [
+                            "collection": .collectionName,
+                            "operations": .map(
+                                of: .array(
+                                    of: .object(
+                                        [
+                                            "who": .string.described(
+                                                "`anyone`, `authenticated`, a user's id or `role:<name>`."),
+                                            "objects": .oneOf("some", "all"),
+                                            "by": .array(of: .string).described(
+                                                "The entries, such as `rules.find.0`, or `no rule`."),
+                                        ], required: ["who", "objects", "by"]))),
+                        ], required: ["collection", "operations"])),
+                "warnings": .array(of: .ruleWarning),
+            ], required: ["access", "count", "data", "warnings"]))
+
+    static let ruleTest: Schema = component(
+        "RuleTest",
+        .object(
+            [
+                "user": .types("string", "null").described("A user's id; null for a caller who is not signed in."),
+                "roles": .array(of: .string).maxItems(100).described("The names of the user's roles."),
+                "operation": .oneOf("get", "find", "create", "update", "delete"),
+                "object": .string.described("The id of a stored object."),
+                "document": .object.described("An object that is not stored."),
+                "change": .object.described("For `update`: the body of a `PATCH`."),
+                "replacement": .object.described("For `update`: the body of a `PUT`."),
+            ], required: ["operation"]
+        ).closed)
+
+    static let ruleVerdict: Schema = component(
+        "RuleVerdict",
+        .object(
+            [
+                "allowed": .boolean,
+                "entry": .string.described("The first entry that admits the request, or `no rule`."),
+                "code": .string.described(
+                    "The code of the answer that a refused request gets; none for a list that omits the object."),
+                "nearest": .ruleObstacle.described("The entry of which the smallest share refuses the request."),
+                "others": .array(of: .ruleObstacle).described("What else stands in the way."),
+            ], required: ["allowed"]))
+
+    static let ruleObstacle: Schema = component(
+        "RuleObstacle",
+        .object(
+            [
+                "entry": .string.described("Such as `rules.find.1`."),
+                "failed": .string.described(
+                    """
+                    `who`, a member of the filter such as `where.state`, `fields.<field>`, `no rule`, `empty list`, \
+                    `_readers`, `_writers`, `hidden.<field>`, `object` for one that does not exist, or `environment`.
+                    """),
+            ], required: ["failed"]))
+
+    static let ruleVersion: Schema = component(
+        "RuleVersion",
+        .object(
+            [
+                "number": .integer.minimum(1),
+                "at": .time,
+                "author": .string.described(
+                    "The kind and id of the credential; none for rules from before versions were kept."),
+                "rules": .rules,
+            ], required: ["number", "at"]))
+
+    static let ruleChange: Schema = component(
+        "RuleChange",
+        .object(
+            [
+                "collection": .collectionName,
+                "place": .string.described("Such as `rules.find` or `hidden.price`."),
+                "before": .any.described("Missing if there was no rule."),
+                "after": .any.described("Missing if there is none any more."),
+            ], required: ["place"]))
+
+    static let appRules: Schema = component(
+        "AppRules",
+        .object(
+            [
+                "base": .string.described("Identifies the state of the rules from which these were made."),
+                "access": .oneOf("closed", "open"),
+                "collections": .map(of: .rules),
+            ], required: ["collections"]
+        ).closed)
+
+    static let rulesPlan: Schema = component(
+        "RulesPlan",
+        .object(
+            [
+                "base": .string.described("Identifies the state of the rules, for a plan before the change."),
+                "isCurrent": .boolean.described("Whether the sent `base` was the state before the change."),
+                "access": .object(
+                    ["before": .oneOf("closed", "open"), "after": .oneOf("closed", "open")],
+                    required: ["before", "after"]),
+                "changes": .array(of: .ruleChange),
+                "warnings": .array(of: .ruleWarning).described("What the sent rules open to anyone who has the app."),
+            ], required: ["base", "isCurrent", "access", "changes", "warnings"]))
+
+    static let ruleSettings: Schema = component(
+        "RuleSettings",
+        .object(
+            [
+                "access": .oneOf("closed", "open").described(
+                    "What clients may do where no rule says so: nothing, or everything.")
+            ], required: ["access"]
+        ).closed)
 
     static let grantees: Schema = component("Grantees", .array(of: .anyOf(.string, .ruleEntry)).maxItems(100))
 

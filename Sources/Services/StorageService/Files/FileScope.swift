@@ -9,7 +9,16 @@ import MartletPostgres
 struct FileScope: Sendable {
     let space: AppSchema
     let identity: Identity
+    /// What an absent list of readers or writers means: everyone, or only the master key.
+    let spaceAccess: SpaceAccess
     let credentialID: String
+
+    init(_ space: AppSchema, _ rights: Rights, credentialID: String) {
+        self.space = space
+        identity = rights.identity
+        spaceAccess = rights.spaceAccess
+        self.credentialID = credentialID
+    }
 
     /// The condition under which a row of `_files` or `_uploads` is visible. The master key sees everything.
     var readable: PostgresQuery { listed("readers") }
@@ -28,8 +37,16 @@ struct FileScope: Sendable {
     private func listed(_ column: StaticString, of row: StaticString? = nil) -> PostgresQuery {
         guard identity != .master else { return "TRUE" }
         let name: PostgresQuery = row.map { "\(unescaped: $0).\(unescaped: column)" } ?? "\(unescaped: column)"
+        // Never null, because it is also negated.
+        guard spaceAccess == .open else { return "coalesce(\(name) && \(identity.names), FALSE)" }
         return "(\(name) IS NULL OR \(name) && \(identity.names))"
     }
+
+    /// Whether the caller may store a file where there is none.
+    var mayCreate: Bool { identity != .anonymous || spaceAccess == .open }
+
+    /// The readers and writers of a new file without any; nil for none.
+    var defaultList: [String]? { spaceAccess == .open ? nil : identity.userID.map { [$0] } }
 }
 
 extension ServiceContext {
@@ -37,12 +54,12 @@ extension ServiceContext {
     func fileScope(_ rights: RightsStore) async throws -> FileScope {
         let (principal, space) = (try principal, try space)
         return FileScope(
-            space: space, identity: try await rights.rights(of: principal, in: space).identity,
-            credentialID: principal.credentialID)
+            space, try await rights.rights(of: principal, in: space), credentialID: principal.credentialID)
     }
 }
 
-/// The readers and writers given in an upload. Nil keeps those of an existing file; a new one is open to everyone.
+/// The readers and writers given in an upload. Nil keeps those of an existing file; a new one is open to everyone, or
+/// in a closed space to the uploader.
 struct FileGrants: Sendable {
     var readers: [String]?
     var writers: [String]?

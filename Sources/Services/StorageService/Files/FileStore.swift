@@ -50,12 +50,16 @@ struct FileStore: Sendable {
 
     /// Checks, before any bytes arrive, whether the path may be written; `put` checks again.
     ///
-    /// - Throws: `forbidden` if someone else's file is there.
+    /// - Throws: `forbidden` if someone else's file is there, or none and the caller may not create one.
     func checkWritable(_ path: FilePath, in scope: FileScope) async throws {
         let rows = try await run(
-            "SELECT FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND NOT \(scope.writable)",
+            "SELECT \(scope.writable) FROM \(try scope.space.own("_files")) WHERE path = \(path.text)",
             in: scope.space)
-        guard rows.isEmpty else { throw Self.forbidden }
+        guard let row = rows.first else {
+            guard scope.mayCreate else { throw Self.anonymous }
+            return
+        }
+        guard try row.decode(0, as: Bool.self) else { throw scope.mayCreate ? Self.forbidden : Self.anonymous }
     }
 
     struct Written: Sendable {
@@ -105,7 +109,8 @@ struct FileStore: Sendable {
         let owner = scope.identity.userID
         let source: PostgresQuery = """
             SELECT \(path.text), \(UUID().uuidString.lowercased()), \(content.blob.id), \(content.sizeInBytes)::bigint, \(content.sha256), \
-            \(content.contentType), \(owner)::text, \(grants.readers)::text[], \(grants.writers)::text[]
+            \(content.contentType), \(owner)::text, \(grants.readers ?? scope.defaultList)::text[], \
+            \(grants.writers ?? scope.defaultList)::text[]
             """
         var filters: [PostgresQuery] = [fits(sizeInBytes: content.sizeInBytes)]
         if let extra { filters.append(extra.condition) }
@@ -251,6 +256,9 @@ struct FileStore: Sendable {
         """
 
     static let forbidden = ServiceError(.forbidden, "You are not among the file's writers.")
+    /// Says nothing about the path, at which there may be a file that the caller may not see.
+    static let anonymous = ServiceError(
+        .forbidden, "Where what no rule allows is closed, only signed-in users can store new files.")
 
     static func blob(_ row: PostgresRow, _ column: Int, of space: AppSchema) throws -> BlobName {
         guard let blob = BlobName(space: space.schema, id: try row.decode(column)) else {

@@ -37,7 +37,7 @@ struct OpenLink: Endpoint {
         let space = try AppSchema(principal)
         let thumbnail = request.uri.queryParameters["thumbnail"].map(String.init)
         // The signature replaces a check of rights, which `CreateLink` has made.
-        let scope = FileScope(space: space, identity: .master, credentialID: principal.credentialID)
+        let scope = FileScope(space, .master, credentialID: principal.credentialID)
         guard let file = try await files.find(path, in: scope),
             thumbnails.settings.signer.isValid(
                 token,

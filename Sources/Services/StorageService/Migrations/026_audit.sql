@@ -17,9 +17,9 @@ CREATE FUNCTION storage.record_object() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
     fields jsonb := (
-        SELECT jsonb_agg(f ORDER BY f) FROM (
-            SELECT jsonb_object_keys(NEW.doc) UNION SELECT jsonb_object_keys(NEW.before_doc)) AS all_fields (f)
-        WHERE NEW.doc -> f IS DISTINCT FROM NEW.before_doc -> f);
+        SELECT jsonb_agg(key ORDER BY key)
+        FROM jsonb_each(NEW.doc) AS a FULL JOIN jsonb_each(NEW.before_doc) AS b USING (key)
+        WHERE a.value IS DISTINCT FROM b.value);
 BEGIN
     PERFORM auth.write_audit_entry(
         CASE NEW.kind WHEN 'c' THEN 'create-object' WHEN 'u' THEN 'update-object' ELSE 'delete-object' END, 'storage',
@@ -33,6 +33,7 @@ $function$;
 CREATE FUNCTION storage.record_index(action text, schema text, collection text, name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 BEGIN
+    IF action NOT IN ('create-index', 'delete-index', 'wipe-environment') THEN RETURN; END IF;
     IF coalesce(current_setting('martlet.staff', TRUE), '') <> '' THEN
         PERFORM auth.write_audit_entry(
             action, 'storage', collection || '/' || name, CASE WHEN schema LIKE 'app\_%\_test' THEN 'test' ELSE 'live' END, NULL, NULL);

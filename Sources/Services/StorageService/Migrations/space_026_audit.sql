@@ -6,8 +6,9 @@ CREATE TRIGGER audit AFTER INSERT OR DELETE OR UPDATE OF name, rules, schema ON 
     EXECUTE FUNCTION storage.record_change('storage', 'collection', 'name', 'name rules schema');
 CREATE TRIGGER audit AFTER INSERT OR DELETE ON _roles FOR EACH ROW
     WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '') EXECUTE FUNCTION storage.record_change('users', 'role', 'name', '');
+-- Not for members that go with their role.
 CREATE TRIGGER audit AFTER INSERT OR DELETE ON _role_members FOR EACH ROW
-    WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '')
+    WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '' AND pg_trigger_depth() = 0)
     EXECUTE FUNCTION storage.record_change('users', 'role-member', 'role member', '');
 CREATE TRIGGER audit AFTER INSERT OR DELETE OR UPDATE OF event, collection, url, timeout_milliseconds, enabled, callers, salt ON _hooks FOR EACH ROW
     WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '')

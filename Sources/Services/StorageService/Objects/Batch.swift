@@ -98,7 +98,7 @@ struct Batch: Sendable {
     func runAll(_ items: [Item], in space: AppSchema, with rights: Rights, _ objects: ObjectStore) async throws
         -> [Outcome]
     {
-        try await makeCollections(for: items, in: space)
+        try await makeCollections(for: items, in: space, with: rights)
         if objects.isInTransaction { return try await runEach(items, in: space, with: rights, objects) }
         return try await postgres.withTransaction(role: space.role, serializationRetries: 3) { transaction in
             try await runEach(items, in: space, with: rights, objects.within(transaction))
@@ -142,9 +142,11 @@ struct Batch: Sendable {
     }
 
     /// Creates the collections before the batch's transaction, which an error about a missing table would abort.
-    private func makeCollections(for items: [Item], in space: AppSchema) async throws {
-        let known = try await rights.collections(of: space)
+    /// None is created if the rules do not allow the first object; the batch then fails there.
+    private func makeCollections(for items: [Item], in space: AppSchema, with rights: Rights) async throws {
+        let known = try await self.rights.collections(of: space)
         for name in Set(items.map(\.collection)) where known[name.text] == nil {
+            guard (try? rights.access(to: name).require(.create)) != nil else { continue }
             try await collections.create(name, of: space)
         }
     }

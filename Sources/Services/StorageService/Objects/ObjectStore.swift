@@ -22,6 +22,8 @@ struct ObjectStore: Sendable {
     private let largePages = LargePages()
     /// The transaction of an all-or-nothing batch, in which statements then run.
     private(set) var transaction: PostgresTransaction?
+    /// Whether the transaction will be rolled back, so that nothing may be recorded outside of it.
+    private var isTrial = false
 
     init(
         postgres: PostgresClient, spaces: Spaces, collections: CollectionStore, rights: RightsStore,
@@ -36,9 +38,10 @@ struct ObjectStore: Sendable {
 
     /// The same store in a transaction, which must have the space's role. It does not create collections, so they must
     /// exist.
-    func within(_ transaction: PostgresTransaction) -> ObjectStore {
+    func within(_ transaction: PostgresTransaction, isTrial: Bool = false) -> ObjectStore {
         var store = self
         store.transaction = transaction
+        store.isTrial = store.isTrial || isTrial
         return store
     }
 
@@ -601,13 +604,13 @@ struct ObjectStore: Sendable {
     /// - Throws: `forbidden` naming a new field if the caller may not add fields.
     private func checkFields(_ names: Set<FieldName>, _ scope: QueryScope) async throws {
         guard scope.access.mayNotAddFields else { return }
-        let remembered = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
-        guard names.contains(where: { remembered[$0] == nil }) else { return }
+        let remembered = try await rights.collections(of: scope.space)[scope.collection.text]
+        let declared = remembered?.schema?.fields ?? []
+        let names = names.filter { remembered?.fields[$0] == nil && !declared.contains($0) }
+        guard !names.isEmpty else { return }
         // Another copy may just have added a field.
         let known = try await rights.storedFields(of: scope.collection, in: scope.space)
-        if let name = names.filter({ known[$0] == nil }).min() {
-            throw ServiceError(.forbidden, "The collection's rules do not allow new fields.", field: name.text)
-        }
+        if let name = names.filter({ known[$0] == nil }).min() { throw scope.access.refusal(ofNew: name) }
     }
 
     /// The guard for a write to an existing object: operations depend on stored values, and unique indexes on those of
@@ -633,6 +636,7 @@ struct ObjectStore: Sendable {
 
     /// Records fields and types that are new in the collection.
     func registerFields(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
+        guard !isTrial else { return }
         signal.written(in: scope.space)
         guard !fields.isEmpty else { return }
         let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]

@@ -8,6 +8,8 @@ struct Access: Sendable {
 
     let identity: Identity
     let rules: CollectionRules
+    /// What clients may do where no rule says so.
+    var spaceAccess = SpaceAccess.open
     /// Whether the environment is closed to clients.
     var isClosed = false
     /// Whether it is `_User`, which only auth writes.
@@ -16,22 +18,38 @@ struct Access: Sendable {
     var place: RulePlace?
     /// The change of an object that is judged, for entries with limits on it; nil if the object is written as a whole.
     var change: Document?
+    /// Whether limits on changes are left out, to ask what some change could reach.
+    var ignoresLimits = false
 
-    static let master = Access(identity: .master, rules: .open)
-    static let masterOfUsers = Access(identity: .master, rules: .open, isOfUsers: true)
+    static let master = Access(identity: .master, rules: .none)
+    static let masterOfUsers = Access(identity: .master, rules: .none, isOfUsers: true)
 
     /// - Throws: `forbidden` if the operation would not be allowed for any object.
     func require(_ operation: Operation) throws {
         if isClosed { throw Self.closed }
         if isOfUsers, [.create, .update, .delete].contains(operation) { throw Self.writtenByAuth }
-        guard permission(for: operation) != .denied else {
-            throw ServiceError(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
-        }
+        guard permission(for: operation) != .denied else { throw refusal(of: operation) }
         guard operation == .update || operation == .delete, permission(for: .get) == .denied,
             permission(for: .find) == .denied
         else { return }
         throw ServiceError(
             .forbidden, "To \(operation.rawValue) an object, the caller must be able to read it, by get or by find.")
+    }
+
+    private func refusal(of operation: Operation) -> ServiceError {
+        rules.grantees(operation) == nil
+            ? Self.noRule(for: operation)
+            : ServiceError(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
+    }
+
+    /// The refusal in a closed space. It does not say whether the collection exists.
+    private static func noRule(for operation: Operation) -> ServiceError {
+        ServiceError(
+            .forbidden,
+            """
+            No rule allows this, and what no rule allows is closed: \(operation.rawValue). The app's developer sets \
+            rules with PUT collections/{collection}/rules.
+            """)
     }
 
     /// The refusal of clients in a closed environment.
@@ -116,6 +134,18 @@ struct Access: Sendable {
     }
 
     var mayNotAddFields: Bool { permission(for: .addField) != .granted }
+
+    /// The refusal of a field that no object has had.
+    func refusal(ofNew field: FieldName) -> ServiceError {
+        rules.grantees(.addField) == nil
+            ? ServiceError(
+                .forbidden,
+                """
+                No rule allows new fields, and what no rule allows is closed: addField. The app's developer sets \
+                rules with PUT collections/{collection}/rules, or declares the field in the collection's schema.
+                """, field: field.text)
+            : ServiceError(.forbidden, "The collection's rules do not allow new fields.", field: field.text)
+    }
 
     /// The readers and writers of an object created without any; nil for everyone.
     var defaultReaders: [String]? { defaults(rules.defaults?.readers) }
@@ -242,7 +272,9 @@ struct Access: Sendable {
     }
 
     private func permission(for operation: Operation) -> Permission {
-        guard let grantees = rules.grantees(operation) else { return .granted }
+        guard let grantees = rules.grantees(operation) else {
+            return identity == .master || spaceAccess == .open ? .granted : .denied
+        }
         return permission(of: grantees)
     }
 
@@ -266,9 +298,38 @@ struct Access: Sendable {
     }
 
     private func admitsChange(_ condition: RuleCondition) -> Bool {
-        guard let limits = condition.limits else { return true }
+        guard let limits = condition.limits, !ignoresLimits else { return true }
         guard let change, let place else { return false }
-        return limits.admit(change, place.context(of: condition, for: identity, .updated))
+        return limits.excess(of: change, place.context(of: condition, for: identity, .updated)) == nil
+    }
+
+    /// For which objects an operation is open to a caller.
+    enum Reach: String, Encodable, Comparable {
+        case none, some, all
+
+        static func < (one: Reach, other: Reach) -> Bool {
+            switch (one, other) {
+            case (.none, .some), (.none, .all), (.some, .all): true
+            default: false
+            }
+        }
+    }
+
+    /// The objects that the rules open to this identity for `operation`, before the objects' own lists of readers and
+    /// writers.
+    func reach(of operation: Operation) -> Reach {
+        let own = reach(permission(for: operation))
+        guard operation == .update || operation == .delete else { return own }
+        // What cannot be read cannot be changed.
+        return min(own, max(reach(permission(for: .get)), reach(permission(for: .find))))
+    }
+
+    private func reach(_ permission: Permission) -> Reach {
+        switch permission {
+        case .granted: .all
+        case .denied: .none
+        case .some(let ways): ways.contains { $0.fields == nil && $0.condition?.isEmpty == true } ? .all : .some
+        }
     }
 
     /// Whether one of the names includes this identity, whatever the object.

@@ -92,12 +92,13 @@ struct ChangeLimits: Sendable, Equatable {
         }
     }
 
-    /// Whether the change is within these limits for the caller.
-    func admit(_ change: Document, _ context: ConditionContext) -> Bool {
-        guard !change.touched.setsLists else { return false }
-        return change.touched.written.allSatisfy { name in
-            fields.contains(name) || admits(change.touched.operations, on: name, context)
-        }
+    /// What the change has that is not within these limits for the caller: a field, or the object's lists. Nil if it is
+    /// within them.
+    func excess(of change: Document, _ context: ConditionContext) -> String? {
+        guard !change.touched.setsLists else { return "_readers or _writers" }
+        return change.touched.written.sorted().first { name in
+            !fields.contains(name) && !admits(change.touched.operations, on: name, context)
+        }?.text
     }
 
     private func admits(_ operations: Operations?, on name: FieldName, _ context: ConditionContext) -> Bool {

@@ -2,7 +2,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// An app's rules for a collection. Absent rules allow every client.
+/// An app's rules for a collection. What an absent rule means depends on the space (`SpaceAccess`).
 ///
 /// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: any user named by that field of the
 /// object, by id, by a pointer, or in a list of these. In its place, a `RuleCondition` may stand. An empty list only
@@ -24,7 +24,8 @@ struct CollectionRules: Sendable, Equatable {
     var hidden: [FieldName: Grantees]?
     var defaults: Defaults?
 
-    static let open = CollectionRules()
+    /// The rules of a collection that has none.
+    static let none = CollectionRules()
     private static let maximumHidden = 50
 
     init(rules: [Operation: Grantees]? = nil, hidden: [FieldName: Grantees]? = nil, defaults: Defaults? = nil) {
@@ -116,6 +117,14 @@ struct CollectionRules: Sendable, Equatable {
 
     func grantees(_ operation: Operation) -> Grantees? { rules?[operation] }
 
+    /// The same rules with another one for `operation`; nil for none.
+    func replacing(_ operation: Operation, with grantees: Grantees?) -> CollectionRules {
+        var changed = self
+        changed.rules = rules ?? [:]
+        changed.rules?[operation] = grantees
+        return changed
+    }
+
     /// Fields that identify an object's owner: those through which the rules let users change or delete it, where not
     /// everyone may.
     var ownerFields: [FieldPath] { changers(\.ownerFields) }
@@ -178,6 +187,14 @@ struct CollectionRules: Sendable, Equatable {
         for (name, list) in [("readers", defaults?.readers), ("writers", defaults?.writers)] {
             _ = try Grantee.checked((list ?? []).filter { $0 != "owner" }, field: "defaults.\(name)")
         }
+    }
+}
+
+extension JSONValue {
+    /// The same object with one more member.
+    func adding(_ name: String, _ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members + [.init(name, value)])
     }
 }
 

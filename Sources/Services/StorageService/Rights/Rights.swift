@@ -6,21 +6,31 @@ struct Rights: Sendable {
     /// Nil for the master key, which no rule concerns.
     private let space: AppSchema?
     private let collections: [String: CollectionRules]
+    /// What clients may do where no rule says so.
+    let spaceAccess: SpaceAccess
     /// Whether the environment is closed to clients.
-    private let isClosed: Bool
+    let isClosed: Bool
 
     init(
-        identity: Identity, in space: AppSchema? = nil, collections: [String: CollectionRules], isClosed: Bool = false
+        identity: Identity, in space: AppSchema? = nil, collections: [String: CollectionRules],
+        spaceAccess: SpaceAccess = .open, isClosed: Bool = false
     ) {
         self.identity = identity
         self.space = space
         self.collections = collections
+        self.spaceAccess = spaceAccess
         self.isClosed = isClosed
     }
 
     /// The same rights with the rules of these collections.
     func with(_ collections: [String: CollectionRules]) -> Rights {
-        Rights(identity: identity, in: space, collections: collections, isClosed: isClosed)
+        Rights(
+            identity: identity, in: space, collections: collections, spaceAccess: spaceAccess, isClosed: isClosed)
+    }
+
+    /// The same rights with other rules of one collection.
+    func replacing(_ rules: CollectionRules, of collection: CollectionName) -> Rights {
+        with(collections.merging([collection.text: rules]) { $1 })
     }
 
     static let master = Rights(identity: .master, collections: [:])
@@ -32,7 +42,8 @@ struct Rights: Sendable {
         let isOfUsers = collection == .users
         guard identity != .master else { return isOfUsers ? .masterOfUsers : .master }
         return Access(
-            identity: identity, rules: collections[collection.text] ?? .open, isClosed: isClosed, isOfUsers: isOfUsers,
+            identity: identity, rules: collections[collection.text] ?? (isOfUsers ? .ofUsers : .none),
+            spaceAccess: spaceAccess, isClosed: isClosed, isOfUsers: isOfUsers,
             place: space.map { RulePlace(space: $0, collection: collection, collections: collections) })
     }
 }

@@ -48,6 +48,7 @@ final class RightsStore: Sendable {
     /// What the cache contains about a space.
     private struct Known: Sendable {
         var collections: [String: Collection] = [:]
+        var access = SpaceAccess.closed
         /// Whether the environment is closed to clients (`_closed`).
         var isClosed = false
 
@@ -80,10 +81,17 @@ final class RightsStore: Sendable {
     ) async throws -> Rights {
         let identity = try await identity(of: principal, in: space)
         if identity == .master { return .master }
-        let known = try await known(of: space)
-        guard evenIfClosed || !known.isClosed else { throw Access.closed }
-        let rights = Rights(identity: identity, in: space, collections: known.rules, isClosed: known.isClosed)
+        let rights = try await rights(of: identity, in: space)
+        guard evenIfClosed || !rights.isClosed else { throw Access.closed }
         return try await complete(rights, with: collections, in: space)
+    }
+
+    /// The rights of an identity other than the master key, also if the environment is closed to clients.
+    func rights(of identity: Identity, in space: AppSchema) async throws -> Rights {
+        let known = try await known(of: space)
+        return Rights(
+            identity: identity, in: space, collections: known.rules, spaceAccess: known.access,
+            isClosed: known.isClosed)
     }
 
     /// The same rights, after loading the rules of `collections` that they lack.
@@ -99,6 +107,8 @@ final class RightsStore: Sendable {
     func collections(of space: AppSchema) async throws -> [String: Collection] {
         try await known(of: space).collections
     }
+
+    func access(in space: AppSchema) async throws -> SpaceAccess { try await known(of: space).access }
 
     private func known(of space: AppSchema) async throws -> Known {
         let now = ContinuousClock.now
@@ -176,8 +186,10 @@ final class RightsStore: Sendable {
         // becomes ready in between is not missed.
         let builds = try await postgres.query(
             """
-            SELECT b.collection, b.definition::text FROM storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job
-            WHERE b.schema = \(space.schema) AND (b.definition->>'unique')::boolean AND j.finished IS NULL
+            SELECT s.access, b.collection, b.definition::text FROM storage.spaces AS s
+            LEFT JOIN (storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job AND j.finished IS NULL)
+                ON b.schema = s.schema AND (b.definition->>'unique')::boolean
+            WHERE s.schema = \(space.schema)
             """)
         // Always returns at least one row, because an environment without collections may be closed, too.
         var query: PostgresQuery = """
@@ -190,6 +202,8 @@ final class RightsStore: Sendable {
             """
         query.role = space.role
         var known = Known()
+        known.access = SpaceAccess(
+            stored: try builds.first?.decode(0, as: String?.self), in: space.environment)
         var revisions: [String: Int] = [:]
         for row in try await postgres.query(query) {
             known.isClosed = try row.decode(0)
@@ -206,7 +220,8 @@ final class RightsStore: Sendable {
         let compiled = try await schemas.schemas(Set(revisions.values), of: space, on: postgres)
         for (name, revision) in revisions { known.collections[name]?.schema = compiled[revision] }
         for row in builds {
-            known.collections[try row.decode(0)]?.unique.append(Self.indexed(try Self.index(row.decode(1))))
+            guard let collection = try row.decode(1, as: String?.self) else { continue }
+            known.collections[collection]?.unique.append(Self.indexed(try Self.index(row.decode(2))))
         }
         return known
     }

@@ -43,16 +43,23 @@ struct RuleCondition: Sendable, Equatable {
         self.init(number: number, who: who, filter: filter, through: try Self.hops(body["through"]), limits: limits)
     }
 
-    private init(number: Int, who: [String], filter: JSONValue, through: [Hop]?, limits: ChangeLimits?) {
+    /// - Parameter comparesStates: For a part of an entry, whether the entry does; nil for a whole one.
+    private init(
+        number: Int, who: [String], filter: JSONValue, through: [Hop]?, limits: ChangeLimits?,
+        comparesStates: Bool? = nil
+    ) {
         (self.number, self.who, self.filter, self.through, self.limits) = (number, who, filter, through, limits)
         var words = Words()
         words.read(filter)
         if let limits { words.read(limits.json) }
         namesUser = words.namesUser
         readsProfile = words.readsProfile
-        comparesStates = words.comparesStates
+        self.comparesStates = comparesStates ?? words.comparesStates
         collections = words.collections.union((through ?? []).map(\.collection))
     }
+
+    /// Whether it restricts neither objects nor changes.
+    var isEmpty: Bool { filter == .object([]) && limits == nil }
 
     /// The fields of the object itself that must name the user: `{"owner":"$user.id"}`.
     var userFields: [String] {
@@ -70,6 +77,22 @@ struct RuleCondition: Sendable, Equatable {
     /// The same entry with the collections to which its Pointers point.
     func through(_ hops: [Hop]) -> RuleCondition {
         RuleCondition(number: number, who: who, filter: filter, through: hops, limits: limits)
+    }
+
+    /// The parts that must all hold, by name: `who`, each member of the filter (`where.state`), and the limits on changes
+    /// (`fields`). Each is an entry that restricts nothing else.
+    var parts: [(name: String, entry: RuleCondition)] {
+        func part(who: [String] = ["*"], filter: JSONValue = .object([]), limits: ChangeLimits? = nil) -> RuleCondition
+        {
+            RuleCondition(
+                number: number, who: who, filter: filter, through: through, limits: limits,
+                comparesStates: comparesStates)
+        }
+        guard case .object(let members) = filter else { return [] }
+        var parts = [(name: "who", entry: part(who: who))]
+        for member in members { parts.append(("where.\(member.name)", part(filter: .object([member])))) }
+        if let limits { parts.append(("fields", part(limits: limits))) }
+        return parts
     }
 
     private static func hops(_ value: JSONValue?) throws -> [Hop]? {

@@ -18,43 +18,124 @@ struct RulesStore: Sendable {
         return known.rules
     }
 
+    /// - Throws: `collection-not-found`, the errors of `RuleExplanation`.
+    func verdict(
+        on test: RuleTest, _ collection: CollectionName, of space: AppSchema, _ objects: ObjectStore
+    ) async throws -> RuleTest.Verdict {
+        let rules = try await read(collection, of: space)
+        let identity: Identity =
+            if let user = test.user {
+                .user(user.text, roles: try await roles(of: test, user, in: space))
+            } else {
+                .anonymous
+            }
+        let own = try await rights.rights(of: identity, in: space)
+        do {
+            return try await postgres.withTransaction(role: space.role) { transaction in
+                let trial = try await RuleTrial(test, on: collection, of: space, as: own, objects, transaction)
+                throw RolledBack(verdict: try await RuleExplanation(trial: trial, rules: rules).verdict())
+            }
+        } catch let end as RolledBack {
+            return end.verdict
+        }
+    }
+
+    private struct RolledBack: Error {
+        var verdict: RuleTest.Verdict
+    }
+
+    private func roles(of test: RuleTest, _ user: UserID, in space: AppSchema) async throws -> [String] {
+        if let roles = test.roles { return roles }
+        return try await rights.roles(of: user, in: space)
+    }
+
+    /// The reports on a page of collections, by name.
+    func reports(
+        after name: String, limit: Int, of space: AppSchema
+    ) async throws -> [(collection: CollectionName, report: RuleReport)] {
+        rights.forget(space)
+        let (known, access) = (try await rights.collections(of: space), try await rights.access(in: space))
+        let page = known.sorted { $0.key < $1.key }.drop { $0.key <= name }.prefix(limit)
+        return try page.map { name, collection in
+            (try CollectionName(name), RuleReport(rules: collection.rules, spaceAccess: access))
+        }
+    }
+
+    func access(in space: AppSchema) async throws -> SpaceAccess {
+        rights.forget(space)
+        return try await rights.access(in: space)
+    }
+
+    func set(_ access: SpaceAccess, in space: AppSchema) async throws {
+        try await spaces.prepare(space)
+        try await postgres.withTransaction { try await access.set(in: space, $0) }
+        rights.forget(space)
+    }
+
     /// Returns the rules as stored.
     ///
     /// - Throws: `invalid-body` naming the field, for rules that could never allow anything, and the errors of
     ///   `FilterCompiler` for conditions; the collection is then not created.
     func set(
-        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema
+        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema, by author: String
     ) async throws -> CollectionRules {
-        let given = try rules.completed(for: collection)
-        try given.check(in: try await ruleContext(of: given, on: collection, of: space))
-        let rules = try await checkingConditions(of: given, on: collection, of: space)
-        let text = rules.json.text
-        // Rules that can be stored but not read would close the collection.
-        _ = try CollectionRules(JSONValue(parsing: text.utf8))
-        let encoded = PostgresJSON(text)
+        let rules = try await checked(rules, on: collection, of: space, beside: [])
         try await collections.create(collection, of: space)
-        let table = try space.own("_collections")
         try await postgres.withTransaction(role: space.role) { transaction in
-            try await transaction.execute(
-                """
-                INSERT INTO \(table) (name, rules) VALUES (\(collection.text), \(encoded))
-                ON CONFLICT (name) DO UPDATE SET rules = excluded.rules
-                """)
+            try await Self.store(rules, on: collection, of: space, by: author, transaction)
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
         rights.forget(space)
         return rules
     }
 
+    /// Stores checked rules as a new version.
+    static func store(
+        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema, by author: String,
+        _ transaction: PostgresTransaction
+    ) async throws {
+        let table = try space.own("_collections")
+        let former = try await transaction.query(
+            "SELECT rules::text FROM \(table) WHERE name = \(collection.text) FOR UPDATE"
+        ).first.map { try $0.decode(0, as: String.self) }
+        let encoded = PostgresJSON(rules.json.text)
+        try await transaction.execute(
+            """
+            INSERT INTO \(table) (name, rules) VALUES (\(collection.text), \(encoded))
+            ON CONFLICT (name) DO UPDATE SET rules = excluded.rules
+            """)
+        try await RuleVersions.append(
+            encoded, replacing: former.flatMap { $0 == "{}" ? nil : PostgresJSON($0) }, of: collection, in: space,
+            by: author, transaction)
+    }
+
+    /// The rules as they are to be stored.
+    ///
+    /// - Parameter others: Collections that exist or will be created with this one.
+    func checked(
+        _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema, beside others: [CollectionName]
+    ) async throws -> CollectionRules {
+        let rules = try rules.completed(for: collection)
+        try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
+        let rules = try await checkingConditions(of: rules, on: collection, of: space, beside: others)
+        // In the form in which they are read again: PostgreSQL orders members. Rules that can be stored but not read
+        // would close the collection.
+        let row = try await spaces.query(
+            "SELECT (\(PostgresJSON(rules.json.text)))::jsonb::text", in: space, on: postgres)[0]
+        return try CollectionRules(JSONValue(parsing: row.decode(0, as: String.self).utf8))
+    }
+
     private func checkingConditions(
-        of rules: CollectionRules, on collection: CollectionName, of space: AppSchema
+        of rules: CollectionRules, on collection: CollectionName, of space: AppSchema, beside others: [CollectionName]
     ) async throws -> CollectionRules {
         guard rules.hasConditions else { return rules }
         rights.forget(space)
         let known = try await rights.collections(of: space)
         let resolved = try rules.resolvingPointers(of: collection, known.mapValues(\.fields))
+        let new = Dictionary(others.map { ($0.text, CollectionRules.none) }) { one, _ in one }
         try resolved.checkConditions(
-            at: RulePlace(space: space, collection: collection, collections: known.mapValues(\.rules)))
+            at: RulePlace(
+                space: space, collection: collection, collections: new.merging(known.mapValues(\.rules)) { $1 }))
         return resolved
     }
 

@@ -22,7 +22,7 @@ struct SetRules: Endpoint {
             """,
         body: .json(.rules),
         answers: [
-            .answer(200, "The rules now in effect.", .json(.rules))
+            .answer(200, "The rules now in effect, with `warnings`.", .json(.rules))
         ])
 
     private static let maximumSizeInBytes = 64 << 10
@@ -33,6 +33,7 @@ struct SetRules: Endpoint {
         let (collection, space) = (try context.collection, try context.space)
         let body = try CollectionRules(try await request.json(upTo: Self.maximumSizeInBytes))
         try body.check()
-        return .json(try await rules.set(body, on: collection, of: space).json.text)
+        return try await .rules(
+            rules.set(body, on: collection, of: space, by: context.principal.author), rules, space)
     }
 }

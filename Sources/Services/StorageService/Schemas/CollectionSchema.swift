@@ -9,6 +9,17 @@ struct CollectionSchema: Sendable {
     /// documents that were checked against another one, so no writer can miss a change.
     let revision: Int
     let schema: JSONSchema
+    /// The top-level fields that the schema describes.
+    let fields: Set<FieldName>
+
+    init(revision: Int, schema: JSONSchema) {
+        (self.revision, self.schema) = (revision, schema)
+        guard case .object(let members) = schema.document["properties"] else {
+            fields = []
+            return
+        }
+        fields = Set(members.map { FieldName($0.name) })
+    }
 
     /// The document, declared to the trigger as checked.
     func checked(_ document: PostgresQuery) -> PostgresQuery { "storage.checked(\(document), \(String(revision)))" }

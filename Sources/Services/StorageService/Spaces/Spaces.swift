@@ -26,6 +26,7 @@ final class Spaces: Sendable {
         (13, String(decoding: PackageResources.space_013_closed_sql, as: UTF8.self)),
         (14, String(decoding: PackageResources.space_014_upload_origin_sql, as: UTF8.self)),
         (16, String(decoding: PackageResources.space_016_schema_sql, as: UTF8.self)),
+        (19, String(decoding: PackageResources.space_019_rule_versions_sql, as: UTF8.self)),
         (22, String(decoding: PackageResources.space_022_users_sql, as: UTF8.self)),
         (23, String(decoding: PackageResources.space_023_groups_sql, as: UTF8.self)),
         (24, String(decoding: PackageResources.space_024_reports_sql, as: UTF8.self)),

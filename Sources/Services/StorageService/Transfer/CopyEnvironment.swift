@@ -211,8 +211,13 @@ struct EnvironmentCopy {
     }
 
     /// Closes the test environment to clients, in the same transaction: the users who may sign up in test differ from
-    /// those in live.
+    /// those in live. What is closed in live for lack of a rule is so in the copy, also after it is opened.
     func close() async throws {
+        try await transaction.executeScript("RESET ROLE")
+        let rows = try await transaction.query("SELECT access FROM storage.spaces WHERE schema = \(live.schema)")
+        if SpaceAccess(stored: try rows.first?.decode(0, as: String?.self), in: .live) == .closed {
+            try await SpaceAccess.closed.set(in: test, transaction)
+        }
         try await become(test.role)
         try await transaction.execute("INSERT INTO \(try identifier(test, "_closed")) DEFAULT VALUES")
         try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(test.schema))")
@@ -295,6 +300,7 @@ struct EnvironmentCopy {
             "_file_usage", "_changes", "_idempotency", "_relations", "_reports", "_role_invitations", "_role_managers",
             "_role_members", "_role_guesses", "_roles", "_collections",
             "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed",
+            "_rule_versions",
         ]
         let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(
             separator: ", ")

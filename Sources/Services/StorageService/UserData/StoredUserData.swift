@@ -79,7 +79,7 @@ struct StoredUserData: UserDataHolder {
 
     /// Whether the app's space exists; it is not created for a user without data.
     private func exists(_ space: AppSchema) async throws -> Bool {
-        try await !postgres.query("SELECT FROM storage.spaces WHERE schema = \(space.schema)").isEmpty
+        try await !postgres.query("SELECT FROM storage.spaces WHERE schema = \(space.schema) AND version > 0").isEmpty
     }
 
     /// Erases a slice of the data at a place; returns the number of erased items and the next place.

@@ -227,6 +227,12 @@ extension Connection {
         let segment: Segment
         let rows: PostgresResult?
         let failure: PostgresError?
+
+        /// Whether setting or resetting something around a statement failed: later statements would run with it.
+        var leavesSetting: Bool {
+            guard case .internalStatement = segment.request.work, segment.request.lease == nil else { return false }
+            return failure != nil && !segment.request.query.text.isEmpty
+        }
     }
 
     enum Receipt {

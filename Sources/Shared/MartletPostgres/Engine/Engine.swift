@@ -215,7 +215,9 @@ extension Engine {
         while true {
             switch connection.receive() {
             case .answer(let answer) where isListener: listener.didAnswer(answer, on: connection)
-            case .answer(let answer): dispatcher.didAnswer(answer, on: connection)
+            case .answer(let answer):
+                dispatcher.didAnswer(answer, on: connection)
+                if answer.leavesSetting { return lose(connection, nil) }
             case .pending:
                 if isListener { listener.receiveNotifications(from: connection) }
                 if !isAlive { lose(connection, nil) }

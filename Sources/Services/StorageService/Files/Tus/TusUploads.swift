@@ -67,8 +67,7 @@ struct TusUploads: Sendable {
             environment: scope.space.environment,
             credentialID: scope.credentialID, userID: transfer.uploader)
         return FileScope(
-            space: scope.space, identity: try await rights.rights(of: principal, in: scope.space).identity,
-            credentialID: scope.credentialID)
+            scope.space, try await rights.rights(of: principal, in: scope.space), credentialID: scope.credentialID)
     }
 
     static func conflict(_ offset: Int) -> ServiceError {

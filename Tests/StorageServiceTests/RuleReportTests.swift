@@ -1,0 +1,97 @@
+import MartletAPI
+import MartletCore
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+/// Who may do what, as the report and the warnings tell it.
+@Suite struct RuleReportTests {
+    @Test(
+        arguments: [
+            // The rule for find, and the kinds of caller.
+            (nil, "open", [#"anyone all ["no rule"]"#]), (nil, "closed", []), ("[]", "open", []),
+            (#"["*"]"#, "closed", [#"anyone all ["rules.find.0"]"#]),
+            (#"["authenticated"]"#, "closed", [#"authenticated all ["rules.find.0"]"#]),
+            (#"["role:mods","ann"]"#, "closed", [#"ann all ["rules.find.1"]"#, #"role:mods all ["rules.find.0"]"#]),
+            (#"["field:owner"]"#, "closed", [#"authenticated some ["rules.find.0"]"#]),
+            (#"[{"where":{}}]"#, "closed", [#"anyone all ["rules.find.0"]"#]),
+            (
+                #"[{"where":{"state":"open"}},{"who":["role:mods"],"where":{"n":1}},"role:mods"]"#, "closed",
+                [#"anyone some ["rules.find.0"]"#, #"role:mods all ["rules.find.0","rules.find.1","rules.find.2"]"#]
+            ),
+            (
+                #"[{"where":{"owner":"$user.id"}},"authenticated"]"#, "closed",
+                [#"authenticated all ["rules.find.0","rules.find.1"]"#]
+            ),
+            (#"["authenticated","ann"]"#, "closed", [#"authenticated all ["rules.find.0"]"#]),
+        ] as [(String?, String, [String])])
+    func `each operation has the kinds of caller who may`(_ rule: String?, _ access: String, _ kinds: [String])
+        async throws
+    {
+        let app = try await StorageApp()
+        _ = try await app.master.put("/roles/mods", #"{"add":["mia"]}"#)
+        try await app.set(#"{"rules":{\#(rule.map { #""find":\#($0)"# } ?? "")}}"#, on: "Note")
+        _ = try await app.master.put("/rules/settings", #"{"access":"\#(access)"}"#)
+        let report = try await app.master.get("/rules/report")
+        #expect(report.status == 200 && report["access"] == #""\#(access)""#, "\(report)")
+        guard case .array(let found) = report.json?["data"]?["0"]?["operations"]?["find"] else {
+            Issue.record("no list: \(report)")
+            return
+        }
+        let lines = found.map { kind in
+            "\(kind["who"]?.text ?? "-") \(kind["objects"]?.text ?? "-") \(kind["by"]?.text ?? "-")"
+                .replacing(#/^"([^"]*)" "([^"]*)"/#) { "\($0.1) \($0.2)" }
+        }
+        #expect(lines == kinds)
+    }
+
+    @Test func `what cannot be read is not reported as open to changes, and limits make it some`() async throws {
+        let app = try await StorageApp()
+        try await app.set(#"{"rules":{"find":[],"get":[],"update":["*"],"delete":["*"]}}"#, on: "A")
+        try await app.set(
+            #"{"rules":{"find":[],"get":["authenticated"],"update":[{"fields":["n"]}],"delete":["*"]}}"#, on: "B")
+        let report = try await app.master.get("/rules/report")
+        for operation in ["update", "delete"] {
+            #expect(report["data.0.operations.\(operation)"] == "[]", "\(report)")
+        }
+        #expect(report["data.1.operations.update.0.who"] == #""authenticated""#)
+        #expect(report["data.1.operations.update.0.objects"] == #""some""#)
+        #expect(report["data.1.operations.delete.0.objects"] == #""all""#)
+    }
+
+    @Test func `the report has pages by name, and is for the server`() async throws {
+        let app = try await StorageApp()
+        for name in ["C", "A", "B"] { _ = try await app.master.post("/storage/\(name)", "{}") }
+        let first = try await app.master.get("/rules/report?limit=2")
+        #expect(first["count"] == "2" && first["data.0.collection"] == #""A""#)
+        #expect(first["data.1.collection"] == #""B""#)
+        let second = try await app.master.get("/rules/report?limit=2&after=B")
+        #expect(second["count"] == "1" && second["data.0.collection"] == #""C""#)
+        #expect(second["warnings.0.place"] == #""C.rules.find""#)
+        #expect(try await app.master.get("/rules/report?limit=0").isProblem(.invalidParameter, field: "limit"))
+        for client in [app.client, app.user("ann")] {
+            #expect(try await client.get("/rules/report").isProblem(.forbidden))
+        }
+    }
+
+    @Test func `setting rules warns of what is open to anyone`() async throws {
+        let app = try await StorageApp()
+        let open = try await app.master.put(
+            "/collections/Note/rules",
+            #"{"rules":{"find":["*"],"get":[{"where":{"n":1}}],"count":["authenticated"],"create":[],"delete":["field:o"]}}"#
+        )
+        #expect(open["warnings.0"]?.contains(#""rules.find""#) == true, "\(open)")
+        #expect(open["warnings.0.message"]?.contains("Anyone who has the app may list every object") == true)
+        #expect(open["warnings.1.message"]?.contains("read some objects") == true)
+        // Without a rule.
+        #expect(open["warnings.2.place"] == #""rules.update""#)
+        #expect(open["warnings.2.message"]?.contains("There is no rule") == true)
+        #expect(open["warnings.3.place"] == #""rules.addField""#)
+        #expect(open["warnings.4"] == nil)
+        _ = try await app.master.put("/rules/settings", #"{"access":"closed"}"#)
+        let closed = try await app.master.put("/collections/Note/rules", #"{"rules":{"find":["authenticated"]}}"#)
+        #expect(closed["warnings"] == "[]")
+        #expect(try await app.master.get("/collections/Note/rules")["warnings"] == nil)
+    }
+}
