@@ -140,6 +140,66 @@ import Testing
         }
     }
 
+    /// Requests of a browser, whose cookie counts only for pages of this server.
+    @Test func `A staff token in a cookie needs the dashboard's header and a page of this server`() async throws {
+        try await withAda { test in
+            let cookie = "Cookie: a=b; __Host-martlet-staff=\(try Self.token()); c=d"
+            let header = "Martlet-Dashboard: 1"
+            let before = test.upstream.arrivals.count
+            for (headers, expected) in [
+                ([cookie], 401),
+                ([cookie, "Sec-Fetch-Site: same-origin"], 401),
+                ([cookie, header], 403),
+                ([cookie, header, "Sec-Fetch-Site: cross-site"], 403),
+                ([cookie, header, "Sec-Fetch-Site: same-site"], 403),
+                ([cookie, header, "Sec-Fetch-Site: none"], 403),
+                ([cookie, header, "Sec-Fetch-Site: same-origin", "Origin: https://gw.evil.example"], 403),
+                ([cookie, header, "Origin: https://gw.evil.example"], 403),
+                ([cookie, header, "Origin: null"], 403),
+                ([cookie, header, "Origin: ftp://gw"], 403),
+                ([header, "Sec-Fetch-Site: same-origin"], 401),
+                (["Cookie: __Host-martlet-staff=", header, "Sec-Fetch-Site: same-origin"], 401),
+                (["Cookie: __Host-martlet-staff=x", header, "Sec-Fetch-Site: same-origin"], 401),
+                (["Cookie: x__Host-martlet-staff=\(try Self.token())", header, "Origin: http://gw"], 401),
+            ] {
+                #expect(try await status(test, Self.request(nil, headers: headers)) == expected, "\(headers.dropFirst())")
+            }
+            #expect(test.upstream.arrivals.count == before)
+            for headers in [
+                ["Sec-Fetch-Site: same-origin"], ["Origin: https://gw"], ["Origin: http://gw", "Sec-Fetch-Site: same-origin"],
+            ] {
+                #expect(try await status(test, Self.request(nil, headers: [cookie, header] + headers)) == 200)
+                #expect(principal(test)?.staff?.id == "staff-1" && principal(test)?.sessionID == "s-1")
+                #expect(test.upstream.arrivals.last?.head.headers.contains(name: "cookie") == false)
+            }
+            // Signing in gets the cookies, among them the one with the refresh token.
+            let login = Self.request(
+                nil, "/admin/auth/login", method: "POST",
+                headers: [cookie, header, "Origin: http://gw", "Content-Length: 0"])
+            #expect(try await status(test, login) == 200)
+            let head = try #require(test.upstream.arrivals.last?.head)
+            #expect(head.headers.contains(name: "cookie") && head.headers.contains(name: "martlet-dashboard"))
+            #expect(principal(test)?.staff == nil)
+        }
+    }
+
+    @Test func `The time at which a member proved who they are comes from the token`() async throws {
+        try await withAda { test in
+            let signer = try AccessTokenSigner(keyID: "k1", privateKey: Self.key.rawRepresentation)
+            func token(_ confirmed: Date?) throws -> String {
+                try signer.sign(
+                    StaffToken(
+                        staffID: "staff-1", sessionID: "s-1", mustReset: false, confirmed: confirmed, issued: Date()))
+            }
+            #expect(try await status(test, Self.request(try token(Date(timeIntervalSince1970: 1_000)))) == 200)
+            #expect(principal(test)?.staff?.confirmed == 1_000)
+            #expect(try await status(test, Self.request(try token(Date(timeIntervalSince1970: 2_000)))) == 200)
+            #expect(principal(test)?.staff?.confirmed == 2_000)
+            #expect(try await status(test, Self.request(try token(nil))) == 200)
+            #expect(principal(test)?.staff?.confirmed == nil)
+        }
+    }
+
     @Test func `A staff token opens nothing of an app`() async throws {
         try await withAda { test in
             let before = test.upstream.arrivals.count

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import MartletAPI
 import MartletCore
@@ -40,21 +41,79 @@ import Testing
         }
     }
 
+    /// The query is checked after the caller. So each caller gets that far who has the right that the route declares and
+    /// no other.
     @Test func `each route refuses a query parameter that it does not declare, for the right caller only`() async throws
     {
+        var staff = 0
         for (name, definition) in try await ServiceRoute.definitions() {
             let client = try await ServiceClient(definition)
             for (route, _) in definition.routes.routes where !route.checksOwnQuery {
-                guard let friend = Self.friend(of: route.callers) else { continue }
-                let answer = try await client.acting(as: friend).send(
-                    route.method.rawValue, Self.path(of: route) + "?nonesuch=1", route.acceptsBody ? "{}" : nil)
-                #expect(
-                    answer.status == 400, "\(name) \(route.method) \(route.path) as \(friend.kind): \(answer.status)")
+                for friend in Self.friends(of: route.callers) {
+                    let answer = try await client.acting(as: friend).send(
+                        route.method.rawValue, Self.path(of: route) + "?nonesuch=1", route.acceptsBody ? "{}" : nil)
+                    #expect(
+                        answer.status == 400,
+                        "\(name) \(route.method) \(route.path) as \(Self.text(of: friend)): \(answer.status)")
+                    staff += friend.kind == .staff ? 1 : 0
+                }
+            }
+        }
+        #expect(staff > 300)
+    }
+
+    @Test func `what cannot be undone needs a confirmation by staff within ten minutes`() async throws {
+        var operations: [String] = []
+        for (_, definition) in try await ServiceRoute.definitions() {
+            let client = try await ServiceClient(definition)
+            for (route, _) in definition.routes.routes where route.needsConfirmation {
+                operations.append(route.operation)
+                for friend in Self.friends(of: route.callers) where friend.kind == .staff {
+                    for (age, isRefused) in [(nil, true), (610, true), (500, false)] as [(Int64?, Bool)] {
+                        var friend = friend
+                        friend.staff?.confirmed = age.map { Int64(Date().timeIntervalSince1970) - $0 }
+                        let answer = try await client.acting(as: friend).send(
+                            route.method.rawValue, Self.path(of: route) + "?nonesuch=1", route.acceptsBody ? "{}" : nil)
+                        #expect(answer.isProblem(.confirmationRequired) == isRefused, "\(route.operation): \(answer)")
+                    }
+                }
+            }
+        }
+        #expect(
+            operations.sorted() == [
+                "archiveApp", "copyEnvironment", "deleteStaff", "deleteUser", "dropCollection", "restoreApp", "revokeKey",
+                "rotateKey", "wipeEnvironment",
+            ])
+    }
+
+    /// Staff who must set a new password first, and staff whose path names no app.
+    @Test func `no right counts before a new password is set, or without an app`() async throws {
+        for (name, definition) in try await ServiceRoute.definitions() {
+            let client = try await ServiceClient(definition)
+            for (route, _) in definition.routes.routes {
+                var isOfApp = false
+                switch route.callers {
+                case .managers, .clientOrStaff: isOfApp = true
+                case .staff, .staffOfApp, .signedInStaff: break
+                default: continue
+                }
+                var resetting = Self.staff(StaffAction.allCases)
+                resetting.staff?.isAdministrator = true
+                resetting.staff?.mustReset = true
+                var nowhere = Self.staff(StaffAction.allCases)
+                nowhere.staff?.isAdministrator = true
+                nowhere.appID = ""
+                for principal in isOfApp ? [resetting, nowhere] : [resetting] {
+                    let answer = try await client.acting(as: principal).send(
+                        route.method.rawValue, Self.path(of: route), route.acceptsBody ? "{}" : nil)
+                    #expect(answer.status == 403, "\(name) \(route.method) \(route.path): \(answer.status)")
+                }
             }
         }
     }
 
-    /// Callers of every kind that a route does not declare, and staff with every right but the wanted one.
+    /// Callers of every kind that a route does not declare. Staff without rights, with every right but a wanted one, and
+    /// with every right in another app: a right is enough if any of a member's is, so no other right is, either.
     private static func strangers(to callers: Callers) -> [Principal] {
         let all: [Principal.Kind] = [.client, .master, .ingest, .evaluation, .link, .visitor, .service]
         let plain = staff(nil)
@@ -62,18 +121,18 @@ import Testing
         case .anyone: return []
         case .client, .user: return all.filter { ![.client, .master].contains($0) }.map(caller) + [plain]
         case .server: return all.filter { $0 != .master }.map(caller) + [plain]
+        case .clientOrStaff(let actions, let area):
+            return all.filter { ![.client, .master].contains($0) }.map(caller) + [plain, everything(in: "another")]
+                + actions.map { everything(except: [$0], [area], in: "*") }
         case .managers(let actions, let areas):
-            return all.filter { $0 != .master }.map(caller) + [plain]
-                + areas.flatMap { area in
-                    StaffAction.allCases.filter { !actions.contains($0) }.map { staff([$0], area, in: app) }
-                } + actions.map { staff([$0], .backup, in: app) }
-                + areas.map { staff(StaffAction.allCases, $0, in: "another") }
+            return all.filter { $0 != .master }.map(caller) + [
+                plain, everything(except: actions, areas, in: "*"), everything(in: "another"),
+            ]
         case .staff(let action, let area):
-            return all.map(caller) + [plain, staff(StaffAction.allCases.filter { $0 != action }, area, in: "*")]
+            return all.map(caller) + [plain, everything(except: [action], [area], in: "*"), everything(in: app)]
         case .staffOfApp(let action, let area):
             return all.map(caller) + [
-                plain, staff(StaffAction.allCases.filter { $0 != action }, area, in: "x"),
-                staff(StaffAction.allCases, area, in: "another"),
+                plain, everything(except: [action], [area], in: "*"), everything(in: "another"),
             ]
         case .signedInStaff, .staffBeforePasswordReset, .staffSigningIn: return all.map(caller)
         case .kinds(let kinds):
@@ -81,15 +140,23 @@ import Testing
         }
     }
 
-    private static func friend(of callers: Callers) -> Principal? {
+    /// The declared callers; of staff, those with one right of those that are enough.
+    private static func friends(of callers: Callers) -> [Principal] {
         switch callers {
-        case .client: caller(.client)
-        case .user:
+        case .client: [caller(.client)]
+        case .clientOrStaff(let actions, let area): [caller(.client), caller(.master), staff(actions, area, in: app)]
+        case .user: [
             Principal(
                 kind: .client, appID: app, appNumber: 1, environment: .live, credentialID: "c",
                 userID: "0193a000-0000-7000-8000-000000000002", sessionID: "0193a000-0000-7000-8000-000000000003")
-        case .server, .managers: caller(.master)
-        default: nil
+        ]
+        case .server: [caller(.master)]
+        case .managers(let actions, let areas):
+            [caller(.master)] + areas.flatMap { area in actions.map { staff([$0], area, in: app) } }
+        case .staff(let action, let area): [staff([action], area)]
+        case .staffOfApp(let action, let area): [staff([action], area, in: "x")]
+        case .signedInStaff, .staffBeforePasswordReset: [staff(nil)]
+        default: []
         }
     }
 
@@ -103,7 +170,21 @@ import Testing
         let rights = StaffRights([appID: [area: Set(actions ?? [])]])
         return Principal(
             kind: .staff, appID: app, appNumber: 1, environment: .live, credentialID: "s",
-            staff: StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights))
+            staff: StaffGrant(
+                id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights,
+                confirmed: Int64(Date().timeIntervalSince1970)))
+    }
+
+    /// Staff with every right but these.
+    private static func everything(
+        except actions: [StaffAction] = [], _ areas: [StaffArea] = [], in appID: String
+    ) -> Principal {
+        let rights = StaffArea.allCases.map { area in
+            (area, Set(StaffAction.allCases.filter { !(areas.contains(area) && actions.contains($0)) }))
+        }
+        var principal = staff(nil)
+        principal.staff?.rights = StaffRights([appID: Dictionary(uniqueKeysWithValues: rights)])
+        return principal
     }
 
     private static func path(of route: Route) -> String {

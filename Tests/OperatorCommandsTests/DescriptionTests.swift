@@ -54,6 +54,20 @@ import Testing
         #expect(Set(paths).subtracting(reached).sorted() == [])
     }
 
+    /// `docs/api/staff.md` says which calls are left to the master key, and why.
+    @Test func `staff may make each call of an app's server, except in the protocols of other programs`() async throws {
+        let closed = try await ServiceRoute.all().map(\.route).filter { $0.callers == .server }.map(\.path)
+        #expect(closed.filter { !$0.hasPrefix("/crash/api/0") && !$0.hasPrefix("/thesis/") } == [])
+        let gateway = try Self.gateway()
+        for route in gateway.routes where route.credential == "staff" && route.ignoresToken != true {
+            #expect(route.tellsAddress == true, "\(route.path): the audit log needs the address")
+        }
+        for entry in try await ServiceRoute.all() {
+            guard case .managers = entry.route.callers else { continue }
+            #expect(gateway.addresses(of: entry).contains { $0.entry.credential == "staff" }, "\(entry.route.path)")
+        }
+    }
+
     @Test func `each operation has a name of its own, a summary and an answer`() async throws {
         let routes = try await ServiceRoute.all().map(\.route).filter(\.isDocumented)
         let names = routes.map(\.operation)

@@ -65,6 +65,8 @@ public struct ErrorCode: Sendable, Hashable {
     public static let staffNotFound = ErrorCode("staff-not-found", 404, "The staff member does not exist")
     public static let passwordResetRequired = ErrorCode(
         "password-reset-required", 403, "Another password has to be chosen first")
+    public static let confirmationRequired = ErrorCode(
+        "confirmation-required", 403, "The staff member has to confirm who they are first")
 
     // Apps
     public static let appNotFound = ErrorCode("app-not-found", 404, "The app does not exist")
@@ -138,7 +140,7 @@ public struct ErrorCode: Sendable, Hashable {
         expectationFailed, idempotencyKeyReused, preconditionRequired, tooManyRequests, headersTooLarge, internalError,
         notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
-        staffNotFound, passwordResetRequired,
+        staffNotFound, passwordResetRequired, confirmationRequired,
         appNotFound, versionNotFound, pictureNotFound, keyNotFound,
         invalidToken, signInFailed, secondFactorRequired, recentSignInRequired, userNotFound, sessionNotFound,
         passkeyNotFound,

@@ -25,6 +25,9 @@ public enum HeaderName {
     /// Grants access to the receipt of an account's deletion. It lacks the prefix `x-martlet-`, so gateways let it
     /// pass.
     public static let receiptToken = "receipt-token"
+    /// Sent by a dashboard in a browser: staff tokens come and go as cookies. No other site can add it. It lacks the
+    /// prefix `x-martlet-`, so gateways let it pass.
+    public static let dashboard = "martlet-dashboard"
     /// With every list of objects: the most recently published configuration, `"<version>";date="<RFC 3339>"` (RFC 9651
     /// §3.3). It lacks the prefix `x-martlet-`, so gateways let it pass.
     public static let configVersion = "config-version"

@@ -80,16 +80,20 @@ public struct StaffGrant: Codable, Sendable, Hashable {
     /// Whether they must choose a new password before anything else.
     public var mustReset: Bool
     public var rights: StaffRights
+    /// When the session was last confirmed by a password and second factor, or by an identity provider, in seconds since
+    /// 1970. Nil in the key ring: it is a fact about a token.
+    public var confirmed: Int64?
 
     public init(
         id: String, userName: String, isAdministrator: Bool = false, mustReset: Bool = false,
-        rights: StaffRights = .none
+        rights: StaffRights = .none, confirmed: Int64? = nil
     ) {
         self.id = id
         self.userName = userName
         self.isAdministrator = isAdministrator
         self.mustReset = mustReset
         self.rights = rights
+        self.confirmed = confirmed
     }
 
     /// - Parameter appID: Nil for areas of the server, or for a right to every app.

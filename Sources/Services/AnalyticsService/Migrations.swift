@@ -23,5 +23,6 @@ extension AnalyticsService {
         Migration(number: 13, name: "issue life", sql: PackageResources._13_issue_life_sql),
         Migration(number: 11, name: "blocks", sql: PackageResources._11_blocks_sql),
         Migration(number: 17, name: "opt-out secrets", sql: PackageResources._17_opt_out_secrets_sql),
+        Migration(number: 26, name: "audit", sql: PackageResources._26_audit_sql),
     ]
 }

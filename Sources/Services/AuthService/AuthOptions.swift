@@ -15,6 +15,8 @@ public struct AuthOptions: Sendable {
     public var services: [ServiceAddress] = []
     /// The maximum size of a user's export.
     public var exportLimitInBytes = 64 << 20
+    /// How long entries of the audit log are kept.
+    public var auditRetentionInDays = 365
     /// Whether identity providers may have private addresses.
     public var arePrivateProvidersAllowed = false
 
@@ -30,6 +32,7 @@ public struct AuthOptions: Sendable {
         mail = try MailSettings(settings)
         services = try ServiceName.allCases.filter { $0 != .auth }.map { try ServiceAddress($0, settings) }
         exportLimitInBytes = try settings.integer("export.limit.bytes", default: exportLimitInBytes, in: 1...(1 << 40))
+        auditRetentionInDays = try settings.integer("audit.days", default: auditRetentionInDays, in: 30...36_500)
         arePrivateProvidersAllowed = try settings.flag("identity.private.allowed", default: arePrivateProvidersAllowed)
     }
 }

@@ -11,7 +11,7 @@ public import ServiceLifecycle
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret),
 /// `password.concurrency` (half the cores; the number of passwords hashed at a time, each taking 19 MiB), `public.url`
 /// (http://127.0.0.1:8080; the URL at which clients reach the gateway), `services.<name>` (each other service's usual
-/// port on this machine), `export.limit.bytes` (64 MiB; the maximum size of a user's export),
+/// port on this machine), `audit.days` (365; how long entries of the audit log are kept), `export.limit.bytes` (64 MiB; the maximum size of a user's export),
 /// `identity.private.allowed` (false; whether identity providers may have private addresses), `store.lookup.url`
 /// (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com; see `StoreSettings`), and those of
 /// `MailSettings`.
@@ -50,6 +50,7 @@ public struct AuthService: ServiceDefinition {
     let mailing: Mailing
     /// Signing in with identity providers.
     let federation: Federation
+    private let auditRetentionInDays: Int
     private let worker: JobWorker
     /// A separate worker, so that a service that does not answer delays only its own notifications.
     private let signOutWorker: JobWorker
@@ -70,6 +71,7 @@ public struct AuthService: ServiceDefinition {
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.now = now
+        auditRetentionInDays = options.auditRetentionInDays
         self.postgres = postgres
         self.logger = logger
         credentials = CredentialStore(postgres: postgres)
@@ -120,7 +122,8 @@ public struct AuthService: ServiceDefinition {
         let housekeeping = Housekeeping(
             sessions: sessions, deletions: userDataJobs.deletions,
             codes: provider.codes,
-            places: places, proofs: mailing.proofs, flows: federation.flows, logger: logger)
+            places: places, proofs: mailing.proofs, flows: federation.flows, audit: audit,
+            auditRetentionInDays: auditRetentionInDays, logger: logger)
         return [
             postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, signOutWorker,
             housekeeping,

@@ -2,7 +2,7 @@ import Logging
 import MartletJobs
 
 /// Deletes expired data every hour: sessions, revocations, counted attempts, authorization codes, provider sign-in
-/// flows, sign-in addresses, mail proofs and counts, receipts.
+/// flows, sign-in addresses, mail proofs and counts, receipts, entries of the audit log.
 struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
 
@@ -12,6 +12,8 @@ struct Housekeeping: PeriodicWork {
     let places: PlaceStore
     let proofs: MailProofStore
     let flows: OAuthFlowStore
+    let audit: AuditStore
+    let auditRetentionInDays: Int
     let logger: Logger
 
     func work() async throws {
@@ -21,5 +23,6 @@ struct Housekeeping: PeriodicWork {
         try await places.clean()
         try await proofs.clean()
         try await flows.clean()
+        try await audit.prune(olderThan: auditRetentionInDays)
     }
 }

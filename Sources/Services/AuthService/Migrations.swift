@@ -23,5 +23,7 @@ extension AuthService {
         Migration(number: 15, name: "sign_outs", sql: PackageResources._15_sign_outs_sql),
         Migration(number: 16, name: "staff_addresses", sql: PackageResources._16_staff_addresses_sql),
         Migration(number: 17, name: "id_token_keys", sql: PackageResources._17_id_token_keys_sql),
+        Migration(number: 20, name: "audit", sql: PackageResources._20_audit_sql),
+        Migration(number: 21, name: "staff_confirmation", sql: PackageResources._21_staff_confirmation_sql),
     ]
 }

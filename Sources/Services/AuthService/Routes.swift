@@ -46,6 +46,8 @@ extension AuthService {
         routes.on(ImportUsers.route, ImportUsers(imports: ImportStore(postgres: postgres), now: now))
         routes.on(ReadUser.route, ReadUser(users: users))
         routes.on(ChangeUser.route, ChangeUser(users: users, hasher: hasher))
+        routes.on(ListSessionsOfUser.route, ListSessionsOfUser(users: users, sessions: sessions))
+        routes.on(EndSessionsOfUser.route, EndSessionsOfUser(users: users, sessions: sessions))
         routes.on(ResetSecondFactor.route, ResetSecondFactor(users: users, secondFactors: secondFactors))
 
         addStaffRoutes(to: &routes)

@@ -11,5 +11,6 @@ extension ConfigService {
         Migration(number: 4, name: "experiment_lives", sql: PackageResources._04_experiment_lives_sql),
         Migration(number: 5, name: "observation_sources", sql: PackageResources._05_observation_sources_sql),
         Migration(number: 6, name: "previews", sql: PackageResources._06_previews_sql),
+        Migration(number: 26, name: "audit", sql: PackageResources._26_audit_sql),
     ]
 }

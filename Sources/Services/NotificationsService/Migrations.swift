@@ -17,5 +17,6 @@ extension NotificationsService {
         Migration(number: 9, name: "rule_states", sql: PackageResources._09_rule_states_sql),
         Migration(number: 10, name: "mail", sql: PackageResources._10_mail_sql),
         Migration(number: 11, name: "client_receipts", sql: PackageResources._11_client_receipts_sql),
+        Migration(number: 26, name: "audit", sql: PackageResources._26_audit_sql),
     ]
 }

@@ -17,5 +17,6 @@ extension StorageService {
         Migration(number: 15, name: "file_usage", sql: PackageResources._15_file_usage_sql),
         Migration(number: 16, name: "pass_readers", sql: PackageResources._16_pass_readers_sql),
         Migration(number: 18, name: "schemas", sql: PackageResources._18_schemas_sql),
+        Migration(number: 26, name: "audit", sql: PackageResources._26_audit_sql),
     ]
 }

@@ -66,7 +66,6 @@ extension StorageService {
         routes.on(OpenLink.route, OpenLink(files: files, thumbnails: thumbnails))
         routes.on(ReadFileUsage.route, ReadFileUsage(files: files))
         routes.section = .apps
-        routes.on(ReadFileUsage.readAppFileUsage, ReadFileUsage(files: files))
         routes.on(SetFileLimits.route, SetFileLimits(files: files))
         routes.section = .files
         routes.on(DescribeTus.route, DescribeTus(settings: fileSettings))

@@ -13,16 +13,19 @@ public struct StaffToken: Codable, Sendable, Equatable, TokenClaims {
     public var sessionID: String
     /// Whether the password must be changed before anything else.
     public var mustReset: Bool
+    /// When the member last proved who they are, in seconds since 1970.
+    public var confirmed: Int64?
     /// Seconds since 1970.
     public var issued: Int64
     /// Seconds since 1970.
     public var expires: Int64
 
-    public init(staffID: String, sessionID: String, mustReset: Bool, issued: Date) {
+    public init(staffID: String, sessionID: String, mustReset: Bool, confirmed: Date? = nil, issued: Date) {
         self.audience = Self.audience
         self.staffID = staffID
         self.sessionID = sessionID
         self.mustReset = mustReset
+        self.confirmed = confirmed.map { Int64($0.timeIntervalSince1970) }
         self.issued = Int64(issued.timeIntervalSince1970)
         self.expires = self.issued + AccessToken.lifetime.components.seconds
     }
@@ -32,6 +35,7 @@ public struct StaffToken: Codable, Sendable, Equatable, TokenClaims {
         case staffID = "sub"
         case sessionID = "sid"
         case mustReset = "rst"
+        case confirmed = "auth_time"
         case issued = "iat"
         case expires = "exp"
     }

@@ -70,6 +70,9 @@ public struct Answer: Sendable, CustomStringConvertible {
 
     public func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
 
+    /// The values of a header that may be given several times.
+    public func headers(_ name: String) -> [String] { HTTPField.Name(name).map { headers[values: $0] } ?? [] }
+
     /// The JSON text of the value at a dotted path, such as `data.0.name`; nil if absent.
     public subscript(path: String) -> String? {
         guard let json else { return nil }

@@ -145,10 +145,10 @@ import Testing
             #expect(rows[0]["after"]?["a"] == .number("1"))
 
             let table = try await client.send("GET", "audit/export?format=csv&area=storage&action=update", as: root)
-            let header = "number,time,staffId,staffName,action,area,app,target,before,after,address\r\n"
+            let header = "number,time,staffId,staffName,action,area,app,target,before,after,address,environment\r\n"
             #expect(
                 table.text.hasPrefix(header) && table.header("content-type") == "text/csv; charset=utf-8", "\(table)")
-            #expect(table.text.contains(#""'=1+1,""x""\#r\#nnext",,"{""a"": 1}","::1"\#r\#n"#), "\(table)")
+            #expect(table.text.contains(#""'=1+1,""x""\#r\#nnext",,"{""a"": 1}","::1",\#r\#n"#), "\(table)")
             #expect(try await client.log() == ["root export audit csv"])
             #expect(
                 try await client.send("GET", "audit/export?format=xml", as: root).isProblem(

@@ -28,20 +28,22 @@ struct StaffClient: Sendable {
 
     /// - Parameter tokens: Of the signed-in member. Rights are looked up like by the gateway, which also refuses ended
     ///   sessions.
-    func send(_ method: String, _ path: String, _ body: String? = nil, as tokens: StaffTokens? = nil) async throws
-        -> Answer
-    {
+    func send(
+        _ method: String, _ path: String, _ body: String? = nil, as tokens: StaffTokens? = nil,
+        headers: [String: String] = [:]
+    ) async throws -> Answer {
         var staff: StaffGrant?
         if let tokens {
             let id = try #require(UUID(uuidString: tokens.staffID))
             staff = try await store.account(id)?.grant
             staff?.mustReset = tokens.mustReset
+            staff?.confirmed = tokens.confirmed
         }
         let principal = Principal(
             kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: staff?.id ?? "",
             sessionID: tokens?.sessionID, staff: staff)
         return try await auth.gateway.acting(as: principal).send(
-            method, "/admin/" + path, body, headers: [HeaderName.address: address])
+            method, "/admin/" + path, body, headers: headers.merging([HeaderName.address: address]) { $1 })
     }
 
     func logIn(_ name: String, password: String = password, more: String = "") async throws -> Answer {
@@ -90,6 +92,7 @@ struct StaffTokens: Sendable {
     let staffID: String
     let sessionID: String
     let mustReset: Bool
+    var confirmed: Int64?
 
     init(_ answer: Answer) throws {
         access = try #require(answer.string("accessToken"))
@@ -97,7 +100,7 @@ struct StaffTokens: Sendable {
         staffID = try #require(answer.string("staff.id"))
         let payload = try #require(Base64URL.decode(access.split(separator: ".")[1]))
         let token = try JSONDecoder().decode(StaffToken.self, from: payload)
-        (sessionID, mustReset) = (token.sessionID, token.mustReset)
+        (sessionID, mustReset, confirmed) = (token.sessionID, token.mustReset, token.confirmed)
         #expect(token.staffID == staffID)
         #expect(answer["expiresIn"] == "900" && answer.header("cache-control") == "no-store")
     }

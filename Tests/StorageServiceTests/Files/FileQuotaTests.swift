@@ -96,7 +96,7 @@ import Testing
 
     @Test func `only staff who may change the app set its limits`() async throws {
         let app = try await StorageApp()
-        let (path, body) = ("/admin/apps/\(app.id)/storage/files", #"{"maximumFiles":3,"maximumBytes":null}"#)
+        let (path, body) = ("/admin/apps/\(app.id)/files/limits", #"{"maximumFiles":3,"maximumBytes":null}"#)
         try await app.expectRefusal(.forbidden) { try await app.master.put(path, body) }
         try await app.expectRefusal(.forbidden) { try await app.client.get("/files/usage") }
         try await app.expectRefusal(.forbidden) {
@@ -113,7 +113,7 @@ import Testing
         #expect(
             set.status == 200 && set["maximumFiles"] == "3" && set["maximumBytes"] == nil
                 && set["isDefault"] == "false", "\(set)")
-        #expect(try await staff.get(path).text == set.text)
+        #expect(try await staff.get("/files/usage").text == set.text)
         // The limits apply to both environments.
         let test = try await app.acting(as: app.principal(.master, .test)).get("/files/usage")
         #expect(test["maximumFiles"] == "3")
@@ -160,10 +160,4 @@ extension StorageApp {
         return name.filter { $0 != "\"" }
     }
 
-    fileprivate func staff(may areas: StaffRights.Areas) -> ServiceClient {
-        var principal = principal(.staff)
-        principal.staff = StaffGrant(
-            id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: StaffRights([id: areas]))
-        return acting(as: principal)
-    }
 }

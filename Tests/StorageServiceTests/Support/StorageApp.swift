@@ -60,6 +60,14 @@ struct StorageApp: Sendable {
         return service.acting(as: principal)
     }
     var master: ServiceClient { service.acting(as: principal(.master)) }
+    /// A staff member with rights in this app.
+    func staff(may areas: StaffRights.Areas, _ environment: AppEnvironment = .live) -> ServiceClient {
+        var principal = principal(.staff, environment)
+        principal.staff = StaffGrant(
+            id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: StaffRights([id: areas]),
+            confirmed: Int64(Date().timeIntervalSince1970))
+        return acting(as: principal)
+    }
 
     func space(_ environment: AppEnvironment = .live) throws -> AppSchema {
         try AppSchema(principal(.client, environment))

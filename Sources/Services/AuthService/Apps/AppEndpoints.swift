@@ -154,7 +154,7 @@ struct ArchiveApp: Endpoint {
         callers: .staffOfApp(.delete, .applications),
         parameters: [
             .path("app", .string, "The app's id.")
-        ],
+        ], needsConfirmation: true,
         details: """
             Gateways refuse the keys of an archived app; they follow within two seconds. The app's data is kept.
             """,

@@ -161,7 +161,7 @@ struct RevokeKey: Endpoint {
                 "force", .boolean.defaulting(to: false),
                 "Revokes even the last app key of an environment or the last secret."
             ),
-        ],
+        ], needsConfirmation: true,
         details: "Gateways refuse it within two seconds.",
         answers: [
             .answer(204, "The key is revoked.")
@@ -197,7 +197,7 @@ struct RotateKey: Endpoint {
         parameters: [
             .path("app", .string, "The app's id."),
             .path("id", .uuid),
-        ],
+        ], needsConfirmation: true,
         details: """
             The old key stays valid for `graceSeconds`; with 0 it is revoked at once. A master key needs every \
             right in the areas that it opens.

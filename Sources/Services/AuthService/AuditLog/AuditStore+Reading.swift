@@ -7,6 +7,7 @@ struct AuditFilter: Sendable {
     var staffID: UUID?
     var area: StaffArea?
     var appID: String?
+    var environment: AppEnvironment?
     var action: String?
     /// The time range: `from` is inclusive, `to` is exclusive.
     var from: Date?
@@ -17,6 +18,7 @@ struct AuditFilter: Sendable {
         if let staffID { parts.append("staff_id = \(staffID)") }
         if let area { parts.append("area = \(area.rawValue)") }
         if let appID { parts.append("app_id = \(appID)") }
+        if let environment { parts.append("environment = \(environment.rawValue)") }
         if let action { parts.append("action = \(action)") }
         if let from { parts.append("at >= \(from)") }
         if let to { parts.append("at < \(to)") }
@@ -47,7 +49,7 @@ extension AuditStore {
         try await postgres.query(
             """
             SELECT number, \(Self.json), ARRAY[number::text, \(PostgresQuery.rfc3339("at")), staff_id::text, staff_name, action, area, app_id, target,
-                before::text, after::text, address]
+                before::text, after::text, address, environment]
             FROM auth.audit_log WHERE number > \(number) AND \(filter.condition) ORDER BY number LIMIT \(limit)
             """, timeout: .seconds(30)
         ).map { AuditRow(number: try $0.decode(0), json: try $0.decode(1), cells: try $0.decode(2)) }
@@ -56,6 +58,7 @@ extension AuditStore {
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'number', number, 'time', \(PostgresQuery.rfc3339("at")), 'staff', jsonb_build_object('id', staff_id, 'userName', staff_name),
-            'action', action, 'area', area, 'app', app_id, 'target', target, 'before', before, 'after', after, 'address', address)::text
+            'action', action, 'area', area, 'app', app_id, 'environment', environment,
+            'target', target, 'before', before, 'after', after, 'address', address)::text
         """
 }

@@ -76,6 +76,11 @@ public struct AuditStore: Sendable {
         try await transaction.execute(Self.insertion(of: entry))
     }
 
+    /// Deletes entries older than `days`; at least 30 are kept.
+    func prune(olderThan days: Int) async throws {
+        try await postgres.execute("SELECT auth.prune_audit_log(\(Int32(days)))", timeout: .seconds(120))
+    }
+
     /// An insertion for use in a larger statement: `WITH …, audit AS (\(AuditStore.insertion(of: entry))) SELECT …`.
     public static func insertion(of entry: AuditEntry) -> PostgresQuery {
         """

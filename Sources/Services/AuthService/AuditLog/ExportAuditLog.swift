@@ -17,6 +17,7 @@ struct ExportAuditLog: Endpoint {
             .query("staff", .uuid, "The id of the staff member who acted."),
             .query("area"),
             .query("app"),
+            .query("environment", .oneOf("live", "test")),
             .query("action"),
             .query("from", .time, "The earliest time, inclusive."),
             .query("to", .time, "The latest time, exclusive."),
@@ -78,7 +79,7 @@ struct ExportAuditLog: Endpoint {
 
 extension AuditRow {
     /// The header line (RFC 4180).
-    static let header = "number,time,staffId,staffName,action,area,app,target,before,after,address\r\n"
+    static let header = "number,time,staffId,staffName,action,area,app,target,before,after,address,environment\r\n"
 
     fileprivate var csv: String { CSVLine.text(cells) }
 }

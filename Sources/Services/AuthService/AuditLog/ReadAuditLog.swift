@@ -12,6 +12,7 @@ struct ReadAuditLog: Endpoint {
             .query("staff", .uuid, "The id of the staff member who acted."),
             .query("area"),
             .query("app"),
+            .query("environment", .oneOf("live", "test")),
             .query("action"),
             .query("from", .time, "The earliest time, inclusive."),
             .query("to", .time, "The latest time, exclusive."),
@@ -56,6 +57,7 @@ extension AuditFilter {
             self.area = area
         }
         appID = try request.word("app")
+        environment = parameters["environment"].flatMap { AppEnvironment(rawValue: String($0)) }
         action = try request.word("action")
         from = try request.time("from")
         to = try request.time("to")

@@ -6,7 +6,8 @@ import MartletHTTP
 
 struct ListProviders: Endpoint {
     static let route = Route(
-        .get, "/auth/providers", "listProviders", "Lists the app's identity providers.", callers: .server,
+        .get, "/auth/providers", "listProviders", "Lists the app's identity providers.",
+        callers: .manager(.read, .users),
         answers: [
             .answer(
                 200, "The providers, without secrets.",
@@ -29,7 +30,7 @@ struct ListProviders: Endpoint {
 struct SaveProvider: Endpoint {
     static let route = Route(
         .put, "/auth/providers/{name}", "saveProvider", "Creates or replaces one of the app's identity providers.",
-        callers: .server,
+        callers: .manager(.update, .users),
         parameters: [
             .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The provider's name in the app's settings.")
         ],
@@ -188,7 +189,7 @@ struct SaveProvider: Endpoint {
 struct DeleteProvider: Endpoint {
     static let route = Route(
         .delete, "/auth/providers/{name}", "deleteProvider", "Deletes one of the app's identity providers.",
-        callers: .server,
+        callers: .manager(.delete, .users),
         parameters: [
             .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The provider's name in the app's settings.")
         ],

@@ -8,7 +8,7 @@ import MartletMail
 struct CreateInvitation: Endpoint {
     static let route = Route(
         .post, "/auth/invitations", "createInvitation",
-        "Creates an invitation to sign up.", callers: .server,
+        "Creates an invitation to sign up.", callers: .manager(.create, .users),
         details: """
             With `email`, the code is mailed to the address and only that address can use it. Without, the \
             answer has the `code`.
@@ -67,7 +67,7 @@ struct CreateInvitation: Endpoint {
 struct ListInvitations: Endpoint {
     static let route = Route(
         .get, "/auth/invitations", "listInvitations", "Lists the app's invitations, the newest first.",
-        callers: .server,
+        callers: .manager(.read, .users),
         parameters: [
             .query("before", .uuid, "The `next` of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 20)),
@@ -90,7 +90,7 @@ struct ListInvitations: Endpoint {
 struct DeleteInvitation: Endpoint {
     static let route = Route(
         .delete, "/auth/invitations/{id}", "deleteInvitation", "Deletes an invitation.",
-        callers: .server,
+        callers: .manager(.delete, .users),
         parameters: [
             .path("id", .uuid)
         ],

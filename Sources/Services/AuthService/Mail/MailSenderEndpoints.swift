@@ -5,7 +5,7 @@ import MartletMail
 
 struct ReadMailSender: Endpoint {
     static let route = Route(
-        .get, "/auth/mail", "readMailSender", "Returns the sender of the app's mail.", callers: .server,
+        .get, "/auth/mail", "readMailSender", "Returns the sender of the app's mail.", callers: .manager(.read, .users),
         details: "`available` says whether mail can be sent at all.",
         answers: [
             .answer(200, "The sender and the mail server, without the password.", .json(.object))
@@ -23,7 +23,8 @@ struct ReadMailSender: Endpoint {
 struct ReplaceMailSender: Endpoint {
     static let route = Route(
         .put, "/auth/mail", "replaceMailSender",
-        "Sets the sender of the app's mail, and optionally a mail server of its own.", callers: .server,
+        "Sets the sender of the app's mail, and optionally a mail server of its own.",
+        callers: .manager(.update, .users),
         details: "Replaces all stored values. Without `host`, the operator's mail server sends the mail.",
         body: .json(
             .object(
@@ -54,7 +55,7 @@ struct ReplaceMailSender: Endpoint {
 struct DeleteMailSender: Endpoint {
     static let route = Route(
         .delete, "/auth/mail", "deleteMailSender", "Deletes the app's own sender and mail server.",
-        callers: .server,
+        callers: .manager(.delete, .users),
         details: "Mail is then sent from the operator's address and server.",
         answers: [
             .answer(204, "The app's sender and mail server are deleted.")

@@ -7,7 +7,7 @@ import MartletMail
 struct ListMailTemplates: Endpoint {
     static let route = Route(
         .get, "/auth/mail/templates", "listMailTemplates", "Lists the app's own mail templates.",
-        callers: .server,
+        callers: .manager(.read, .users),
         answers: [
             .answer(200, "The kind, language and subject of each template.", .json(.object))
         ])
@@ -22,7 +22,7 @@ struct ListMailTemplates: Endpoint {
 struct ReadMailTemplate: Endpoint {
     static let route = Route(
         .get, "/auth/mail/templates/{kind}/{language}", "readMailTemplate",
-        "Returns one of the app's own mail templates.", callers: .server,
+        "Returns one of the app's own mail templates.", callers: .manager(.read, .users),
         parameters: [
             .path(
                 "kind",
@@ -48,7 +48,7 @@ struct ReadMailTemplate: Endpoint {
 struct ReplaceMailTemplate: Endpoint {
     static let route = Route(
         .put, "/auth/mail/templates/{kind}/{language}", "replaceMailTemplate",
-        "Stores a mail template of the app.", callers: .server,
+        "Stores a mail template of the app.", callers: .manager(.update, .users),
         parameters: [
             .path(
                 "kind",
@@ -86,7 +86,7 @@ struct ReplaceMailTemplate: Endpoint {
 struct DeleteMailTemplate: Endpoint {
     static let route = Route(
         .delete, "/auth/mail/templates/{kind}/{language}", "deleteMailTemplate",
-        "Deletes one of the app's own mail templates.", callers: .server,
+        "Deletes one of the app's own mail templates.", callers: .manager(.delete, .users),
         parameters: [
             .path(
                 "kind",

@@ -1,10 +1,11 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ReadSettings: Endpoint {
     static let route = Route(
         .get, "/auth/settings", "readAuthSettings",
-        "Returns the app's settings for sign-up and mail.", callers: .server,
+        "Returns the app's settings for sign-up and mail.", callers: .manager(.read, .users),
         answers: [
             .answer(200, "The settings.", .json(.object))
         ])
@@ -21,7 +22,7 @@ struct ReadSettings: Endpoint {
 struct ReplaceSettings: Endpoint {
     static let route = Route(
         .put, "/auth/settings", "replaceAuthSettings", "Replaces the app's settings for sign-up and mail.",
-        callers: .server,
+        callers: .manager(.update, .users),
         details: """
             Settings that are left out get their defaults. Other instances of the service use the new settings \
             within five seconds.

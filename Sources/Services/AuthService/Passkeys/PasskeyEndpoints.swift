@@ -176,7 +176,7 @@ struct RemovePasskey: Endpoint {
 struct RemovePasskeys: Endpoint {
     static let route = Route(
         .delete, "/auth/users/{id}/passkeys", "removePasskeys",
-        "Deletes all passkeys of a user.", callers: .server,
+        "Deletes all passkeys of a user.", callers: .manager(.update, .users),
         parameters: [
             .path("id", .uuid)
         ],

@@ -6,7 +6,7 @@ import MartletHTTP
 struct ReadPasskeySettings: Endpoint {
     static let route = Route(
         .get, "/auth/passkeys/settings", "readPasskeySettings", "Returns the app's settings for passkeys.",
-        callers: .server,
+        callers: .manager(.read, .users),
         answers: [
             .answer(200, "The settings.", .json(.passkeySettings))
         ],
@@ -22,7 +22,7 @@ struct ReadPasskeySettings: Endpoint {
 struct SetPasskeySettings: Endpoint {
     static let route = Route(
         .put, "/auth/passkeys/settings", "setPasskeySettings", "Sets the domain and origins of the app's passkeys.",
-        callers: .server,
+        callers: .manager(.update, .users),
         details: "Passkeys are bound to `rpId`: after a change of it, existing passkeys no longer work.",
         body: .json(
             .object(
@@ -48,7 +48,7 @@ struct SetPasskeySettings: Endpoint {
 struct RemovePasskeySettings: Endpoint {
     static let route = Route(
         .delete, "/auth/passkeys/settings", "removePasskeySettings",
-        "Deletes the app's settings for passkeys.", callers: .server,
+        "Deletes the app's settings for passkeys.", callers: .manager(.delete, .users),
         details: "Passkeys are kept, but cannot be used until there are settings again.",
         answers: [
             .answer(204, "The settings are deleted.")

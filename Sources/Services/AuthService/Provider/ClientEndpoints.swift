@@ -7,7 +7,7 @@ import MartletHTTP
 struct ListClients: Endpoint {
     static let route = Route(
         .get, "/auth/clients", "listClients",
-        "Lists the clients of the app's OpenID Connect provider, the oldest first.", callers: .server,
+        "Lists the clients of the app's OpenID Connect provider, the oldest first.", callers: .manager(.read, .users),
         answers: [
             .answer(
                 200, "The clients, without secrets.",
@@ -29,7 +29,7 @@ struct ListClients: Endpoint {
 struct CreateClient: Endpoint {
     static let route = Route(
         .post, "/auth/clients", "createClient", "Creates a client of the app's OpenID Connect provider.",
-        callers: .server,
+        callers: .manager(.create, .users),
         details: "Without `scopes`, the client may ask for all of them.",
         body: .json(
             .object(
@@ -70,7 +70,7 @@ struct CreateClient: Endpoint {
 struct ReadClient: Endpoint {
     static let route = Route(
         .get, "/auth/clients/{id}", "readClient", "Returns a client of the app's OpenID Connect provider.",
-        callers: .server,
+        callers: .manager(.read, .users),
         parameters: [
             .path("id", .uuid)
         ],
@@ -92,7 +92,7 @@ struct ReadClient: Endpoint {
 struct ChangeClient: Endpoint {
     static let route = Route(
         .put, "/auth/clients/{id}", "changeClient", "Changes a client of the app's OpenID Connect provider.",
-        callers: .server,
+        callers: .manager(.update, .users),
         parameters: [
             .path("id", .uuid)
         ],
@@ -129,7 +129,7 @@ struct ChangeClient: Endpoint {
 struct RenewClientSecret: Endpoint {
     static let route = Route(
         .post, "/auth/clients/{id}/secret", "renewClientSecret",
-        "Replaces the secret of a confidential client.", callers: .server,
+        "Replaces the secret of a confidential client.", callers: .manager(.update, .users),
         parameters: [
             .path("id", .uuid)
         ],
@@ -159,7 +159,7 @@ struct RenewClientSecret: Endpoint {
 struct DeleteClient: Endpoint {
     static let route = Route(
         .delete, "/auth/clients/{id}", "deleteClient",
-        "Deletes a client of the app's OpenID Connect provider.", callers: .server,
+        "Deletes a client of the app's OpenID Connect provider.", callers: .manager(.delete, .users),
         parameters: [
             .path("id", .uuid)
         ],

@@ -161,7 +161,8 @@ struct RemoveSecondFactor: Endpoint {
 struct ResetSecondFactor: Endpoint {
     static let route = Route(
         .delete, "/auth/users/{id}/totp", "resetSecondFactor",
-        "Removes the second factor of a user, for example because the authenticator app is lost.", callers: .server,
+        "Removes the second factor of a user, for example because the authenticator app is lost.",
+        callers: .manager(.update, .users),
         parameters: [
             .path("id", .uuid)
         ],

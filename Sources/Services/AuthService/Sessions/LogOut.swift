@@ -12,6 +12,7 @@ struct LogOut: Endpoint {
     static let logStaffOut = Route(
         .post, "/admin/auth/logout", "logStaffOut", "Ends the staff member's session.",
         callers: .staffBeforePasswordReset,
+        parameters: [.dashboard],
         answers: [
             .answer(204, "The session has ended with all its tokens.")
         ])
@@ -24,6 +25,8 @@ struct LogOut: Endpoint {
             throw ServiceError(.invalidToken, "Send the access token of the session to end.")
         }
         try await sessions.end(session, of: person)
-        return Response(status: .noContent)
+        var response = Response(status: .noContent)
+        if person.isStaff, request.isFromDashboard { StaffCookies.remove(from: &response) }
+        return response
     }
 }

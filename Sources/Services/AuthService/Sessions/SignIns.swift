@@ -31,18 +31,25 @@ struct SignIns: Sendable {
         return response
     }
 
-    /// `{"accessToken","expiresIn","refreshToken","staff"}`.
+    /// `{"accessToken","expiresIn","refreshToken","staff"}`; for a dashboard `{"expiresIn","staff"}` with cookies.
     ///
-    /// - Parameters:
-    ///   - number: The number of the refresh token in its family.
-    ///   - staff: The JSON of the staff member.
-    func answer(_ session: UUID, number: Int32 = 0, of staffID: UUID, staff: String) throws -> Response {
+    /// - Parameter staff: The JSON of the staff member.
+    func answer(
+        _ session: IssuedStaffSession, of staffID: UUID, staff: String, to request: Request
+    ) throws -> Response {
         let mustReset = try JSONValue(parsing: staff.utf8)["mustReset"] == .bool(true)
         let token = StaffToken(
-            staffID: staffID.uuidString.lowercased(), sessionID: session.uuidString.lowercased(),
-            mustReset: mustReset, issued: now())
-        let refresh = staffRefreshTokens.token(.init(session: session, number: number))
-        return Self.answer(try signer.sign(token), refresh, #""staff":\#(staff)"#)
+            staffID: staffID.uuidString.lowercased(), sessionID: session.id.uuidString.lowercased(),
+            mustReset: mustReset, confirmed: session.confirmed, issued: now())
+        let refresh = staffRefreshTokens.token(.init(session: session.id, number: session.number))
+        guard request.isFromDashboard else {
+            return Self.answer(try signer.sign(token), refresh, #""staff":\#(staff)"#)
+        }
+        let seconds = AccessToken.lifetime.components.seconds
+        var response = Response.json(#"{"expiresIn":\#(seconds),"staff":\#(staff)}"#).notStored
+        StaffCookies.set(
+            try signer.sign(token), for: seconds, refresh, for: session.lifetimeInSeconds, in: &response)
+        return response
     }
 
     private var signer: AccessTokenSigner {

@@ -67,7 +67,7 @@ struct DeleteStaff: Endpoint {
         .delete, "/admin/staff/{id}", "deleteStaff", "Deletes a staff member.", callers: .staff(.delete, .staff),
         parameters: [
             .path("id", .uuid)
-        ],
+        ], needsConfirmation: true,
         details: "Needs every right that the member has. The audit log keeps the member's name.",
         answers: [
             .answer(204, "The staff member is deleted.")

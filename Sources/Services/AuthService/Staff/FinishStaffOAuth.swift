@@ -10,6 +10,7 @@ struct FinishStaffOAuth: Endpoint {
     static let route = Route(
         .post, "/admin/auth/oidc/finish", "finishStaffOAuth",
         "Completes a staff member's sign-in at a provider.", callers: .staffSigningIn,
+        parameters: [.dashboard],
         details: """
             `code` is the one from the redirect to the console. If the member has a second factor and \
             `secondFactorCode` is missing, the answer is 401 with `second-factor-required`, and the same call \
@@ -43,7 +44,8 @@ struct FinishStaffOAuth: Endpoint {
             device: try fields.device(), staysSignedIn: try fields.flag("staySignedIn") ?? false)
         let proof = try await federation.proof(ofCode: fields, in: .staff)
         let attempt = StaffSignInCompletion.Attempt(
-            code: code, session: session, address: request.staffAddress, provider: proof.identity.provider)
+            code: code, session: session, address: request.staffAddress, provider: proof.identity.provider,
+            request: request)
         // A provider that was deleted during the sign-in no longer signs anyone in.
         guard let provider = try await federation.providers.find(proof.identity.provider, in: .staff) else {
             throw try await completion.refusal(of: nil, attempt)

@@ -10,16 +10,18 @@ struct RefreshStaffSession: Endpoint {
     static let route = Route(
         .post, "/admin/auth/refresh", "refreshStaffSession", "Exchanges a staff member's refresh token for new tokens.",
         callers: .staffSigningIn,
+        parameters: [.dashboard],
         details: """
             A refresh token works once. If it is sent again, the session ends, unless the token was replaced \
-            less than ten seconds ago: then the answer has the same new refresh token again.
+            less than ten seconds ago: then the answer has the same new refresh token again. A dashboard sends no \
+            body, because the refresh token is in a cookie.
             """,
         body: .json(
             .object(
                 [
                     "refreshToken": .string
-                ], required: ["refreshToken"]
-            ).closed),
+                ]
+            ).closed, isRequired: false),
         answers: [
             .answer(200, "The new tokens.", .json(.staffTokens))
         ])
@@ -30,12 +32,15 @@ struct RefreshStaffSession: Endpoint {
     let logger: Logger
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let text = try await BodyFields(request, ["refreshToken"]).requiredString("refreshToken")
+        let text = try await refreshToken(request)
         guard let token = signIns.staffRefreshTokens.content(of: text) else { throw ServiceError(.invalidToken) }
         switch try await sessions.refreshStaff(token) {
         case .refreshed(let refreshed):
-            return try signIns.answer(
-                token.session, number: refreshed.number, of: refreshed.userID, staff: refreshed.user)
+            guard var issued = try await sessions.issued(token.session, of: refreshed.userID) else {
+                throw ServiceError(.invalidToken)
+            }
+            issued.number = refreshed.number
+            return try signIns.answer(issued, of: refreshed.userID, staff: refreshed.user, to: request)
         case .refused:
             throw ServiceError(.invalidToken)
         case .reused(let id):
@@ -50,5 +55,12 @@ struct RefreshStaffSession: Endpoint {
             }
             throw ServiceError(.invalidToken)
         }
+    }
+
+    private func refreshToken(_ request: Request) async throws -> String {
+        let fields = try await BodyFields(request, ["refreshToken"], isOptional: request.isFromDashboard)
+        guard request.isFromDashboard else { return try fields.requiredString("refreshToken") }
+        guard let token = StaffCookies.refreshToken(request) else { throw ServiceError(.invalidToken) }
+        return token
     }
 }

@@ -23,6 +23,9 @@ extension AuthService {
         routes.on(
             RefreshStaffSession.route,
             RefreshStaffSession(staff: staff, sessions: sessions, signIns: signIns, logger: logger))
+        routes.on(
+            ConfirmStaff.route,
+            ConfirmStaff(check: check, secondFactors: secondFactors, sessions: sessions, signIns: signIns))
         routes.on(LogOut.logStaffOut, LogOut(sessions: sessions))
 
         // The member's own account

@@ -51,11 +51,11 @@ extension Schema {
         "StaffTokens",
         .object(
             [
-                "accessToken": .string,
+                "accessToken": .string.described("Absent with `Martlet-Dashboard`, like the refresh token."),
                 "expiresIn": .integer.examples(900).described("The lifetime of the access token in seconds."),
                 "refreshToken": .string,
                 "staff": .staff,
-            ], required: ["accessToken", "expiresIn", "refreshToken", "staff"]))
+            ], required: ["expiresIn", "staff"]))
 
     static let auditEntry: Schema = component(
         "AuditEntry",
@@ -68,9 +68,10 @@ extension Schema {
                         "id": .string.nullable.described("Null if the operator acted with a command."),
                         "userName": .string,
                     ]),
-                "action": .string.examples("create", "update", "delete", "sign-in"),
+                "action": .string.examples("update", "create-object", "delete-user", "sign-in"),
                 "area": .string,
                 "app": .string.nullable,
+                "environment": .string.nullable.described("The app's environment; null if both, or no app, changed."),
                 "target": .string.nullable,
                 "before": .any.described("The state before the action, without secrets."),
                 "after": .any.described("The state after the action, without secrets."),

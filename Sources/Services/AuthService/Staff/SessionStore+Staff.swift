@@ -14,6 +14,29 @@ struct NewStaffSession: Sendable {
     fileprivate var lifetimeInHours: Int { staysSignedIn ? 720 : 12 }
 }
 
+/// An open staff session to issue tokens for.
+struct IssuedStaffSession: Sendable {
+    var id: UUID
+    /// The number of the newest refresh token.
+    var number: Int32 = 0
+    /// When the member last proved who they are.
+    var confirmed: Date
+    /// How long a refresh token lasts.
+    var lifetimeInSeconds: Int64
+
+    /// A session that begins now.
+    init(_ session: NewStaffSession, at time: Date) {
+        (id, confirmed, lifetimeInSeconds) = (session.id, time, Int64(session.lifetimeInHours) * 3_600)
+    }
+
+    fileprivate init(_ id: UUID, _ row: PostgresRow) throws {
+        (self.id, number) = (id, try row.decode(0))
+        (confirmed, lifetimeInSeconds) = (try row.decode(1), try row.decode(2))
+    }
+
+    fileprivate static let columns: PostgresQuery = "generation, confirmed, extract(epoch FROM lifetime)::bigint"
+}
+
 extension SessionStore {
     /// A further session of the member ends the one that has been idle the longest.
     static let maximumPerMember = 20
@@ -61,14 +84,30 @@ extension SessionStore {
         try await staff.refresh(content, where: "TRUE")
     }
 
-    /// The number of the session's newest refresh token; nil if the session has ended.
-    func newestToken(of session: UUID, of staff: UUID) async throws -> Int32? {
+    /// The session with its newest refresh token; nil if it has ended.
+    func issued(_ session: UUID, of staff: UUID) async throws -> IssuedStaffSession? {
         try await postgres.query(
             """
-            SELECT generation FROM auth.staff_sessions
+            SELECT \(IssuedStaffSession.columns) FROM auth.staff_sessions
             WHERE id = \(session) AND staff_id = \(staff) AND revoked IS NULL AND expires > now()
             """
-        ).first?.decode(0)
+        ).first.map { try IssuedStaffSession(session, $0) }
+    }
+
+    /// Notes that the member has proved who they are again, and records it in the audit log. Nil if the session has ended.
+    func confirm(_ session: UUID, of person: Person) async throws -> IssuedStaffSession? {
+        try await postgres.withTransaction { transaction in
+            let row = try await transaction.query(
+                """
+                UPDATE auth.staff_sessions SET confirmed = now()
+                WHERE id = \(session) AND staff_id = \(person.id) AND revoked IS NULL AND expires > now()
+                RETURNING \(IssuedStaffSession.columns)
+                """
+            ).first
+            guard let row else { return nil }
+            try await person.record("confirm", target: session, transaction)
+            return try IssuedStaffSession(session, row)
+        }
     }
 
     /// JSON objects `{"month","count","staff":[{"id","userName","count"}]}` for a range of months (`YYYY-MM`,

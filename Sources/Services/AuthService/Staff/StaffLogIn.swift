@@ -8,6 +8,7 @@ import MartletHTTP
 struct StaffLogIn: Endpoint {
     static let route = Route(
         .post, "/admin/auth/login", "logStaffIn", "Signs a staff member in with a password.", callers: .staffSigningIn,
+        parameters: [.dashboard],
         details: """
             If the member has a second factor and `code` is missing, the answer to the right password is 401 \
             with `second-factor-required`. A member with `mustReset` is signed in, but can only choose another \
@@ -38,7 +39,8 @@ struct StaffLogIn: Endpoint {
         let session = NewStaffSession(
             device: try fields.device(), staysSignedIn: try fields.flag("staySignedIn") ?? false)
         var attempt = StaffSignInCompletion.Attempt(
-            code: try fields.string("code"), session: session, address: request.staffAddress)
+            code: try fields.string("code"), session: session, address: request.staffAddress,
+            request: request)
 
         let (account, address) = (
             AttemptStore.Limit.staffAccount(name.text), AttemptStore.Limit.staffAddress(attempt.address)

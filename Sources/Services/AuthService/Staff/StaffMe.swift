@@ -24,6 +24,7 @@ struct ChangeStaffPassword: Endpoint {
     static let route = Route(
         .put, "/admin/me/password", "changeStaffPassword", "Changes the signed-in staff member's password.",
         callers: .staffBeforePasswordReset,
+        parameters: [.dashboard],
         details: """
             All other sessions of the member end. The refresh token of this session stays the same. Apart from \
             logging out, this is the only call that a member with `mustReset` can make.
@@ -63,9 +64,9 @@ struct ChangeStaffPassword: Endpoint {
         else {
             throw ServiceError(.conflict, "The password was changed by another request.")
         }
-        guard let number = try await sessions.newestToken(of: session, of: id) else {
+        guard let issued = try await sessions.issued(session, of: id) else {
             throw ServiceError(.invalidToken)
         }
-        return try signIns.answer(session, number: number, of: id, staff: json)
+        return try signIns.answer(issued, of: id, staff: json, to: request)
     }
 }

@@ -20,6 +20,8 @@ struct StaffSignInCompletion: Sendable {
         var address: String
         /// The provider that authenticated the member; nil for the password.
         var provider: String?
+        /// Decides in which form the tokens are returned.
+        var request: Request
         /// Counted before; taken back if a code is required and missing.
         var limits: [AttemptStore.Limit] = []
     }
@@ -47,7 +49,8 @@ struct StaffSignInCompletion: Sendable {
             let json = try await sessions.create(
                 attempt.session, of: account, by: attempt.provider, from: attempt.address)
         else { throw try await refusal(of: account.grant, attempt) }
-        return try signIns.answer(attempt.session.id, of: account.id, staff: json)
+        let issued = IssuedStaffSession(attempt.session, at: signIns.now())
+        return try signIns.answer(issued, of: account.id, staff: json, to: attempt.request)
     }
 
     /// The error to throw for a failed sign-in, after recording it in the audit log.

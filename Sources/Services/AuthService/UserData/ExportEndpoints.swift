@@ -31,7 +31,7 @@ struct StartExport: Endpoint {
     static let startUserExport = Route(
         .post, "/auth/users/{id}/export", "startUserExport",
         "Starts an export of everything that is stored about a user.",
-        callers: .server,
+        callers: .manager(.read, .users),
         parameters: [
             .path("id", .uuid)
         ],
@@ -65,7 +65,7 @@ struct ReadExport: Endpoint {
         errors: [404: "The user has no export (`job-not-found`)."])
     static let readUserExport = Route(
         .get, "/auth/users/{id}/export", "readUserExport", "Returns the state of a user's latest export.",
-        callers: .server,
+        callers: .manager(.read, .users),
         parameters: [
             .path("id", .uuid)
         ],
@@ -97,7 +97,7 @@ struct FetchExport: Endpoint {
         errors: [409: "The user has no finished export (`conflict`)."])
     static let fetchUserExport = Route(
         .get, "/auth/users/{id}/export/content", "fetchUserExport", "Downloads a user's finished export.",
-        callers: .server,
+        callers: .manager(.read, .users),
         parameters: [
             .path("id", .uuid)
         ],
@@ -140,7 +140,7 @@ struct CancelExport: Endpoint {
         errors: [404: "The user has no export (`job-not-found`)."])
     static let cancelUserExport = Route(
         .delete, "/auth/users/{id}/export", "cancelUserExport",
-        "Cancels a user's export, or deletes a finished one.", callers: .server,
+        "Cancels a user's export, or deletes a finished one.", callers: .manager(.delete, .users),
         parameters: [
             .path("id", .uuid)
         ],

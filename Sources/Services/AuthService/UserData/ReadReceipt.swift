@@ -8,7 +8,7 @@ import MartletHTTP
 struct ReadReceipt: Endpoint {
     static let route = Route(
         .get, "/auth/receipts/{id}", "readReceipt", "Returns the state of a user's deletion.",
-        callers: .client,
+        callers: .clientOrStaff([.read], .users),
         parameters: [
             .path("id", .uuid),
             .header("Receipt-Token", .string, "The `token` from the answer to the deletion.", isRequired: true),

@@ -7,7 +7,7 @@ import MartletPostgres
 struct ChangeUser: Endpoint {
     static let route = Route(
         .patch, "/auth/users/{id}", "changeUser", "Changes a user.",
-        callers: .server,
+        callers: .manager(.update, .users),
         parameters: [
             .path("id", .uuid)
         ],

@@ -5,10 +5,10 @@ import MartletHTTP
 struct DeleteUser: Endpoint {
     static let route = Route(
         .delete, "/auth/users/{id}", "deleteUser",
-        "Deletes a user and everything that is stored about the user.", callers: .server,
+        "Deletes a user and everything that is stored about the user.", callers: .manager(.delete, .users),
         parameters: [
             .path("id", .uuid)
-        ],
+        ], needsConfirmation: true,
         details: """
             The account and its sessions are deleted at once. The other services then delete their data in the \
             background; the receipt shows the progress.

@@ -10,7 +10,7 @@ import MartletHTTP
 struct ImportUsers: Endpoint {
     static let route = Route(
         .post, "/auth/users/import", "importUsers",
-        "Imports users of another server with their password hashes.", callers: .server,
+        "Imports users of another server with their password hashes.", callers: .manager(.create, .users),
         details: """
             Each user needs `userName` or `email`. All users are created or none, unless `partial` is true: then \
             every valid user is created. A user whose `id` already exists is left unchanged and reported as \

@@ -6,7 +6,8 @@ import MartletMail
 
 struct ListUsers: Endpoint {
     static let route = Route(
-        .get, "/auth/users", "listUsers", "Lists the app's users in the order of their creation.", callers: .server,
+        .get, "/auth/users", "listUsers", "Lists the app's users in the order of their creation.",
+        callers: .manager(.read, .users),
         parameters: [
             .query("after", .uuid, "The `next` of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 20)),

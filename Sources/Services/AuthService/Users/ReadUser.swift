@@ -6,12 +6,12 @@ import MartletHTTP
 struct ReadUser: Endpoint {
     static let route = Route(
         .get, "/auth/users/{id}", "readUser", "Returns a user.",
-        callers: .client,
+        callers: .clientOrStaff([.read], .users),
         parameters: [
             .path("id", .uuid)
         ],
         details: """
-            The app's server gets the complete user. Other callers get the public data only, and a disabled user \
+            The app's server and staff get the complete user. Other callers get the public data only, and a disabled user \
             is not found.
             """,
         answers: [
@@ -23,8 +23,8 @@ struct ReadUser: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.userID)
-        let isMaster = try context.principal.kind == .master
-        guard let user = isMaster ? try await users.find(id, in: space) : try await users.findPublic(id, in: space)
+        let isComplete = try context.principal.hasServerRights
+        guard let user = isComplete ? try await users.find(id, in: space) : try await users.findPublic(id, in: space)
         else {
             throw ServiceError(.userNotFound)
         }

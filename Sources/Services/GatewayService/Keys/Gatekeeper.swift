@@ -47,6 +47,7 @@ final class Gatekeeper {
         /// When the token expires; a session has several tokens.
         var expires: Int64?
         var mustReset = false
+        var confirmed: Int64?
     }
 
     /// The credentials found in a request.
@@ -242,6 +243,7 @@ final class Gatekeeper {
         if staffTokens.count >= Self.maximumTokens { staffTokens = [:] }
         staffTokens[digest] = token
         staff.mustReset = token.mustReset
+        staff.confirmed = token.confirmed
         var app: KeyRingIndex.App?
         if let id = presented.appID {
             guard let known = ring.app(id.text) else { throw Refusal(.notFound) }
@@ -251,7 +253,7 @@ final class Gatekeeper {
         let key = GrantKey(
             first: "staff", second: app?.id, environment: environment, user: staff.id, session: token.sessionID,
             expires: token.expires,
-            mustReset: token.mustReset)
+            mustReset: token.mustReset, confirmed: token.confirmed)
         return try keep(
             Principal.staff(
                 staff, sessionID: token.sessionID, appID: app?.id ?? "", appNumber: app?.number ?? 0, environment), key,

@@ -63,6 +63,10 @@ struct Admission {
         case .staff:
             presented.appID = route.appIDIndex.map { bytes[match.captures[$0]] }
             presented.token = try token(route, head, bytes)
+            if head.dashboard >= 0 {
+                let cookie = try BrowserSession.token(head, bytes)
+                if presented.token == nil, !route.ignoresToken { presented.token = cookie }
+            }
             guard route.ignoresToken || presented.token != nil else { throw Refusal(.invalidToken) }
         case .evaluation:
             presented.secret = ForeignCredentials.evaluationKey(head, bytes)

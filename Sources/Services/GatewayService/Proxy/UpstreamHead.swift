@@ -48,8 +48,10 @@ struct UpstreamHead {
         let route = self.route
         writer.write(head.fields, of: bytes) { field in
             switch field.meaning {
-            case .other: !head.connectionNamesFields || !head.fields.connectionNames(bytes[field.name], in: bytes)
+            case .other, .dashboard, .fetchSite:
+                !head.connectionNamesFields || !head.fields.connectionNames(bytes[field.name], in: bytes)
             case .host, .sentryAuth, .origin: true
+            case .cookie: route.credential != .staff || route.ignoresToken
             case .authorization: route.credential == .link || route.credential == .none
             case .apiKey: route.credential != .ingest && route.credential != .evaluation
             case .forwardedProto, .forwardedHost: keepsForwarding

@@ -9,6 +9,8 @@ enum FieldName: UInt8 {
     case forwarded, forwardedFor, forwardedProto, forwardedHost
     // Credentials of third-party protocols
     case authorization, apiKey, sentryAuth
+    // Staff in a browser
+    case cookie, dashboard, fetchSite
     // CORS
     case origin, accessControlRequestMethod, accessControlRequestHeaders, accessControlAnswer
     case server
@@ -39,6 +41,7 @@ enum FieldName: UInt8 {
         case 4: name.spells("host") ? .host : nil
         case 6:
             switch name[0] | 0x20 {
+            case UInt8(ascii: "c"): name.spells("cookie") ? .cookie : nil
             case UInt8(ascii: "e"): name.spells("expect") ? .expect : nil
             case UInt8(ascii: "o"): name.spells("origin") ? .origin : nil
             default: name.spells("server") ? .server : nil
@@ -67,10 +70,15 @@ enum FieldName: UInt8 {
         case 14:
             switch name[0] | 0x20 {
             case UInt8(ascii: "c"): name.spells("content-length") ? .contentLength : nil
+            case UInt8(ascii: "s"): name.spells("sec-fetch-site") ? .fetchSite : nil
             default: name.spells("http2-settings") ? .http2Settings : nil
             }
         case 15: name.spells("x-forwarded-for") ? .forwardedFor : nil
-        case 17: name.spells("transfer-encoding") ? .transferEncoding : nil
+        case 17:
+            switch name[0] | 0x20 {
+            case UInt8(ascii: "t"): name.spells("transfer-encoding") ? .transferEncoding : nil
+            default: name.spells("martlet-dashboard") ? .dashboard : nil
+            }
         default: nil
         }
     }

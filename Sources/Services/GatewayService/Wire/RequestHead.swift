@@ -33,6 +33,9 @@ struct RequestHead {
     var authorization = -1
     var apiKey = -1
     var sentryAuth = -1
+    var cookie = -1
+    var dashboard = -1
+    var fetchSite = -1
     var origin = -1
     var accessControlRequestMethod = -1
     var accessControlRequestHeaders = -1

@@ -134,6 +134,9 @@ struct RequestParser {
         case .authorization: try Self.once(&head.authorization, at: index)
         case .apiKey: try Self.once(&head.apiKey, at: index)
         case .sentryAuth: try Self.once(&head.sentryAuth, at: index)
+        case .cookie: head.cookie = index
+        case .dashboard: head.dashboard = index
+        case .fetchSite: head.fetchSite = index
         case .requestID: head.requestID = index
         case .forwardedFor: head.forwardedFor = index
         case .origin: head.origin = index

@@ -12,6 +12,7 @@ struct GatewayRoutes: Decodable, Sendable {
         var methods: [String]
         var rewrite: String?
         var ignoresToken: Bool?
+        var tellsAddress: Bool?
 
         /// The path as sent to the service.
         var target: String { rewrite ?? path }
@@ -107,6 +108,7 @@ extension Callers {
         switch self {
         case .anyone: return true
         case .client, .user: return credential == "client"
+        case .clientOrStaff: return ["client", "staff"].contains(credential)
         case .server: return ["client", "master", "masterBearer"].contains(credential)
         case .managers: return ["client", "master", "masterBearer", "staff"].contains(credential)
         case .staff, .staffOfApp, .signedInStaff, .staffBeforePasswordReset, .staffSigningIn:

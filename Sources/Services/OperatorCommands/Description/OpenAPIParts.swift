@@ -177,6 +177,8 @@ enum OpenAPIParts {
     static func callers(_ callers: Callers) -> String? {
         switch callers {
         case .managers(let actions, let areas): "Staff need the right to \(list(actions)) in the area \(list(areas))."
+        case .clientOrStaff(let actions, let area):
+            "Staff need the right to \(list(actions, "and")) in the area \(list([area]))."
         case .staff(let action, let area): "Needs the right to \(list([action])) in the area \(list([area]))."
         case .staffOfApp(let action, let area):
             "Needs the right to \(list([action])) in the area \(list([area])) of the app."
@@ -186,10 +188,10 @@ enum OpenAPIParts {
         }
     }
 
-    private static func list<Name: RawRepresentable<String>>(_ names: [Name]) -> String {
+    private static func list<Name: RawRepresentable<String>>(_ names: [Name], _ last: String = "or") -> String {
         let names = names.map { "`\($0.rawValue)`" }
         return names.count < 2
-            ? names.joined() : names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
+            ? names.joined() : names.dropLast().joined(separator: ", ") + " \(last) " + (names.last ?? "")
     }
 }
 
@@ -198,7 +200,7 @@ extension Callers {
     var isRestricted: Bool {
         switch self {
         case .anyone, .client, .user, .staffSigningIn, .kinds: false
-        case .server, .managers, .staff, .staffOfApp, .signedInStaff, .staffBeforePasswordReset: true
+        case .clientOrStaff, .server, .managers, .staff, .staffOfApp, .signedInStaff, .staffBeforePasswordReset: true
         }
     }
 }

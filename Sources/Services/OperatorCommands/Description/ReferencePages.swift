@@ -111,6 +111,8 @@ struct ReferencePages {
         case .client: "the app (secret) and its server (master key)."
         case .user: "a signed-in user (secret and access token), or the app's server for the user in `X-Martlet-User`."
         case .server: "the app's server (master key)."
+        case .clientOrStaff:
+            "the app (secret), its server (master key), and staff. " + (OpenAPIParts.callers(callers) ?? "")
         case .managers: "the app's server (master key), and staff. " + (OpenAPIParts.callers(callers) ?? "")
         case .staff, .staffOfApp: "staff. " + (OpenAPIParts.callers(callers) ?? "")
         case .signedInStaff: "signed-in staff."

@@ -9,7 +9,7 @@ import MartletHTTP
 struct FollowCollection: Endpoint {
     static let route = Route(
         .get, "/live/{collection}", "followCollection", "Streams the changes in a collection as server-sent events.",
-        callers: .client,
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection,
             .filter,

@@ -8,7 +8,8 @@ import NIOCore
 struct ReadChanges: Endpoint {
     static let route = Route(
         .get, "/changes/{collection}", "readChanges",
-        "Returns what changed in a collection since a cursor, or all objects if there is no cursor.", callers: .client,
+        "Returns what changed in a collection since a cursor, or all objects if there is no cursor.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection,
             .query("since", .string, "The `cursor` of the previous answer."),

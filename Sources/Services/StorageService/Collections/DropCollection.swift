@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// Cancels unfinished builds of the collection's indexes first.
@@ -6,10 +7,10 @@ struct DropCollection: Endpoint {
     static let route = Route(
         .delete, "/collections/{collection}", "dropCollection",
         "Deletes a collection with all its objects and indexes.",
-        callers: .server,
+        callers: .manager(.delete, .storage),
         parameters: [
             .collection
-        ],
+        ], needsConfirmation: true,
         answers: [
             .answer(204, "The collection is deleted.")
         ],

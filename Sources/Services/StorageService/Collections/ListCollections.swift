@@ -1,10 +1,11 @@
 import Foundation
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ListCollections: Endpoint {
     static let route = Route(
-        .get, "/collections", "listCollections", "Lists the app's collections.", callers: .server,
+        .get, "/collections", "listCollections", "Lists the app's collections.", callers: .manager(.read, .storage),
         answers: [
             .answer(
                 200, "The collections, ordered by name.",

@@ -1,11 +1,12 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ReadCollection: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}", "readCollection",
         "Returns a collection's size, number of objects, fields and indexes.",
-        callers: .server,
+        callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

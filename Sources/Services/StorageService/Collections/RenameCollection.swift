@@ -1,11 +1,12 @@
 import Foundation
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct RenameCollection: Endpoint {
     static let route = Route(
         .post, "/collections/{collection}/rename", "renameCollection", "Renames a collection.",
-        callers: .server,
+        callers: .manager(.update, .storage),
         parameters: [
             .collection
         ],

@@ -5,7 +5,8 @@ import MartletHTTP
 /// A list that is absent stays as it is. A change of the readers also applies to the file's history.
 struct ChangeFile: Endpoint {
     static let route = Route(
-        .patch, "/upload/**", "changeFile", "Changes the readers and writers of a file.", callers: .client,
+        .patch, "/upload/**", "changeFile", "Changes the readers and writers of a file.",
+        callers: .clientOrStaff([.update], .storage),
         body: .json(
             .object(
                 [

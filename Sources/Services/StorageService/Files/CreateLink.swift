@@ -10,7 +10,7 @@ import MartletHTTP
 struct CreateLink: Endpoint {
     static let route = Route(
         .post, "/upload-link/**", "createLink", "Creates a signed link that opens a file without the app's secret.",
-        callers: .client,
+        callers: .clientOrStaff([.read], .storage),
         body: .json(
             .object(
                 [

@@ -6,7 +6,7 @@ import MartletHTTP
 /// Keeps the history of its uploads.
 struct DeleteFile: Endpoint {
     static let route = Route(
-        .delete, "/upload/**", "deleteFile", "Deletes a file.", callers: .client,
+        .delete, "/upload/**", "deleteFile", "Deletes a file.", callers: .clientOrStaff([.delete], .storage),
         parameters: [
             .header("If-Match", .string, "The entity tags of the versions that may be deleted, or `*`.")
         ],

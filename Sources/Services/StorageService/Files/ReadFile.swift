@@ -7,7 +7,8 @@ import MartletPostgres
 
 struct ReadFile: Endpoint {
     static let route = Route(
-        .get, "/upload", "listRootFiles", "Lists the files and directories in the root directory.", callers: .client,
+        .get, "/upload", "listRootFiles", "Lists the files and directories in the root directory.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .query("limit", .integer, "The maximum number of entries, from 1 to 1,000; 100 by default."),
             .query("after", .string, "The `next` of the previous page."),
@@ -18,7 +19,7 @@ struct ReadFile: Endpoint {
     static let readFile = Route(
         .get, "/upload/**", "readFile",
         "Returns a file, a range of it, its thumbnail or its record, or lists a directory (a path with a final slash).",
-        callers: .client,
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .query("thumbnail", .string, "Returns the thumbnail of this size instead of the file."),
             .query("info", .boolean, "If `true`, returns the file's record instead of its contents."),

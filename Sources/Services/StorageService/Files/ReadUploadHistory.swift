@@ -8,7 +8,8 @@ import MartletPostgres
 /// Includes the uploads of deleted files. Shows only uploads that the caller may read.
 struct ReadUploadHistory: Endpoint {
     static let route = Route(
-        .get, "/upload-history", "readHistory", "Lists the uploads to all files, newest first.", callers: .client,
+        .get, "/upload-history", "readHistory", "Lists the uploads to all files, newest first.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .query("limit", .integer, "The maximum number of uploads, from 1 to 1,000; 100 by default."),
             .query("before", .integer, "The `next` of the previous page."),

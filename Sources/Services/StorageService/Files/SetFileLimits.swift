@@ -6,7 +6,7 @@ import MartletHTTP
 /// Not open to the app itself, which could otherwise raise its own limits.
 struct SetFileLimits: Endpoint {
     static let route = Route(
-        .put, "/admin/apps/{app}/storage/files", "setFileLimits",
+        .put, "/admin/apps/{app}/files/limits", "setFileLimits",
         "Limits the number and total size of the files in each of the app's environments.",
         callers: .staffOfApp(.update, .applications),
         parameters: [

@@ -9,7 +9,8 @@ import MartletHTTP
 /// long, nothing is stored.
 struct UploadFile: Endpoint {
     static let route = Route(
-        .post, "/upload", "uploadRootFile", "Stores a file in the root directory.", callers: .client,
+        .post, "/upload", "uploadRootFile", "Stores a file in the root directory.",
+        callers: .clientOrStaff([.create, .update], .storage),
         parameters: [
             .query("name", .string, "The file's name. Not needed if a multipart body has it."),
             .query("readers", .string, "The grantees that may read the file, separated by commas."),
@@ -22,7 +23,8 @@ struct UploadFile: Endpoint {
         ])
     static let uploadIntoDirectory = Route(
         .post, "/upload/**", "uploadIntoDirectory",
-        "Stores a file in a directory. The body is the file, or `multipart/form-data` with one file.", callers: .client,
+        "Stores a file in a directory. The body is the file, or `multipart/form-data` with one file.",
+        callers: .clientOrStaff([.create, .update], .storage),
         parameters: [
             .query("name", .string, "The file's name, if it is neither in the path nor in a multipart body."),
             .query("readers", .string, "The grantees that may read the file, separated by commas."),
@@ -34,7 +36,8 @@ struct UploadFile: Endpoint {
             .answer(200, "The record of the file's new version."),
         ])
     static let uploadFile = Route(
-        .put, "/upload/**", "uploadFile", "Stores the body as a file at this path.", callers: .client,
+        .put, "/upload/**", "uploadFile", "Stores the body as a file at this path.",
+        callers: .clientOrStaff([.create, .update], .storage),
         parameters: [
             .query("readers", .string, "The grantees that may read the file, separated by commas."),
             .query("writers", .string, "The grantees that may write the file, separated by commas."),

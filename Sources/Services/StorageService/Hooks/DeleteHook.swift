@@ -6,7 +6,7 @@ import MartletHTTP
 struct DeleteHook: Endpoint {
     static let route = Route(
         .delete, "/hooks/{name}", "deleteHook", "Deletes a hook and its outstanding deliveries.",
-        callers: .server,
+        callers: .manager(.delete, .storage),
         parameters: [
             .hookName
         ],

@@ -1,11 +1,12 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ListDeliveries: Endpoint {
     static let route = Route(
         .get, "/hooks/{name}/deliveries", "listDeliveries",
         "Lists the past and pending deliveries to an `afterSave` or `afterDelete` hook, newest first.",
-        callers: .server,
+        callers: .manager(.read, .storage),
         parameters: [
             .hookName,
             .query("state", .oneOf("waiting", "done", "dead")),

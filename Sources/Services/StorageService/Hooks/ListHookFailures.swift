@@ -1,10 +1,11 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ListHookFailures: Endpoint {
     static let route = Route(
         .get, "/hooks/{name}/failures", "listHookFailures",
-        "Lists the most recent failed calls of a hook or function, newest first.", callers: .server,
+        "Lists the most recent failed calls of a hook or function, newest first.", callers: .manager(.read, .storage),
         parameters: [
             .hookName,
             .query("limit", .integer.range(1, 100).defaulting(to: 20)),

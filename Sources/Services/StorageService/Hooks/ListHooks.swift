@@ -1,9 +1,11 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ListHooks: Endpoint {
     static let route = Route(
-        .get, "/hooks", "listHooks", "Lists the app's hooks by name, without their secrets.", callers: .server,
+        .get, "/hooks", "listHooks", "Lists the app's hooks by name, without their secrets.",
+        callers: .manager(.read, .storage),
         answers: [
             .answer(200, "`count`, and the hooks in `data`.")
         ])

@@ -1,9 +1,10 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ReadHook: Endpoint {
     static let route = Route(
-        .get, "/hooks/{name}", "readHook", "Returns a hook, without its secret.", callers: .server,
+        .get, "/hooks/{name}", "readHook", "Returns a hook, without its secret.", callers: .manager(.read, .storage),
         parameters: [
             .hookName
         ],

@@ -6,7 +6,7 @@ import MartletHTTP
 struct RetryDelivery: Endpoint {
     static let route = Route(
         .post, "/hooks/{name}/deliveries/{id}/retry", "retryDelivery",
-        "Retries a delivery soon. A dead one starts again at its first attempt.", callers: .server,
+        "Retries a delivery soon. A dead one starts again at its first attempt.", callers: .manager(.update, .storage),
         parameters: [
             .hookName,
             .path("id", .uuid),

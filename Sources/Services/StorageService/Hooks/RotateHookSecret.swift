@@ -7,7 +7,8 @@ import MartletHTTP
 struct RotateHookSecret: Endpoint {
     static let route = Route(
         .post, "/hooks/{name}/secret", "rotateHookSecret",
-        "Creates a new secret for a hook. For a day, requests are signed with both secrets.", callers: .server,
+        "Creates a new secret for a hook. For a day, requests are signed with both secrets.",
+        callers: .manager(.update, .storage),
         parameters: [
             .hookName
         ],

@@ -7,7 +7,7 @@ import MartletHTTP
 /// Takes effect immediately in this copy of the service and within a second in the others.
 struct SetHook: Endpoint {
     static let route = Route(
-        .put, "/hooks/{name}", "setHook", "Creates or replaces a hook.", callers: .server,
+        .put, "/hooks/{name}", "setHook", "Creates or replaces a hook.", callers: .manager(.update, .storage),
         parameters: [
             .hookName
         ],

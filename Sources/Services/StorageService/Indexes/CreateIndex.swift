@@ -8,7 +8,8 @@ import MartletPostgres
 struct CreateIndex: Endpoint {
     static let route = Route(
         .post, "/collections/{collection}/indexes", "createIndex",
-        "Creates an index for comparisons and sorting, prefixes, text search or locations.", callers: .server,
+        "Creates an index for comparisons and sorting, prefixes, text search or locations.",
+        callers: .manager(.create, .storage),
         parameters: [
             .collection
         ],

@@ -1,10 +1,11 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct DropIndex: Endpoint {
     static let route = Route(
         .delete, "/collections/{collection}/indexes/{index}", "dropIndex", "Deletes an index, or cancels its build.",
-        callers: .server,
+        callers: .manager(.delete, .storage),
         parameters: [
             .collection,
             .path("index", .string.length(1, 128), "The index's name."),

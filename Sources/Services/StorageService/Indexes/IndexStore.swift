@@ -79,6 +79,7 @@ struct IndexStore: Sendable {
             try await transaction.executeScript("SET LOCAL statement_timeout = '\(seconds)s'")
             try await check(index, on: collection, of: space, transaction)
             try await builds.forget(index.name, on: collection, of: space, in: transaction)
+            try await Self.record("create-index", index.name, collection, space, transaction)
             try await transaction.executeScript("SET LOCAL ROLE \(space.role.quoted)")
             try await transaction.execute("LOCK TABLE \(table) IN SHARE MODE")
             try await transaction.execute("\(start) \(identifier) ON \(table) \(keys)", timeout: Self.buildTimeout)
@@ -138,8 +139,18 @@ struct IndexStore: Sendable {
                 let identifier = PostgresIdentifier(schema: space.schema, name: index.internalName)
             else { throw ServiceError(.indexNotFound) }
             try await transaction.execute("DROP INDEX \(identifier)")
+            try await Self.record("delete-index", name, collection, space, transaction)
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
+    }
+
+    /// Writes what staff do into the audit log. Triggers cannot, because an index is no row of a table.
+    private static func record(
+        _ action: String, _ index: String, _ collection: CollectionName, _ space: AppSchema,
+        _ transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute(
+            "SELECT storage.record_index(\(action), \(space.schema), \(collection.text), \(index))")
     }
 
     private static func requireTable(

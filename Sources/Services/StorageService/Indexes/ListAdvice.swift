@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// Covers the lists and summaries that this copy of the service has run since it started. Omits indexes that exist or
@@ -6,7 +7,7 @@ import MartletHTTP
 struct ListAdvice: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/advice", "listAdvice",
-        "Lists slow queries of a collection, each with an index that would help.", callers: .server,
+        "Lists slow queries of a collection, each with an index that would help.", callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

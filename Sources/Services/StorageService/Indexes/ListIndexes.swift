@@ -1,11 +1,12 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// Includes indexes that are being built and those whose build failed.
 struct ListIndexes: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/indexes", "listIndexes",
-        "Lists the collection's indexes that were created by `createIndex`.", callers: .server,
+        "Lists the collection's indexes that were created by `createIndex`.", callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

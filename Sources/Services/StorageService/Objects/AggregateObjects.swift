@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletCore
 import MartletHTTP
 
@@ -6,7 +7,8 @@ import MartletHTTP
 struct AggregateObjects: Endpoint {
     static let route = Route(
         .post, "/storage/aggregate/{collection}", "aggregateObjects",
-        "Returns counts, sums, averages, minima and maxima of the matching objects, by group.", callers: .client,
+        "Returns counts, sums, averages, minima and maxima of the matching objects, by group.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection
         ],

@@ -7,7 +7,7 @@ import MartletHTTP
 struct ChangeObject: Endpoint {
     static let route = Route(
         .patch, "/storage/{collection}/{id}", "changeObject",
-        "Sets the top-level fields in the body and keeps the others.", callers: .client,
+        "Sets the top-level fields in the body and keeps the others.", callers: .clientOrStaff([.update], .storage),
         parameters: [
             .collection,
             .path("id", .objectID),

@@ -1,11 +1,13 @@
 import HTTPTypes
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// Operations in the body apply to an empty object. `If-None-Match: *` refuses an `_id` that exists (412).
 struct CreateObject: Endpoint {
     static let route = Route(
-        .post, "/storage/{collection}", "createObject", "Stores an object.", callers: .client,
+        .post, "/storage/{collection}", "createObject", "Stores an object.",
+        callers: .clientOrStaff([.create], .storage),
         parameters: [
             .collection
         ],

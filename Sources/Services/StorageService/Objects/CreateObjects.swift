@@ -1,11 +1,13 @@
 import HTTPTypes
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// Asks `beforeSave` hooks about each object before anything is written.
 struct CreateObjects: Endpoint {
     static let route = Route(
-        .post, "/storage/all/{collection}", "createObjects", "Stores several objects, all or none.", callers: .client,
+        .post, "/storage/all/{collection}", "createObjects", "Stores several objects, all or none.",
+        callers: .clientOrStaff([.create], .storage),
         parameters: [
             .collection
         ],

@@ -6,7 +6,8 @@ import MartletHTTP
 /// Respects `If-Match` as `ReplaceObject` does.
 struct DeleteObject: Endpoint {
     static let route = Route(
-        .delete, "/storage/{collection}/{id}", "deleteObject", "Deletes an object permanently.", callers: .client,
+        .delete, "/storage/{collection}/{id}", "deleteObject", "Deletes an object permanently.",
+        callers: .clientOrStaff([.delete], .storage),
         parameters: [
             .collection,
             .path("id", .objectID),

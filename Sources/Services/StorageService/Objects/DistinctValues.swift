@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletCore
 import MartletHTTP
 
@@ -6,7 +7,7 @@ import MartletHTTP
 struct DistinctValues: Endpoint {
     static let route = Route(
         .post, "/storage/distinct/{collection}", "distinctValues", "Lists the distinct values of a field.",
-        callers: .client,
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection
         ],

@@ -1,9 +1,11 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ListObjects: Endpoint {
     static let route = Route(
-        .get, "/storage/{collection}", "listObjects", "Lists objects of a collection.", callers: .client,
+        .get, "/storage/{collection}", "listObjects", "Lists objects of a collection.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection,
             .filter,
@@ -23,7 +25,8 @@ struct ListObjects: Endpoint {
         ])
     static let listObjectsPage = Route(
         .get, "/storage/{collection}/{skip}/{limit}", "listObjectsPage",
-        "Lists objects of a collection, with `skip` and `limit` in the path.", callers: .client,
+        "Lists objects of a collection, with `skip` and `limit` in the path.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection,
             .path("skip", .integer.range(0, 1_000_000)),

@@ -6,7 +6,7 @@ import MartletHTTP
 struct QueryObjects: Endpoint {
     static let route = Route(
         .post, "/storage/query/{collection}", "queryObjects", "Lists the objects that match a filter in the body.",
-        callers: .client,
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection,
             .filter,
@@ -26,7 +26,8 @@ struct QueryObjects: Endpoint {
         ])
     static let queryObjectsPage = Route(
         .post, "/storage/query/{collection}/{skip}/{limit}", "queryObjectsPage",
-        "Lists the objects that match a filter in the body, with `skip` and `limit` in the path.", callers: .client,
+        "Lists the objects that match a filter in the body, with `skip` and `limit` in the path.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection,
             .path("skip", .integer.range(0, 1_000_000)),

@@ -7,7 +7,8 @@ import MartletHTTP
 /// 304 if `If-None-Match` lists the object's entity tag. An answer with included objects has no entity tag.
 struct ReadObject: Endpoint {
     static let route = Route(
-        .get, "/storage/{collection}/{id}", "readObject", "Returns an object.", callers: .client,
+        .get, "/storage/{collection}/{id}", "readObject", "Returns an object.",
+        callers: .clientOrStaff([.read], .storage),
         parameters: [
             .collection,
             .path("id", .objectID),

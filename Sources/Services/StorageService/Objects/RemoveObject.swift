@@ -7,7 +7,8 @@ import NIOCore
 /// Respects `If-Match` as `ReplaceObject` does.
 struct RemoveObject: Endpoint {
     static let route = Route(
-        .post, "/storage/remove/{collection}/{id}", "removeObject", "Marks an object as removed.", callers: .client,
+        .post, "/storage/remove/{collection}/{id}", "removeObject", "Marks an object as removed.",
+        callers: .clientOrStaff([.delete], .storage),
         parameters: [
             .collection,
             .path("id", .objectID),

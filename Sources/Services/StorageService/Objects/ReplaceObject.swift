@@ -8,7 +8,7 @@ import MartletHTTP
 struct ReplaceObject: Endpoint {
     static let route = Route(
         .put, "/storage/{collection}/{id}", "replaceObject", "Replaces an object.",
-        callers: .client,
+        callers: .clientOrStaff([.update], .storage),
         parameters: [
             .collection,
             .path("id", .objectID),

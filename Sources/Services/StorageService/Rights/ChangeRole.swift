@@ -9,7 +9,7 @@ struct ChangeRole: Endpoint {
     static let route = Route(
         .put, "/roles/{role}", "changeRole",
         "Adds and removes members of a role, and creates the role if it is missing.",
-        callers: .server,
+        callers: .manager(.update, .users),
         parameters: [
             .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`.")
         ],

@@ -6,7 +6,8 @@ import MartletHTTP
 /// Lists of readers and writers keep the role's name, so they apply again if the role is created anew.
 struct DeleteRole: Endpoint {
     static let route = Route(
-        .delete, "/roles/{role}", "deleteRole", "Deletes a role and takes it from all its members.", callers: .server,
+        .delete, "/roles/{role}", "deleteRole", "Deletes a role and takes it from all its members.",
+        callers: .manager(.delete, .users),
         parameters: [
             .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`.")
         ],

@@ -1,10 +1,11 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct ListRoles: Endpoint {
     static let route = Route(
         .get, "/roles", "listRoles", "Lists the app's roles by name, each with the number of its members.",
-        callers: .server,
+        callers: .manager(.read, .users),
         parameters: [
             .query("after", .string, "The last name of the previous page."),
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),

@@ -6,7 +6,7 @@ import MartletHTTP
 struct ReadRole: Endpoint {
     static let route = Route(
         .get, "/roles/{role}", "readRole", "Returns a role with a page of its members, ordered by name.",
-        callers: .server,
+        callers: .manager(.read, .users),
         parameters: [
             .path("role", .string, "The role's name: 1 to 64 letters, digits, spaces, `_` or `-`."),
             .query("after", .string, "The last member of the previous page."),

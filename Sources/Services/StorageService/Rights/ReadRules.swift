@@ -1,11 +1,12 @@
 import Hummingbird
+import MartletAPI
 import MartletCore
 import MartletHTTP
 
 struct ReadRules: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/rules", "readRules", "Returns the access rules of a collection.",
-        callers: .server,
+        callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

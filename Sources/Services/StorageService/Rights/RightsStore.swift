@@ -132,7 +132,7 @@ final class RightsStore: Sendable {
     }
 
     private func identity(of principal: Principal, in space: AppSchema) async throws -> Identity {
-        guard let text = principal.userID else { return principal.kind == .master ? .master : .anonymous }
+        guard let text = principal.userID else { return principal.hasServerRights ? .master : .anonymous }
         guard let user = UserID(text) else { throw ServiceError(.unauthorized) }
         return .user(user.text, roles: try await roles(of: user, in: space))
     }

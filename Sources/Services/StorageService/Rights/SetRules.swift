@@ -10,7 +10,8 @@ import MartletHTTP
 struct SetRules: Endpoint {
     static let route = Route(
         .put, "/collections/{collection}/rules", "setRules",
-        "Replaces the access rules of a collection, and creates the collection if it is missing.", callers: .server,
+        "Replaces the access rules of a collection, and creates the collection if it is missing.",
+        callers: .manager(.update, .storage),
         parameters: [
             .collection
         ],

@@ -6,7 +6,7 @@ import MartletHTTP
 struct ReadSchema: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/schema", "readSchema", "Returns the JSON Schema of a collection.",
-        callers: .server,
+        callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

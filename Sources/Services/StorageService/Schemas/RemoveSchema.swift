@@ -1,10 +1,12 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 struct RemoveSchema: Endpoint {
     static let route = Route(
         .delete, "/collections/{collection}/schema", "removeSchema",
-        "Removes the JSON Schema of a collection, so that any object can be stored in it.", callers: .server,
+        "Removes the JSON Schema of a collection, so that any object can be stored in it.",
+        callers: .manager(.delete, .storage),
         parameters: [
             .collection
         ],

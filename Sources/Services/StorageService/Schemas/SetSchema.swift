@@ -11,7 +11,7 @@ struct SetSchema: Endpoint {
     static let route = Route(
         .put, "/collections/{collection}/schema", "setSchema",
         "Sets the JSON Schema that the objects of a collection must fit, and creates the collection if it is missing.",
-        callers: .server,
+        callers: .manager(.update, .storage),
         parameters: [
             .collection,
             .query(

@@ -26,6 +26,7 @@ final class Spaces: Sendable {
         (13, String(decoding: PackageResources.space_013_closed_sql, as: UTF8.self)),
         (14, String(decoding: PackageResources.space_014_upload_origin_sql, as: UTF8.self)),
         (16, String(decoding: PackageResources.space_016_schema_sql, as: UTF8.self)),
+        (26, String(decoding: PackageResources.space_026_audit_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {

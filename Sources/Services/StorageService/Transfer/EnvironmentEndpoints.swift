@@ -13,7 +13,7 @@ struct StartEnvironmentCopy: Endpoint {
         """
         Starts a job that replaces the test data with a copy of the live data. Needs a live key. Clients cannot \
         access the copy until `openEnvironment` admits them.
-        """, callers: .server,
+        """, callers: .manager(.update, .storage), needsConfirmation: true,
         answers: [
             .answer(202, "The job.", .json(.job))
         ])
@@ -40,7 +40,7 @@ struct OpenEnvironment: Endpoint {
         .put, "/environment", "openEnvironment",
         """
         Opens the test environment to clients after a copy, or closes it. Needs a live key.
-        """, callers: .server,
+        """, callers: .manager(.update, .storage),
         body: .json(
             .object(
                 [
@@ -101,7 +101,8 @@ extension ServiceContext {
 /// Empties test even if the request is for live. Cancels unfinished builds of its indexes first.
 struct WipeEnvironment: Endpoint {
     static let route = Route(
-        .delete, "/environment", "wipeEnvironment", "Deletes all data of the test environment.", callers: .server,
+        .delete, "/environment", "wipeEnvironment", "Deletes all data of the test environment.",
+        callers: .manager(.delete, .storage), needsConfirmation: true,
         answers: [
             .answer(204, "The test environment is empty.")
         ])

@@ -9,7 +9,7 @@ import NIOCore
 
 struct ListJobs: Endpoint {
     static let route = Route(
-        .get, "/jobs", "listJobs", "Lists the environment's jobs, newest first.", callers: .server,
+        .get, "/jobs", "listJobs", "Lists the environment's jobs, newest first.", callers: .manager(.read, .storage),
         parameters: [
             .query("limit", .integer.range(1, 100).defaulting(to: 20), "The maximum number of jobs to return."),
             .query("before", .uuid, "The id of the last job of the previous page."),
@@ -39,7 +39,7 @@ struct ListJobs: Endpoint {
 
 struct ReadJob: Endpoint {
     static let route = Route(
-        .get, "/jobs/{id}", "readJob", "Returns a job.", callers: .server,
+        .get, "/jobs/{id}", "readJob", "Returns a job.", callers: .manager(.read, .storage),
         parameters: [
             .path("id", .uuid, "The job's id.")
         ],
@@ -59,7 +59,8 @@ struct ReadJob: Endpoint {
 /// Idempotent: a finished job stays as it is. A running job ends some time after the answer.
 struct CancelJob: Endpoint {
     static let route = Route(
-        .delete, "/jobs/{id}", "cancelJob", "Cancels a job that has not finished.", callers: .server,
+        .delete, "/jobs/{id}", "cancelJob", "Cancels a job that has not finished.",
+        callers: .manager(.delete, .storage),
         parameters: [
             .path("id", .uuid, "The job's id.")
         ],
@@ -83,7 +84,7 @@ struct CancelJob: Endpoint {
 struct FetchJobResult: Endpoint {
     static let route = Route(
         .get, "/jobs/{id}/result", "fetchJobResult", "Returns the file that an export job has written.",
-        callers: .server,
+        callers: .manager(.read, .storage),
         parameters: [
             .path("id", .uuid, "The job's id.")
         ],

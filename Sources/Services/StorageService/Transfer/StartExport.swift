@@ -8,7 +8,7 @@ import MartletJobs
 struct StartExport: Endpoint {
     static let route = Route(
         .post, "/exports/{collection}", "startExport", "Starts a job that exports a collection to a file.",
-        callers: .server,
+        callers: .manager(.read, .storage),
         parameters: [
             .collection,
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),

@@ -11,7 +11,7 @@ import NIOCore
 struct StartImport: Endpoint {
     static let route = Route(
         .post, "/imports/{collection}", "startImport", "Starts a job that imports the objects in a file.",
-        callers: .server,
+        callers: .manager(.create, .storage),
         parameters: [
             .collection,
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
@@ -30,6 +30,7 @@ struct StartImport: Endpoint {
                 "For CSV: whether an empty cell is null instead of no value."),
             .query("idField", .string, "The top-level field that contains the id, if it is not `_id`."),
         ],
+        details: "Staff who replace existing objects need the right to update as well.",
         body: .contents(
             .type("application/json"), .type("application/x-ndjson"), .type("text/csv"), text: "The file to import."),
         answers: [
@@ -42,6 +43,7 @@ struct StartImport: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (collection, space) = (try context.collection, try context.space)
         var options = try ImportOptions(request, collection: collection, space: space)
+        if options.existing == .replace { _ = try context.author(may: .update, .storage) }
         try await transfers.checkNumberOfJobs(of: space)
         var file = try await transfers.spool.write(
             options.file, contentType: options.format.contentType, name: collection.text)

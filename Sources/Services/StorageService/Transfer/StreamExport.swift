@@ -11,7 +11,7 @@ import MartletPostgres
 struct StreamExport: Endpoint {
     static let route = Route(
         .get, "/exports/{collection}", "streamExport", "Exports a consistent snapshot of a collection as a file.",
-        callers: .server,
+        callers: .manager(.read, .storage),
         parameters: [
             .collection,
             .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),

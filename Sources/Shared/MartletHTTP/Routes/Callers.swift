@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 public import MartletAPI
 public import MartletCore
@@ -9,6 +10,9 @@ public enum Callers: Sendable, Hashable {
     case anyone
     /// The app on a device, with its secret, or the app's server.
     case client
+    /// The app on a device, with its secret, the app's server, or staff with the right to all of the actions in the
+    /// area of the app, who then act with the server's rights (`Principal.hasServerRights`).
+    case clientOrStaff([StaffAction], StaffArea)
     /// A signed-in user of the app, or the app's server on behalf of a user.
     case user
     /// The app's server, with the master key.
@@ -53,6 +57,12 @@ extension ServiceContext {
         switch callers {
         case .anyone: break
         case .client: try admitClient()
+        case .clientOrStaff(let actions, let area):
+            if try principal.kind == .staff {
+                for action in actions { try admitManager([action], [area]) }
+            } else {
+                try admitClient()
+            }
         case .user:
             try admitClient()
             guard try principal.userID != nil else {
@@ -69,6 +79,15 @@ extension ServiceContext {
         }
     }
 
+    /// Checks that a calling staff member has proved who they are within the last ten minutes. Other callers pass.
+    ///
+    /// - Throws: `confirmation-required`.
+    func requireConfirmation() throws {
+        guard let staff = try principal.staff else { return }
+        let age = Date().timeIntervalSince1970 - Double(staff.confirmed ?? 0)
+        guard age <= 600 else { throw ServiceError(.confirmationRequired) }
+    }
+
     private func admitClient() throws {
         let kind = try principal.kind
         guard kind == .client || kind == .master else { throw ServiceError(.forbidden) }
@@ -81,6 +100,7 @@ extension ServiceContext {
             return
         }
         let staff = try signedInStaff
+        guard !principal.appID.isEmpty else { throw ServiceError(.forbidden, "This call needs an app in the path.") }
         let isAllowed = areas.contains { area in actions.contains { staff.may($0, area, in: principal.appID) } }
         guard isAllowed else {
             let action = actions.map(\.rawValue).joined(separator: " or ")

@@ -20,6 +20,8 @@ public struct Route: Sendable {
     /// Whether the endpoint checks the query itself, because an open protocol defines what other parameters and invalid
     /// values mean.
     public let checksOwnQuery: Bool
+    /// Whether staff must have signed in or confirmed within the last ten minutes, because the call cannot be undone.
+    public let needsConfirmation: Bool
     /// Converts a problem to the error format of another protocol. Nil if the problem has no such form.
     public let refusal: (@Sendable (ServiceError) -> Response?)?
     /// False for calls between our own processes, and for routes that always refuse.
@@ -38,7 +40,7 @@ public struct Route: Sendable {
 
     public init(
         _ method: HTTPRequest.Method, _ path: String, _ operation: String, _ summary: String, callers: Callers,
-        parameters: [RouteParameter] = [], checksOwnQuery: Bool = false,
+        parameters: [RouteParameter] = [], checksOwnQuery: Bool = false, needsConfirmation: Bool = false,
         refusal: (@Sendable (ServiceError) -> Response?)? = nil, isDocumented: Bool = true,
         details: String? = nil, body: @autoclosure @escaping @Sendable () -> RouteBody? = nil,
         answers: @autoclosure @escaping @Sendable () -> [RouteAnswer] = [],
@@ -51,15 +53,21 @@ public struct Route: Sendable {
         self.callers = callers
         self.parameters = parameters
         self.checksOwnQuery = checksOwnQuery
+        self.needsConfirmation = needsConfirmation
         self.refusal = refusal
         self.isDocumented = isDocumented && callers != .processes
         acceptsBody = body() != nil
         documentation = {
             Documentation(
                 details: details, body: body(), answers: answers(),
-                errors: errors.map { (status: $0.key, meaning: $0.value) })
+                errors: errors.map { (status: $0.key, meaning: $0.value) }
+                    + (needsConfirmation ? [(status: 403, meaning: Self.confirmation)] : []))
         }
     }
+
+    private static let confirmation = """
+        Staff must have signed in, or called `confirmStaff`, within the last ten minutes (`confirmation-required`).
+        """
 }
 
 extension Route {
@@ -99,6 +107,7 @@ extension Route {
         callers = other.callers
         parameters = other.parameters
         checksOwnQuery = other.checksOwnQuery
+        needsConfirmation = other.needsConfirmation
         refusal = other.refusal
         isDocumented = other.isDocumented
         acceptsBody = other.acceptsBody || body != nil

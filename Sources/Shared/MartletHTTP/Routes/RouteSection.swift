@@ -7,30 +7,32 @@ public struct RouteSection: Sendable, Hashable {
         name: "objects",
         text: """
             Stores, reads and queries an app's objects. Apps call it with their secret, app servers with a master \
-            key. The access token of a signed-in user adds that user's rights.
+            key. The access token of a signed-in user adds that user's rights. Staff with rights in the area `storage` can \
+            make the calls under `/admin/apps/{app}` and have the server's rights.
             """)
     public static let collections = RouteSection(
         name: "collections",
         text: """
-            Manages the app's collections and their indexes. Needs a master key.
+            Manages the app's collections and their indexes. Needs a master key, or rights of staff in the area `storage`.
             """)
     public static let roles = RouteSection(
         name: "roles",
         text: """
-            Manages the roles of the app's end users. Needs a master key. Signed-in users can list their own roles.
+            Manages the roles of the app's end users. Needs a master key, or rights of staff in the area `users`. \
+            Signed-in users can list their own roles.
             """)
     public static let files = RouteSection(
         name: "files",
         text: """
             Stores files by path, with signed links and resumable uploads. Apps call it with their secret, app \
-            servers with a master key. A signed link needs no key.
+            servers with a master key, staff with rights in the area `storage`. A signed link needs no key.
             """)
     public static let users = RouteSection(
         name: "users",
         text: """
             Manages the end users of an app and their sessions. Calls about the signed-in user need the app's \
             secret and an access token in `Authorization: Bearer …`. Every other call that takes the secret accepts \
-            an access token as well and then has that user's rights. Managing other users needs a master key.
+            an access token as well and then has that user's rights. Managing other users needs a master key, or rights of staff in the area `users`.
             """)
     public static let staff = RouteSection(
         name: "staff",
@@ -42,25 +44,26 @@ public struct RouteSection: Sendable, Hashable {
         name: "apps",
         text: """
             Manages apps, their versions, keys and limits. Only staff can call it, with rights in the area \
-            `applications`. Reading an app's use of file storage needs the right to read in the area `storage` instead.
+            `applications`.
             """)
     public static let provider = RouteSection(
         name: "provider",
         text: """
             The app's OpenID Connect provider, which lets users of the app sign in to other applications. The calls \
-            under `/oidc` need no app key. Managing the client applications needs a master key; users manage their own \
-            grants with an access token.
+            under `/oidc` need no app key. Managing the client applications needs a master key, or rights of \
+            staff in the area `users`; users manage their own grants with an access token.
             """)
     public static let transfers = RouteSection(
         name: "transfers",
         text: """
-            Imports and exports data, tracks long-running jobs, and manages the test environment. Needs a master key.
+            Imports and exports data, tracks long-running jobs, and manages the test environment. Needs a master \
+            key, or rights of staff in the area `storage`.
             """)
     public static let hooks = RouteSection(
         name: "hooks",
         text: """
             Calls webhooks before and after writes, and functions on the app's own server. Managing them needs a \
-            master key. Apps call functions with their secret.
+            master key, or rights of staff in the area `storage`. Apps call functions with their secret.
             """)
     public static let config = RouteSection(
         name: "config",

@@ -34,12 +34,26 @@ public struct RouteTable {
             do {
                 var context = context
                 try await checks.check(request, &context)
-                return try await endpoint.respond(to: request, context)
+                guard let actor = request.staffActor(context) else {
+                    return try await endpoint.respond(to: request, context)
+                }
+                return try await StaffActor.$current.withValue(actor) { [context] in
+                    try await endpoint.respond(to: request, context)
+                }
             } catch let problem as ServiceError {
                 guard let response = route.refusal?(problem) else { throw problem }
                 return response
             }
         }
+    }
+}
+
+extension Request {
+    /// Who is named in the audit log by what the request changes; nil for reads, and unless staff call.
+    fileprivate func staffActor(_ context: ServiceContext) -> StaffActor? {
+        guard method != .get, method != .head, let principal = context.verifiedPrincipal, principal.kind == .staff
+        else { return nil }
+        return StaffActor(principal, from: staffAddress)
     }
 }
 
@@ -73,6 +87,7 @@ private struct PathNames {
 /// The checks that a route declares for each request.
 private struct RequestChecks: Sendable {
     private let callers: Callers
+    private let needsConfirmation: Bool
     /// Nil: the endpoint checks the query.
     private let query: [QueryCheck]?
     /// The declared defaults of integers in the query.
@@ -83,6 +98,7 @@ private struct RequestChecks: Sendable {
     init(_ route: Route, _ renamed: [Substring: Substring]) {
         self.renamed = renamed
         callers = route.callers
+        needsConfirmation = route.needsConfirmation
         query = route.checksOwnQuery ? nil : route.parameters.filter { $0.place == .query }.map(QueryCheck.init)
         integers = Dictionary(
             (query ?? []).compactMap { check in check.defaultInteger.map { (check.name, $0) } },
@@ -92,10 +108,11 @@ private struct RequestChecks: Sendable {
 
     /// Checks the caller, the path, the query and the body, in this order.
     ///
-    /// - Throws: `unauthorized`, `forbidden` and the errors of `ServiceContext.admit`; `invalid-path`,
-    ///   `invalid-parameter`, `invalid-body`.
+    /// - Throws: `unauthorized`, `forbidden` and the errors of `ServiceContext.admit`; `confirmation-required`,
+    ///   `invalid-path`, `invalid-parameter`, `invalid-body`.
     func check(_ request: Request, _ context: inout ServiceContext) async throws {
         try context.admit(callers)
+        if needsConfirmation { try context.requireConfirmation() }
         try context.decodeParameters(renamed)
         context.integers = integers
         try checkQuery(of: request, &context)

@@ -1,4 +1,5 @@
 import CLibPQ
+import MartletCore
 
 /// One connection in pipeline mode, confined to the engine's thread.
 ///
@@ -135,6 +136,10 @@ extension Connection {
         if let begin = request.begin {
             guard sendCommand(begin.sql) else { return false }
             segment.steps.append(.begin)
+            if let actor = request.actor {
+                guard sendCommand("SET LOCAL martlet.staff = '\(actor.text)'") else { return false }
+                segment.steps.append(.setting)
+            }
             // After `BEGIN`, because a query before it would fix the isolation level.
             guard forgetStaleRoles(&segment) else { return false }
             if roles.needsSwitch(to: begin.role) {

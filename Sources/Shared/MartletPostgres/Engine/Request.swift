@@ -33,6 +33,8 @@ final class Request: @unchecked Sendable {
     let startedAt: Nanoseconds
     let timeout: Nanoseconds
     private let usage: RequestUsage?
+    /// For whom the statement is run, for the audit log.
+    let actor: StaffActor?
 
     private var continuation: UnsafeContinuation<Reply, any Error>?
     private(set) var isDone = false
@@ -61,6 +63,7 @@ final class Request: @unchecked Sendable {
         self.begin = begin
         self.isTransactionControl = isTransactionControl
         usage = RequestUsage.current
+        actor = StaffActor.current
         startedAt = monotonicNow()
     }
 

@@ -1,4 +1,7 @@
-/// Passes requests to libpq, with a longer `statement_timeout` where a request needs one.
+import MartletCore
+
+/// Passes requests to libpq, with a longer `statement_timeout` where a request needs one, and with the name of the staff
+/// member who acts.
 final class Sender {
     private let queryTimeout: Nanoseconds
     private let parameters = ParameterBuffer()
@@ -10,6 +13,14 @@ final class Sender {
     /// False if libpq refuses; the connection is then unusable. If `isSent` is false, too, nothing was executed.
     func send(_ request: Request, on connection: Connection) -> Bool {
         if case .script = request.work { return connection.sendScript(request) }
+        guard let actor = request.actor, request.lease == nil else { return sendTimed(request, on: connection) }
+        // In the segment of the statement, so that nothing is changed without it. A failure reverts it. `SET LOCAL` would
+        // have PostgreSQL log a warning, because a segment is no transaction block.
+        request.setting = "SET martlet.staff = '\(actor.text)'"
+        return sendTimed(request, on: connection) && sendSetting("RESET martlet.staff", of: request, on: connection)
+    }
+
+    private func sendTimed(_ request: Request, on connection: Connection) -> Bool {
         if request.timeout > queryTimeout { return sendWithLongTimeout(request, on: connection) }
         return connection.send(request, parameters: parameters)
     }
