@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletPostgres
 import MartletTesting
 import Testing
 

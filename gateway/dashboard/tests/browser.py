@@ -60,7 +60,7 @@ class Window:
         self.page.get_by_label("User name").fill(name or self.server.keys["staffUser"])
         self.page.get_by_label("Password").fill(password or self.server.keys["staffPassword"])
         self.page.get_by_role("button", name="Sign in").click()
-        self.page.locator("main h1").first.wait_for()
+        self.page.locator("#main h1").first.wait_for()
 
     def settle(self):
         """Until nothing is on its way and the page says so. A live stream stays open, so the network is no measure."""

@@ -73,8 +73,19 @@ export async function send(name: string, given: Given): Promise<Response> {
   if ([...query].length > 0) address += (address.includes("?") ? "&" : "?") + query;
   let response = await attempt(method, address, given);
   if (response.status === 401 && (await refreshAfterRefusal())) response = await attempt(method, address, given);
+  if (response.ok) return response;
+  const problem = await readProblem(response);
+  if (problem.code !== "confirmation-required" || !(await confirmation())) throw problem;
+  response = await attempt(method, address, given);
   if (!response.ok) throw await readProblem(response);
   return response;
+}
+
+/** Asks the member to confirm who they are; whether they did. The frame of the pages sets it. */
+let confirmation: () => Promise<boolean> = () => Promise.resolve(false);
+
+export function setConfirmation(ask: () => Promise<boolean>): void {
+  confirmation = ask;
 }
 
 async function attempt(method: string, address: string, given: Given): Promise<Response> {

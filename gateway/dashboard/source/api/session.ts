@@ -1,17 +1,24 @@
-// The signed-in member's session. The only module that knows how requests are authorised: the access token is in memory,
-// the refresh token in this tab's storage. A session by cookie would replace this file and nothing else.
+// The signed-in member's session. Its tokens are in cookies that no script can read; this module knows only until when
+// the access token is good. The only module that knows how requests are authorised.
 
-import type { Staff, StaffTokens } from "../../generated/api";
+import type { Staff } from "../../generated/api";
 import { Problem, readProblem } from "./problem";
 
-const storageKey = "martlet.refresh";
+/** Holds when the access token ends, so that a reload knows whether to ask for a new one. Nothing secret. */
+const storageKey = "martlet.session";
+/** Cookies count only with this header, which pages of other sites cannot add. */
+const header = { "martlet-dashboard": "1" };
 
-let accessToken: string | null = null;
-let expires = 0;
+let expires = Number(localStorage.getItem(storageKey) ?? "0");
 let refreshing: Promise<boolean> | null = null;
 let member: Staff | null = null;
-let state: SessionState = sessionStorage.getItem(storageKey) ? "unknown" : "none";
+let state: SessionState = expires > 0 ? "unknown" : "none";
 const listeners = new Set<() => void>();
+
+interface Opened {
+  expiresIn: number;
+  staff: Staff;
+}
 
 /** `unknown`: not asked yet. `expired`: ended while somebody was working; they may continue after signing in. */
 export type SessionState = "unknown" | "none" | "open" | "mustReset" | "expired";
@@ -30,25 +37,29 @@ function become(next: SessionState): void {
   listeners.forEach((changed) => changed());
 }
 
-function take(tokens: StaffTokens): void {
-  accessToken = tokens.accessToken;
-  expires = Date.now() + tokens.expiresIn * 1000;
-  sessionStorage.setItem(storageKey, tokens.refreshToken);
-  member = tokens.staff;
+function take(opened: Opened): void {
+  expires = Date.now() + opened.expiresIn * 1000;
+  localStorage.setItem(storageKey, String(expires));
+  member = opened.staff;
   become(member.mustReset ? "mustReset" : "open");
 }
 
 function forget(next: SessionState): void {
-  accessToken = null;
-  sessionStorage.removeItem(storageKey);
+  expires = 0;
+  localStorage.removeItem(storageKey);
   if (next === "none") member = null;
   if (state !== next) become(next);
 }
 
-async function post(path: string, body: unknown, method = "POST"): Promise<StaffTokens> {
-  const headers: Record<string, string> = { "content-type": "application/json" };
-  if (method === "PUT") Object.assign(headers, await authorization());
-  const response = await fetch("/admin" + path, { method, headers, body: JSON.stringify(body) });
+// Signed out in another window.
+window.addEventListener("storage", (event) => {
+  if (event.key === storageKey && event.newValue === null && state === "open") forget("expired");
+});
+
+async function post(path: string, body: unknown, method = "POST"): Promise<Opened> {
+  const content = body === undefined ? {} : { body: JSON.stringify(body) };
+  const headers = { ...header, ...(body === undefined ? {} : { "content-type": "application/json" }) };
+  const response = await fetch("/admin" + path, { method, headers, ...content });
   if (!response.ok) throw await readProblem(response);
   return response.json();
 }
@@ -56,7 +67,15 @@ async function post(path: string, body: unknown, method = "POST"): Promise<Staff
 export async function signIn(
   userName: string, password: string, code: string | undefined, staySignedIn: boolean
 ): Promise<void> {
-  take(await post("/auth/login", { userName, password, code, staySignedIn, device: navigator.platform || "browser" }));
+  const opened = await post("/auth/login", { userName, password, code, staySignedIn, device: navigator.platform || "browser" });
+  // Over plain http from another machine browsers drop the cookies, and every later request would be refused.
+  if (!window.isSecureContext) throw new Problem(400, "insecure", "");
+  take(opened);
+}
+
+/** For what cannot be undone: the password once more, and the code of the second factor if there is one. */
+export async function confirmSession(password: string, code: string | undefined): Promise<void> {
+  take(await post("/auth/confirm", { password, code }));
 }
 
 export async function changePassword(password: string, newPassword: string): Promise<void> {
@@ -64,35 +83,35 @@ export async function changePassword(password: string, newPassword: string): Pro
 }
 
 export async function signOut(): Promise<void> {
-  const headers = await authorization();
-  await fetch("/admin/auth/logout", { method: "POST", headers }).catch(() => undefined);
+  await fetch("/admin/auth/logout", { method: "POST", headers: header }).catch(() => undefined);
   forget("none");
 }
 
-/** Restores the session of this tab after a reload. */
+/** Restores the session after a reload. */
 export async function restore(): Promise<void> {
+  if (Date.now() < expires - 20_000 && (await readMember())) return;
   if (!(await refresh()) && state === "unknown") become("none");
 }
 
-/** The headers that authorise a request; empty without a session. */
+/** The headers that authorise a request. */
 export async function authorization(): Promise<Record<string, string>> {
-  if (accessToken && Date.now() < expires - 20_000) return { authorization: "Bearer " + accessToken };
-  if (sessionStorage.getItem(storageKey)) await refresh();
-  return accessToken ? { authorization: "Bearer " + accessToken } : {};
+  if (expires > 0 && Date.now() > expires - 20_000) await refresh();
+  return header;
 }
 
 /** Called when a request was refused as unauthorised. Whether to send it again. */
 export function refreshAfterRefusal(): Promise<boolean> {
-  accessToken = null;
-  return refresh();
+  return expires > 0 ? refresh() : Promise.resolve(false);
 }
 
 /** Reads the member again, for rights that were changed. */
-export async function readMember(): Promise<void> {
-  const response = await fetch("/admin/me", { headers: await authorization() });
-  if (!response.ok) return;
-  member = await response.json();
-  listeners.forEach((changed) => changed());
+export async function readMember(): Promise<boolean> {
+  const response = await fetch("/admin/me", { headers: header });
+  if (!response.ok) return false;
+  const read: Staff = await response.json();
+  member = read;
+  become(read.mustReset ? "mustReset" : "open");
+  return true;
 }
 
 function refresh(): Promise<boolean> {
@@ -101,17 +120,14 @@ function refresh(): Promise<boolean> {
 }
 
 async function exchange(): Promise<boolean> {
-  const refreshToken = sessionStorage.getItem(storageKey);
-  if (refreshToken) {
-    try {
-      take(await post("/auth/refresh", { refreshToken }));
-      return true;
-    } catch (error) {
-      // Without an answer the session may well be good: keep it, and let the request fail.
-      if (!(error instanceof Problem) || error.status >= 500 || error.status === 429) throw error;
-    }
+  try {
+    take(await post("/auth/refresh", undefined));
+    return true;
+  } catch (error) {
+    // Without an answer the session may well be good: keep it, and let the request fail.
+    if (!(error instanceof Problem) || error.status >= 500 || error.status === 429) throw error;
   }
-  forget(state === "open" || state === "mustReset" || state === "expired" ? "expired" : "none");
+  forget(state === "unknown" || state === "none" ? "none" : "expired");
   return false;
 }
 

@@ -50,13 +50,13 @@ function Tiles({ place }: { place: Place }) {
       {place.may("analytics", "read") && (
         <>
           <Tile to={place.to("analytics", { question: "people" })} label={t("People today")} value={today} more={lastMonth !== undefined && t("{n} in 30 days", { n: lastMonth })} />
-          <Tile to={place.to("analytics", { question: "live" })} label={t("Events, last 30 minutes")} value={live?.events} more={live && plural(live.people ?? 0, "{n} person", "{n} people")} />
+          <Tile to={place.to("analytics", { question: "live" })} label={t("Events, 30 minutes")} value={live?.events} more={live && plural(live.people ?? 0, "{n} person", "{n} people")} />
         </>
       )}
       {place.may("crashes", "read") && (
         <>
-          <Tile to={place.to("crashes")} label={t("Crash reports, 24 hours")} value={crashCount} more={t("Open crashes")} />
-          <Tile to={place.to("crashes", { tab: "releases" })} label={t("Sessions without a crash")} text={crashFree ? percent((crashFree.crashFreeSessions ?? 0) / 100, 2) : "–"}
+          <Tile to={place.to("crashes")} label={t("Crashes, 24 hours")} value={crashCount} more={t("Open crashes")} />
+          <Tile to={place.to("crashes", { tab: "releases" })} label={t("Crash-free sessions")} text={crashFree ? percent((crashFree.crashFreeSessions ?? 0) / 100, 2) : "–"}
             more={crashFree ? t("Newest release, 30 days") : t("No sessions reported")} />
         </>
       )}

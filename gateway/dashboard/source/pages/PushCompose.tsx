@@ -33,10 +33,11 @@ export function ComposePage() {
   const base = texts[""] ?? { title: "", body: "" };
   const present = texts[language] ?? { title: "", body: "" };
   const set = (next: Partial<Texts>) => setTexts({ ...texts, [language]: { ...present, ...next } });
-  const localized = Object.fromEntries(Object.entries(texts).filter(([name, one]) => name && (one.title || one.body)));
+  const given = (one: Texts) => ({ ...(one.title ? { title: one.title } : {}), ...(one.body ? { body: one.body } : {}) });
+  const localized = Object.fromEntries(Object.entries(texts).filter(([name, one]) => name && (one.title || one.body)).map(([name, one]) => [name, given(one)]));
   const list = names.split(/[\s,]+/).filter(Boolean);
   const audience = whom === "everyone" ? { everyone: true } : whom === "channel" ? { channels: list } : whom === "users" ? { users: list } : { segment: names };
-  const content = { title: base.title, body: base.body, ...(Object.keys(localized).length ? { localized } : {}), ...(isBadge ? { badge: "increment" as const } : {}) };
+  const content = { ...given(base), ...(Object.keys(localized).length ? { localized } : {}), ...(isBadge ? { badge: "increment" as const } : {}) };
   const hasAudience = whom === "everyone" || names.trim() !== "";
   const hasText = base.title.trim() !== "" || base.body.trim() !== "";
   useUnsaved(hasText);

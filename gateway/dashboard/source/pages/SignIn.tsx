@@ -1,9 +1,11 @@
 // The gate: sign-in with password and second factor, the forced change of a password, and a session that has ended.
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
+import { setConfirmation } from "../api/client";
 import { Problem } from "../api/problem";
-import { changePassword, session, signIn, signOut } from "../api/session";
+import { changePassword, confirmSession, session, signIn, signOut } from "../api/session";
 import { Button, Notice } from "../system/basics";
+import { Dialog } from "../system/dialog";
 import { Check, Form, TextField, errorOf } from "../system/form";
 import { Logo } from "../system/icons";
 import { language, setLanguage, t } from "../text";
@@ -42,6 +44,9 @@ function SignIn({ isExpired }: { isExpired?: boolean }) {
         setNeedsCode(true);
         return;
       }
+      if (error instanceof Problem && error.code === "insecure") {
+        throw new Problem(400, error.code, t("This browser keeps sessions over https only. Open the dashboard by https, or on the server itself."), "password");
+      }
       if (error instanceof Problem && error.status === 401) {
         const reason = needsCode ? t("Name, password or code is wrong.") : t("Name or password is wrong.");
         throw new Problem(400, error.code, reason, "password", error.requestId);
@@ -58,7 +63,7 @@ function SignIn({ isExpired }: { isExpired?: boolean }) {
           <TextField label={t("User name")} value={userName} change={setUserName} autoComplete="username" autoFocus={!userName} isRequired />
           <TextField label={t("Password")} type="password" value={password} change={setPassword} isRequired
             autoFocus={userName !== ""} autoComplete="current-password" error={errorOf("password", problem)} />
-          <Check label={t("Stay signed in")} value={stays} change={setStays} hint={t("For 30 days in this tab, instead of 12 hours.")} />
+          <Check label={t("Stay signed in")} value={stays} change={setStays} hint={t("For 30 days instead of 12 hours.")} />
         </>
       )}
       {needsCode && (
@@ -87,5 +92,40 @@ function NewPassword() {
       <TextField label={t("Once more")} type="password" value={again} change={setAgain} isRequired autoComplete="new-password"
         error={differs ? t("The two are different.") : undefined} />
     </Form>
+  );
+}
+
+/** Asks for the password again before what cannot be undone, when the sign-in was long ago. */
+export function Confirmation() {
+  const [answer, setAnswer] = useState<{ give: (isConfirmed: boolean) => void } | null>(null);
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const [problem, report] = useState<unknown>(undefined);
+  const hasFactor = session.member()?.secondFactor ?? false;
+  useEffect(() => setConfirmation(() => new Promise((resolve) => setAnswer({ give: resolve }))), []);
+  if (!answer) return null;
+  const end = (isConfirmed: boolean) => {
+    setPassword("");
+    setCode("");
+    setAnswer(null);
+    answer.give(isConfirmed);
+  };
+  const send = async () => {
+    try {
+      await confirmSession(password, hasFactor ? code.replace(/\s/g, "") : undefined);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 401) throw error;
+      throw new Problem(400, error.code, t("Password or code is wrong."), "password");
+    }
+    end(true);
+  };
+  return (
+    <Dialog title={t("Is it you?")} close={() => end(false)}>
+      <Form send={send} action={t("Confirm")} cancel={() => end(false)} fields={["password"]} report={report}>
+        <p className="soft">{t("This cannot be undone, and you signed in more than ten minutes ago.")}</p>
+        <TextField label={t("Password")} type="password" value={password} change={setPassword} isRequired autoFocus autoComplete="current-password" error={errorOf("password", problem)} />
+        {hasFactor && <TextField label={t("Code")} value={code} change={setCode} isRequired autoComplete="one-time-code" />}
+      </Form>
+    </Dialog>
   );
 }

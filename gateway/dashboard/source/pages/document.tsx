@@ -227,16 +227,16 @@ function Editor({ kind, name, area, back, title, views = [], actions, note, load
         ...(tag !== null ? [{ name: "diff", title: t("Changes") }, { name: "versions", title: t("Versions") }] : []),
       ]} />
       {view ? (parsed.error ? <Notice tone="bad">{t("The JSON has an error; mend it there first.")}</Notice> : view.show(parsed.value, change, store))
-        : tab === "diff" ? <Changes kind={kind} name={name} on={tag} isUnsaved={isChanged} />
+        : tab === "diff" ? <Changes kind={kind} name={name} on={tag} isLive={body.document.liveVersion != null} isUnsaved={isChanged} />
         : tab === "versions" ? <Versions kind={kind} name={name} rolledBack={loaded.reload} isReadOnly={isReadOnly || isExperiment} />
         : <JSONEditor label={t("Draft of {name}", { name })} text={text} change={(next) => { setText(next); setFindings([]); }} findings={findings} isReadOnly={isReadOnly} lines={30} />}
-      {publishing && <Publish kind={kind} name={name} close={() => setPublishing(false)} done={() => { setPublishing(false); loaded.reload(); }} refused={setFindings} />}
+      {publishing && <Publish kind={kind} name={name} isLive={body.document.liveVersion != null} close={() => setPublishing(false)} done={() => { setPublishing(false); loaded.reload(); }} refused={setFindings} />}
       {dialog}
     </div>
   );
 }
 
-function Publish({ kind, name, close, done, refused }: { kind: Kind; name: string; close: () => void; done: () => void; refused: (findings: Finding[]) => void }) {
+function Publish({ kind, name, isLive, close, done, refused }: { kind: Kind; name: string; isLive: boolean; close: () => void; done: () => void; refused: (findings: Finding[]) => void }) {
   const place = usePlace();
   const [note, setNote] = useState("");
   const [isLater, setLater] = useState(false);
@@ -254,7 +254,7 @@ function Publish({ kind, name, close, done, refused }: { kind: Kind; name: strin
   };
   return (
     <Dialog title={t("Publish {name}", { name })} close={close} isWide>
-      <Changes kind={kind} name={name} on={null} />
+      <Changes kind={kind} name={name} on={null} isLive={isLive} />
       <Form send={send} action={isLater ? t("Schedule") : t("Publish")} cancel={close}>
         <TextField label={t("Note")} value={note} change={setNote} isOptional autoFocus placeholder={t("What changes, and why")} />
         <Check label={t("At a later time")} value={isLater} change={setLater} />
@@ -266,16 +266,15 @@ function Publish({ kind, name, close, done, refused }: { kind: Kind; name: strin
 
 interface Patch { op: string; path: string; value?: unknown; from?: string }
 
-export function Changes({ kind, name, on, isUnsaved }: { kind: Kind; name: string; on: string | null; isUnsaved?: boolean }) {
+export function Changes(
+  { kind, name, on, isLive, isUnsaved }: { kind: Kind; name: string; on: string | null; isLive: boolean; isUnsaved?: boolean }
+) {
   const place = usePlace();
   const diff = useLoad(async () => {
-    const answer = await request(`GET ${path}/diff`, given(place, { kind, name })).catch((error) => {
-      if (error instanceof Problem && (error.status === 404 || error.status === 409)) return { body: { patch: null } };
-      throw error;
-    });
-    const live = answer.body.patch === null ? null : await readLive(place, kind, name);
-    return { patch: answer.body.patch as Patch[] | null, live };
-  }, [kind, name, on, place.environment]);
+    if (!isLive) return { patch: null, live: null };
+    const answer = await request(`GET ${path}/diff`, given(place, { kind, name }));
+    return { patch: answer.body.patch as Patch[], live: await readLive(place, kind, name) };
+  }, [kind, name, on, isLive, place.environment]);
   return (
     <div className="stack">
       {isUnsaved && <Notice>{t("Compares what is saved. Save the draft to see the latest edits here.")}</Notice>}

@@ -11,7 +11,7 @@ import { go, match, setQuery, useAddress } from "../system/router";
 import { Toasts } from "../system/toast";
 import { t } from "../text";
 import { routes, serverRoutes } from "../pages/routes";
-import { Gate } from "../pages/SignIn";
+import { Confirmation, Gate } from "../pages/SignIn";
 import { groups, serverEntries } from "./navigation";
 import { Palette } from "./Palette";
 import { AppInfo, Environment, PlaceContext, addressOf, makePlace } from "./place";
@@ -30,6 +30,7 @@ export function App() {
   return (
     <>
       <Shell />
+      <Confirmation />
       {state === "expired" && <Gate isExpired />}
       <Toasts />
     </>

@@ -230,15 +230,26 @@ export function Menu(
     const escape = (event: KeyboardEvent) => event.key === "Escape" && close();
     document.addEventListener("click", outside);
     document.addEventListener("keydown", escape);
+    document.addEventListener("scroll", close, true);
     return () => {
       document.removeEventListener("click", outside);
       document.removeEventListener("keydown", escape);
+      document.removeEventListener("scroll", close, true);
     };
   }, []);
+  // Fixed, so that no table cuts it off; above its button where there is no room below.
+  const place = () => {
+    const button = details.current?.getBoundingClientRect();
+    const list = details.current?.querySelector<HTMLElement>(".menu-items");
+    if (!button || !list || !details.current?.open) return;
+    const isLow = button.bottom + list.offsetHeight + 8 > window.innerHeight;
+    list.style.top = `${isLow ? button.top - list.offsetHeight - 4 : button.bottom + 4}px`;
+    list.style.right = `${document.documentElement.clientWidth - button.right}px`;
+  };
   const shown = items.filter((item) => !item.isHidden);
   if (shown.length === 0) return null;
   return (
-    <details className="menu" ref={details}>
+    <details className="menu" ref={details} onToggle={place}>
       <summary className="button quiet icon-only" aria-label={label} title={label}><Icon name={icon} /></summary>
       <div className="menu-items" role="menu">
         {shown.map((item) => (

@@ -74,7 +74,7 @@ export function LineChart(
           </g>
         ))}
         {points.map((point, index) => (index % every === 0 || (index === points.length - 1 && every === 1)) && (
-          <text key={index} className="axis" x={x(index)} y={tall - 6} textAnchor={index === 0 ? "start" : "middle"}>{point}</text>
+          <text key={index} className="axis" x={x(index)} y={tall - 6} textAnchor={index === 0 ? "start" : index > points.length - 1 - every / 2 ? "end" : "middle"}>{point}</text>
         ))}
         {series.length === 1 && !isStacked && series[0] && points.length > 1 && (
           <path className="area" d={`${path(series[0].values.map((value) => value ?? 0))}L${x(points.length - 1)} ${y(0)}L${x(0)} ${y(0)}Z`} />
