@@ -58,6 +58,19 @@ struct LiveTests {
         try await storage.create(Note(text: "first", room: "none"))
     }
 
+    /// A device, and whether its live stream is open.
+    private func observed() async throws -> (Martlet, Locked<Bool>) {
+        let isOpen = Locked(false)
+        let device = try await TestServer.device {
+            $0.log = { entry in
+                guard entry.message == "Received an answer", entry.metadata["request.path"]?.hasPrefix("live/") == true
+                else { return }
+                isOpen.withLock { $0 = true }
+            }
+        }
+        return (device, isOpen)
+    }
+
     private var query: Query<Note> { Note.query().where(\.room == room) }
 
     @Test func `objects enter, change, leave and go`() async throws {
@@ -102,18 +115,20 @@ struct LiveTests {
     }
 
     @Test func `without a position a stream begins now`() async throws {
+        let (device, isOpen) = try await observed()
         let reader = Task { () -> String? in
-            for try await change in storage.live(query) { return change.object?.text }
+            for try await change in device.storage.live(query) { return change.object?.text }
             return nil
         }
-        try await Task.sleep(nanoseconds: 500_000_000)
+        try await TestServer.wait { isOpen.withLock { $0 } }
         try await storage.create(Note(text: "seen", room: room))
         #expect(try await reader.value == "seen")
     }
 
     @Test func `a live stream ends with its task, and errors that last are thrown`() async throws {
-        let reader = Task { for try await _ in storage.live(query) {} }
-        try await Task.sleep(nanoseconds: 200_000_000)
+        let (device, isOpen) = try await observed()
+        let reader = Task { for try await _ in device.storage.live(query) {} }
+        try await TestServer.wait { isOpen.withLock { $0 } }
         reader.cancel()
         try await reader.value
         var wrong = storage.live(query, since: ChangeCursor(rawValue: "MXx")).makeAsyncIterator()

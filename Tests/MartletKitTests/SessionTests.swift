@@ -49,9 +49,10 @@ struct SessionTests {
     @Test func `the first caller may be cancelled`() async throws {
         let store = MemorySessionStore()
         store.save(try Self.session(1, expiresIn: 5))
-        let martlet = try Martlet.scripted(Self.server(), sessions: store)
+        let transport = Self.server()
+        let martlet = try Martlet.scripted(transport, sessions: store)
         let first = Task { try await martlet.api.send(APIRequest("GET", "storage/A")) }
-        try await Task.sleep(nanoseconds: 5_000_000)
+        try await TestServer.wait { !transport.sent.isEmpty }
         let second = Task { try await martlet.api.send(APIRequest("GET", "storage/A")) }
         first.cancel()
         #expect(try await second.value.status == 200)

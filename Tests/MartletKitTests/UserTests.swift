@@ -91,9 +91,9 @@ struct UserTests {
         guard case .signedIn = await states.next() else { throw MartletError(.notSignedIn, "") }
         #expect(try await martlet.users.signOutElsewhere() == 1)
         // The gateway learns of it within two seconds; then the refused token cannot be renewed.
-        while try await tablet.users.current != nil {
-            try await Task.sleep(nanoseconds: 100_000_000)
+        try await TestServer.wait {
             _ = try? await tablet.users.refresh()
+            return try await tablet.users.current == nil
         }
         #expect(await states.next() == .signedOut(.sessionEnded))
         #expect(try await martlet.users.refresh().userName == name)
@@ -139,7 +139,7 @@ struct UserTests {
     @Test func `an account is exported and deleted`() async throws {
         try await signUp()
         try await martlet.users.startExport()
-        while try await martlet.users.export()?.state != .done { try await Task.sleep(nanoseconds: 100_000_000) }
+        try await TestServer.wait { try await martlet.users.export()?.state == .done }
         let content = String(decoding: try await martlet.users.exportContent(), as: UTF8.self)
         #expect(content.contains(name))
         await #expect { try await martlet.users.deleteAccount(password: "wrong") } throws: {

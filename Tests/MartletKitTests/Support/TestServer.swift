@@ -41,6 +41,15 @@ struct TestServer {
         return try await device().api.json(request)
     }
 
+    /// Waits until something holds that happens elsewhere, for 20 seconds at most.
+    static func wait(until holds: () async throws -> Bool) async throws {
+        let end = Date().addingTimeInterval(20)
+        while try await !holds() {
+            try #require(Date() < end, "It did not happen.")
+            try await Task.sleep(nanoseconds: 20_000_000)
+        }
+    }
+
     /// A name that no other test uses.
     static func name(_ base: String) -> String { base + UUID().uuidString.prefix(8) }
 }
