@@ -58,13 +58,14 @@ import Testing
         #expect(try await staff.delete("/collections/Note/indexes/byN").status == 204)
         #expect(try await staff.post("/exports/Note?format=jsonl").status == 202)
         #expect(try await staff.delete("/collections/Note").status == 204)
-        let actions = try await log(app).map { $0.split(separator: " ").dropFirst().prefix(1).joined() }
+        let entries = try await log(app)
+        let actions = entries.map { $0.split(separator: " ").dropFirst().prefix(1).joined() }
         #expect(
             actions == [
                 "create-index", "update-collection", "update-collection", "create-role", "create-role-member",
                 "create-file",
                 "delete-file", "delete-index", "create-job", "delete-collection",
-            ], "\(try await log(app))")
+            ], "\(entries)")
     }
 
     @Test func `a refused write leaves no entry, and the next caller on the connection is not taken for staff`()

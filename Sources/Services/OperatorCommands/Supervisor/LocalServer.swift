@@ -54,7 +54,7 @@ struct LocalServer {
         }
         let announcement = AnnouncementStep(
             plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL),
-            state: state, staffUser: staffUser, hasDashboard: Self.hasDashboard(besides: routes), gate: gate)
+            state: state, hasDashboard: Self.hasDashboard(besides: routes), staffUser: staffUser, gate: gate)
         let setup = DatabaseStep(
             superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
             serviceURLs: plan.entries.compactMap { entry in

@@ -115,9 +115,9 @@ struct RulesStore: Sendable {
     func checked(
         _ rules: CollectionRules, on collection: CollectionName, of space: AppSchema, beside others: [CollectionName]
     ) async throws -> CollectionRules {
-        let rules = try rules.completed(for: collection)
-        try rules.check(in: try await ruleContext(of: rules, on: collection, of: space))
-        let rules = try await checkingConditions(of: rules, on: collection, of: space, beside: others)
+        let given = try rules.completed(for: collection)
+        try given.check(in: try await ruleContext(of: given, on: collection, of: space))
+        let rules = try await checkingConditions(of: given, on: collection, of: space, beside: others)
         // In the form in which they are read again: PostgreSQL orders members. Rules that can be stored but not read
         // would close the collection.
         let row = try await spaces.query(
