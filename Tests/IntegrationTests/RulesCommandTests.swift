@@ -20,9 +20,12 @@ extension IntegrationTests {
                 url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
             func martlet(_ arguments: String...) async throws -> Programs.Result {
                 try await Programs.run(
-                    "martlet", ["rules"] + arguments + ["--url", url], environment: ["MARTLET_MASTER_KEY": app.masterKey])
+                    "martlet", ["rules"] + arguments + ["--url", url],
+                    environment: ["MARTLET_MASTER_KEY": app.masterKey])
             }
-            try await eventually("the key is known", within: .seconds(15)) { try await master.get("rules").status == 200 }
+            try await eventually("the key is known", within: .seconds(15)) {
+                try await master.get("rules").status == 200
+            }
             #expect(try await master.send("PUT", "collections/Notes/rules", #"{"rules":{"find":["*"]}}"#).status == 200)
 
             let folder = try TemporaryFolder.make()

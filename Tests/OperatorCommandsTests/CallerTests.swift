@@ -41,8 +41,8 @@ import Testing
         }
     }
 
-    /// The query is checked after the caller. So each caller gets that far who has the right that the route declares and
-    /// no other.
+    /// The query is checked after the caller. So each caller gets that far who has the right that the route declares
+    /// and no other.
     @Test func `each route refuses a query parameter that it does not declare, for the right caller only`() async throws
     {
         var staff = 0
@@ -81,9 +81,9 @@ import Testing
         }
         #expect(
             operations.sorted() == [
-                "archiveApp", "copyEnvironment", "deleteStaff", "deleteUser", "dropCollection", "restoreApp",
-                "revokeKey",
-                "rotateKey", "wipeEnvironment",
+                "archiveApp", "changeKey", "changeStaff", "copyEnvironment", "createKey", "createStaff", "deleteStaff",
+                "deleteUser", "dropCollection", "linkStaffIdentity", "resetStaffSecondFactor", "restoreApp",
+                "revokeKey", "rotateKey", "saveStaffProvider", "wipeEnvironment",
             ])
     }
 
@@ -113,8 +113,8 @@ import Testing
         }
     }
 
-    /// Callers of every kind that a route does not declare. Staff without rights, with every right but a wanted one, and
-    /// with every right in another app: a right is enough if any of a member's is, so no other right is, either.
+    /// Callers of every kind that a route does not declare. Staff without rights, with every right but a wanted one,
+    /// and with every right in another app: a right is enough if any of a member's is, so no other right is, either.
     private static func strangers(to callers: Callers) -> [Principal] {
         let all: [Principal.Kind] = [.client, .master, .ingest, .evaluation, .link, .visitor, .service]
         let plain = staff(nil)

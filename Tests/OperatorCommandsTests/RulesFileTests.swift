@@ -8,7 +8,8 @@ import Testing
 @Suite struct RulesFileTests {
     @Test func `a file has one line for each operation, and reads back as the same rules`() throws {
         let rules = try JSONValue(
-            parsing: #"{"base":"b1","collections":{"Note":{"hidden":{},"rules":{"find":["*"],"get":[{"where":{"n":1.10}}]}},"Bike":{}}}"#
+            parsing:
+                #"{"base":"b1","collections":{"Note":{"hidden":{},"rules":{"find":["*"],"get":[{"where":{"n":1.10}}]}},"Bike":{}}}"#
                 .utf8)
         let text = RulesFile.text(of: rules)
         #expect(
@@ -58,7 +59,8 @@ import Testing
                 #"  + ["a"]"#, "warning: Note.rules.get: Anyone.",
             ])
         let none = try JSONValue(
-            parsing: #"{"access":{"before":"open","after":"open"},"changes":[],"warnings":[{"place":"x","message":"y"}]}"#
+            parsing:
+                #"{"access":{"before":"open","after":"open"},"changes":[],"warnings":[{"place":"x","message":"y"}]}"#
                 .utf8)
         #expect(RulesPlan.lines(of: none).isEmpty)
     }

@@ -67,7 +67,8 @@ import Testing
         #expect(first["count"] == "2" && first["data.0.collection"] == #""A""#)
         #expect(first["data.1.collection"] == #""B""#)
         let second = try await app.master.get("/rules/report?limit=2&after=B")
-        #expect(second["count"] == "1" && second["data.0.collection"] == #""C""#)
+        #expect(second["count"] == "2" && second["data.0.collection"] == #""C""#)
+        #expect(second["data.1.collection"] == #""_User""#)
         #expect(second["warnings.0.place"] == #""C.rules.find""#)
         #expect(try await app.master.get("/rules/report?limit=0").isProblem(.invalidParameter, field: "limit"))
         for client in [app.client, app.user("ann")] {

@@ -250,7 +250,11 @@ import Testing
         let app = try await Self.app("{}", "open")
         let before = try await app.everything()
         let answer = try await app.master.post("/collections/Notes/rules/test", body)
-        if let code { #expect(answer.isProblem(code, field: field), "\(answer)") } else { #expect(answer.status == 400) }
+        if let code {
+            #expect(answer.isProblem(code, field: field), "\(answer)")
+        } else {
+            #expect(answer.status == 400)
+        }
         #expect(try await app.everything() == before)
     }
 

@@ -137,7 +137,10 @@ import Testing
         try await app.set(Self.find(#"["*"]"#), on: "Note")
         let good = #""Note":{},"New":{}"#
         for (file, code, field) in [
-            (#"{"collections":{\#(good),"B":{"rules":{"find":["role:none"]}}}}"#, .invalidBody, "collections.B.rules.find"),
+            (
+                #"{"collections":{\#(good),"B":{"rules":{"find":["role:none"]}}}}"#, .invalidBody,
+                "collections.B.rules.find"
+            ),
             (#"{"collections":{\#(good),"B":{"rules":{"fly":[]}}}}"#, .invalidBody, "collections.B.rules.fly"),
             (
                 #"{"collections":{\#(good),"B":{"rules":{"find":[{"where":{"a":{"$near":1}}}]}}}}"#, .unknownOperator,

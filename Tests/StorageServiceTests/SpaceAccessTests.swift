@@ -55,7 +55,8 @@ import Testing
     /// Method, path with `*` for the collection, body.
     private static let calls: [(String, String, String?)] = [
         ("GET", "/storage/*", nil), ("GET", "/storage/*?count=true&limit=0", nil), ("GET", "/storage/*/a", nil),
-        ("POST", "/storage/query/*", "{}"), ("POST", "/storage/aggregate/*", #"{"group":["n"],"values":{"last":{"$max":"n"}}}"#),
+        ("POST", "/storage/query/*", "{}"),
+        ("POST", "/storage/aggregate/*", #"{"group":["n"],"values":{"last":{"$max":"n"}}}"#),
         ("POST", "/storage/distinct/*", #"{"field":"n"}"#), ("POST", "/storage/*", #"{"n":1}"#),
         ("POST", "/storage/*", #"{"_id":"b","n":1}"#), ("POST", "/storage/all/*", #"[{"n":1}]"#),
         ("PUT", "/storage/*/a", #"{"n":2}"#), ("PATCH", "/storage/*/a", #"{"n":2}"#),
@@ -124,7 +125,8 @@ import Testing
         #expect(try await status("DELETE", "/storage/Note/a") == (operation == "delete" ? 204 : 403))
     }
 
-    @Test func `clients write fields that objects have had or the schema declares, and others by a rule`() async throws {
+    @Test func `clients write fields that objects have had or the schema declares, and others by a rule`() async throws
+    {
         let app = try await StorageApp.withDefaultAccess()
         try await app.set(#"{"rules":{"create":["*"],"get":["*"],"update":["*"]}}"#, on: "Note")
         try await app.expectRefusal(.forbidden, field: "n") { try await app.client.post("/storage/Note", #"{"n":1}"#) }

@@ -14,14 +14,14 @@ import Testing
         let staff = app.staff(may: Self.everything)
         #expect(
             try await app.master.put(
-                "/collections/Note/rules", #"{"create":[],"read":[],"update":[],"delete":[]}"#
+                "/collections/Note/rules", #"{"rules":{"create":[],"find":[],"get":[],"update":[],"delete":[]}}"#
             ).status == 200)
         #expect(try await staff.post("/storage/Note", #"{"_id":"a","n":1}"#).status == 201)
         #expect(try await app.client.get("/storage/Note/a").status >= 400)
         #expect(try await staff.get("/storage/Note/a")["n"] == "1")
         #expect(try await staff.patch("/storage/Note/a", #"{"n":2}"#)["n"] == "2")
         #expect(try await staff.put("/storage/Note/a", #"{"n":3}"#)["n"] == "3")
-        #expect(try await staff.post("/storage/query/Note", #"{"where":{"n":3}}"#)["count"] == "1")
+        #expect(try await staff.post("/storage/query/Note", #"{"n":3}"#)["count"] == "1")
         let batch = #"{"requests":[{"method":"POST","path":"storage/Note","body":{"_id":"b"}}]}"#
         #expect(try await staff.post("/storage/batch", batch)["data.0.status"] == "201")
         #expect(try await staff.get("/changes/Note").status == 200)
@@ -51,7 +51,7 @@ import Testing
     @Test func `roles of users belong to the area users`() async throws {
         let app = try await StorageApp()
         let staff = app.staff(may: [.users: [.read, .update]])
-        #expect(try await staff.put("/roles/editors", #"{"users":["u1"]}"#).status == 200)
+        #expect(try await staff.put("/roles/editors", #"{"add":["u1"]}"#).status == 204)
         #expect(try await staff.get("/roles")["count"] == "1")
         try await app.expectRefusal(.forbidden) { try await app.staff(may: Self.everything).get("/roles") }
         try await app.expectRefusal(.forbidden) { try await staff.delete("/roles/editors") }

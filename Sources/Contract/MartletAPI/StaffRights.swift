@@ -80,8 +80,8 @@ public struct StaffGrant: Codable, Sendable, Hashable {
     /// Whether they must choose a new password before anything else.
     public var mustReset: Bool
     public var rights: StaffRights
-    /// When the session was last confirmed by a password and second factor, or by an identity provider, in seconds since
-    /// 1970. Nil in the key ring: it is a fact about a token.
+    /// When the session was last confirmed by a password and second factor, or by an identity provider, in seconds
+    /// since 1970. Nil in the key ring: it is a fact about a token.
     public var confirmed: Int64?
 
     public init(

@@ -50,8 +50,8 @@ public struct Principal: Codable, Sendable, Hashable {
         self.staff = staff
     }
 
-    /// Whether the app's rules for its users do not restrict the caller: the app's own server, and staff, whose right to
-    /// the call the route has checked.
+    /// Whether the app's rules for its users do not restrict the caller: the app's own server, and staff, whose right
+    /// to the call the route has checked.
     public var hasServerRights: Bool { userID == nil && (kind == .master || kind == .staff) }
 
     public static let visitor = Principal(kind: .visitor, appID: "", appNumber: 0, environment: .live, credentialID: "")

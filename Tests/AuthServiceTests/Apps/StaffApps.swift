@@ -10,7 +10,7 @@ import Testing
 /// The apps of a server, managed by a staff member through the gateway.
 struct StaffApps: Sendable {
     let auth: AuthApp
-    var staff = StaffGrant(id: UUID().uuidString.lowercased(), userName: "ada", isAdministrator: true)
+    var staff = StaffGrant(id: UUID().uuidString.lowercased(), userName: "ada", isAdministrator: true, confirmed: .now)
 
     static func run(store: StoreSettings = StoreSettings(), _ body: @Sendable (StaffApps) async throws -> Void)
         async throws
@@ -22,7 +22,8 @@ struct StaffApps: Sendable {
     func member(_ rights: [String: StaffRights.Areas]) -> StaffApps {
         StaffApps(
             auth: auth,
-            staff: StaffGrant(id: UUID().uuidString.lowercased(), userName: "eve", rights: StaffRights(rights)))
+            staff: StaffGrant(
+                id: UUID().uuidString.lowercased(), userName: "eve", rights: StaffRights(rights), confirmed: .now))
     }
 
     /// - Parameter path: The part after `/admin/apps`.
@@ -95,4 +96,9 @@ extension Answer {
         guard case .array(let objects) = json?["data"] else { return [] }
         return objects.compactMap { if case .string(let text) = $0[member] { text } else { nil } }
     }
+}
+
+extension Int64 {
+    /// Seconds since 1970, as of a confirmation just now.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 }

@@ -169,7 +169,8 @@ import Testing
                 "manager", rights: #"{"*":{"staff":["create","read","update","delete"]}}"#, by: root)
             let tokens = try await client.signIn("manager")
             let uuid = try #require(UUID(uuidString: id))
-            let known = try #require(try await client.store.account(uuid)).grant
+            var known = try #require(try await client.store.account(uuid)).grant
+            known.confirmed = .now
             let stale = client.auth.gateway.acting(
                 as: Principal(
                     kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: id,

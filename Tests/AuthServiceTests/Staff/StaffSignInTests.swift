@@ -157,7 +157,7 @@ import Testing
                 as: Principal(
                     kind: .staff, appID: app.id, appNumber: 1, environment: .live, credentialID: "c",
                     staff: StaffGrant(id: root.staffID, userName: "root", isAdministrator: true)))
-            for path in ["auth/me", "auth/users", "auth/sessions", "internal/keyring", "internal/revocations"] {
+            for path in ["auth/me", "auth/sessions", "internal/keyring", "internal/revocations"] {
                 let answer = try await staff.get("/" + path)
                 #expect(answer.isProblem(.forbidden) || answer.isProblem(.invalidToken), "\(path)")
             }

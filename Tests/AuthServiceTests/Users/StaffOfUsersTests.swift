@@ -76,7 +76,7 @@ extension StaffOfUsersTests {
             #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"profile":{"x":1}}"#).status == 200)
             #expect(try await client.staff(may: rights, "PATCH", "users/\(anna.userID)", body).status == 200)
             #expect(try await client.staff(may: rights, "PATCH", "users/\(anna.userID)", "{}").status == 200)
-            let settings = #"{"linkURLs":["https://example.org/"]}"#
+            let settings = #"{"mailsPerHour":100}"#
             #expect(try await client.staff(may: rights, "PUT", "settings", settings).status == 200)
             let log = try await client.auth.postgres.query(
                 """

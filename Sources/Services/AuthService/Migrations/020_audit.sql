@@ -30,8 +30,9 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
     stored jsonb := coalesce(becomes, was);
     changed text[] := ARRAY(
-        SELECT c FROM jsonb_object_keys(stored) AS c WHERE was -> c IS DISTINCT FROM becomes -> c ORDER BY c);
-    hidden text[] := ARRAY(SELECT c FROM unnest(changed) AS c WHERE c <> ALL (shown) AND c NOT IN ('updated', 'changed'));
+        SELECT c FROM jsonb_object_keys(stored) AS c
+        WHERE was -> c IS DISTINCT FROM becomes -> c AND c NOT IN ('updated', 'changed') ORDER BY c);
+    hidden text[] := ARRAY(SELECT c FROM unnest(changed) AS c WHERE c <> ALL (shown));
     target text := (
         SELECT string_agg(stored ->> n.name, '/' ORDER BY n.place) FROM unnest(names) WITH ORDINALITY AS n (name, place));
 BEGIN

@@ -94,7 +94,8 @@ extension SessionStore {
         ).first.map { try IssuedStaffSession(session, $0) }
     }
 
-    /// Notes that the member has proved who they are again, and records it in the audit log. Nil if the session has ended.
+    /// Notes that the member has proved who they are again, and records it in the audit log. Nil if the session has
+    /// ended.
     func confirm(_ session: UUID, of person: Person) async throws -> IssuedStaffSession? {
         try await postgres.withTransaction { transaction in
             let row = try await transaction.query(

@@ -106,7 +106,8 @@ struct PublishAllUsers: JobHandler {
             (count, last) = try await changes.addUsers(after: last, limit: Self.usersPerStep)
             done += count
             try await job.report(
-                JobProgress(done: done, total: max(done, total), message: "users"), isImportant: count == 0)
+                JobProgress(done: done, total: max(done, total), message: "users"),
+                isImportant: count < Self.usersPerStep)
         }
         return JobNoResult()
     }

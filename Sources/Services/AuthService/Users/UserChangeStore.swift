@@ -74,12 +74,12 @@ struct UserChangeStore: Sendable {
         let position: PostgresQuery = user.map { "AND id > \($0)" } ?? ""
         let row = try await postgres.query(
             """
-            WITH some AS (
+            WITH page AS (
                 SELECT id, app_id, environment FROM auth.users WHERE NOT disabled AND NOT deleting \(position) ORDER BY id LIMIT \(limit)),
             added AS (
                 INSERT INTO auth.user_changes (user_id, app_id, environment, version)
-                SELECT id, app_id, environment, nextval('auth.user_versions') FROM some ON CONFLICT DO NOTHING)
-            SELECT count(*), (array_agg(id ORDER BY id DESC))[1], pg_notify('martlet_user_changes', '') FROM some
+                SELECT id, app_id, environment, nextval('auth.user_versions') FROM page ON CONFLICT DO NOTHING)
+            SELECT count(*), (array_agg(id ORDER BY id DESC))[1], pg_notify('martlet_user_changes', '') FROM page
             """)[0]
         return (try row.decode(0), try row.decode(1))
     }

@@ -76,8 +76,8 @@ enum RouteCredential: String, Codable {
     case evaluation
     /// `{appKey}` alone, which identifies the app. The service verifies the signature of the link itself.
     case link
-    /// A staff member's access token as bearer token (RFC 6750 §2.1), or in a cookie (`BrowserSession`); keys are not accepted. `{app}`, if
-    /// present, is an app's id. With `ignoresToken` the route is open to everyone, for sign-in.
+    /// A staff member's access token as bearer token (RFC 6750 §2.1), or in a cookie (`BrowserSession`); keys are not
+    /// accepted. `{app}`, if present, is an app's id. With `ignoresToken` the route is open to everyone, for sign-in.
     case staff
     /// Open to everyone. The principal is an anonymous visitor, and `Authorization` is forwarded unchanged.
     case none

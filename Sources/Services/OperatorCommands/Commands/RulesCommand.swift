@@ -94,8 +94,11 @@ struct RulesFile {
 
     /// Replaces the base in the file and leaves the rest as it is. Without one, the file stays as it is.
     func write(base: String) throws {
-        guard case .string(let old) = rules["base"], !old.isEmpty, source.ranges(of: "\"\(old)\"").count == 1 else { return }
-        try Data(source.replacing("\"\(old)\"", with: "\"\(base)\"").utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        guard case .string(let old) = rules["base"], !old.isEmpty, source.ranges(of: "\"\(old)\"").count == 1 else {
+            return
+        }
+        try Data(source.replacing("\"\(old)\"", with: "\"\(base)\"").utf8).write(
+            to: URL(fileURLWithPath: path), options: .atomic)
     }
 
     /// The rules with one line for each operation.
@@ -133,7 +136,9 @@ struct RulesPlan {
     func apply() async throws -> String {
         guard case .object(let members) = rules, let base = answer["base"] else { throw RulesFile.noServer }
         let based = JSONValue.object(members.filter { $0.name != "base" } + [.init("base", base)])
-        guard case .string(let new) = try await api.send(.PUT, "/rules", based)?["base"] else { throw RulesFile.noServer }
+        guard case .string(let new) = try await api.send(.PUT, "/rules", based)?["base"] else {
+            throw RulesFile.noServer
+        }
         return new
     }
 

@@ -39,7 +39,8 @@ struct ReportObject: Endpoint {
 
 struct ListReports: Endpoint {
     static let route = Route(
-        .get, "/reports", "listObjectReports", "Lists the reports of users, oldest first.", callers: .server,
+        .get, "/reports", "listObjectReports", "Lists the reports of users, oldest first.",
+        callers: .manager(.read, .storage),
         parameters: [
             .query("state", .oneOf("open", "resolved").defaulting(to: "open")),
             .query("collection", .collectionName),
@@ -76,7 +77,7 @@ struct ResolveReport: Endpoint {
     static let route = Route(
         .post, "/reports/{id}/resolve", "resolveObjectReport",
         "Resolves all open reports of the object that a report names.",
-        callers: .server,
+        callers: .manager(.update, .storage),
         parameters: [.path("id", .uuid)],
         body: .json(
             .object(

@@ -20,7 +20,8 @@ struct AppRules: Sendable {
         let body = try BodyFields(value, ["base", "access", "collections"])
         base = try body.string("base")
         access = try body["access"].map { try SpaceAccess($0) }
-        guard case .object(let members) = body["collections"], members.count <= CollectionStore.maximumCollections else {
+        guard case .object(let members) = body["collections"], members.count <= CollectionStore.maximumCollections
+        else {
             throw ServiceError(
                 .invalidBody, "Expected an object of at most \(CollectionStore.maximumCollections) collections.",
                 field: "collections")
@@ -82,7 +83,8 @@ struct AppRules: Sendable {
                 .init(
                     "access",
                     .object([
-                        .init("before", .string(access.before.rawValue)), .init("after", .string(access.after.rawValue)),
+                        .init("before", .string(access.before.rawValue)),
+                        .init("after", .string(access.after.rawValue)),
                     ])),
                 .init("changes", .array(changes.map(\.json))), .init("warnings", .array(warnings.map(\.json))),
             ])

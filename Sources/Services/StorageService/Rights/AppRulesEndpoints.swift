@@ -5,7 +5,8 @@ import MartletHTTP
 
 struct ReadAllRules: Endpoint {
     static let route = Route(
-        .get, "/rules", "readAllRules", "Returns the rules of all collections, as one document.", callers: .server,
+        .get, "/rules", "readAllRules", "Returns the rules of all collections, as one document.",
+        callers: .manager(.read, .storage),
         answers: [
             .answer(200, "The rules. `base` identifies this state of them.", .json(.appRules))
         ])
@@ -20,7 +21,8 @@ struct ReadAllRules: Endpoint {
 /// Takes effect like `SetRules`. What a plan shows is validated as if it were set.
 struct SetAllRules: Endpoint {
     static let route = Route(
-        .put, "/rules", "setAllRules", "Sets the rules of many collections, all or none.", callers: .server,
+        .put, "/rules", "setAllRules", "Sets the rules of many collections, all or none.",
+        callers: .manager(.update, .storage),
         parameters: [
             .query("plan", .flag, "Whether only to say what would change.")
         ],

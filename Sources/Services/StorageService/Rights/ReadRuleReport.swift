@@ -7,7 +7,8 @@ import MartletHTTP
 struct ReadRuleReport: Endpoint {
     static let route = Route(
         .get, "/rules/report", "readRuleReport",
-        "Returns who may do what in each collection, and what is open to anyone who has the app.", callers: .server,
+        "Returns who may do what in each collection, and what is open to anyone who has the app.",
+        callers: .manager(.read, .storage),
         parameters: [
             .query("after", .string, "The last collection of the previous page."),
             .query("limit", .integer.range(1, 500).defaulting(to: 100)),

@@ -5,7 +5,7 @@ import MartletHTTP
 struct ReadRuleSettings: Endpoint {
     static let route = Route(
         .get, "/rules/settings", "readRuleSettings",
-        "Returns what clients may do in this environment where no rule says so.", callers: .server,
+        "Returns what clients may do in this environment where no rule says so.", callers: .manager(.read, .storage),
         answers: [
             .answer(200, "The settings.", .json(.ruleSettings))
         ])

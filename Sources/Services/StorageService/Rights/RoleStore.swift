@@ -77,8 +77,8 @@ struct RoleStore: Sendable {
 
     /// Creates the role if it is missing and the caller is the app's server.
     ///
-    /// - Throws: `limit-exceeded` beyond `maximumRoles`, and for users beyond those of `RoleManagement`; `forbidden` for
-    ///   a user who does not manage the role, or a role to be nested in it.
+    /// - Throws: `limit-exceeded` beyond `maximumRoles`, and for users beyond those of `RoleManagement`; `forbidden`
+    ///   for a user who does not manage the role, or a role to be nested in it.
     func change(_ name: String, by change: Change, as caller: Identity = .master, of space: AppSchema) async throws {
         let (members, managers) = (try space.own("_role_members"), try space.own("_role_managers"))
         let management = RoleManagement(space: space)

@@ -79,8 +79,8 @@ struct RuleCondition: Sendable, Equatable {
         RuleCondition(number: number, who: who, filter: filter, through: hops, limits: limits)
     }
 
-    /// The parts that must all hold, by name: `who`, each member of the filter (`where.state`), and the limits on changes
-    /// (`fields`). Each is an entry that restricts nothing else.
+    /// The parts that must all hold, by name: `who`, each member of the filter (`where.state`), and the limits on
+    /// changes (`fields`). Each is an entry that restricts nothing else.
     var parts: [(name: String, entry: RuleCondition)] {
         func part(who: [String] = ["*"], filter: JSONValue = .object([]), limits: ChangeLimits? = nil) -> RuleCondition
         {

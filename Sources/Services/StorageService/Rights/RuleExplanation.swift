@@ -60,7 +60,9 @@ struct RuleExplanation: Sendable {
     }
 
     private func obstacles() async throws -> [RuleTest.Obstacle] {
-        guard try await trial.run(relaxed(but: nil), ignoring: .both).isAllowed else { return [.init(failed: "object")] }
+        guard try await trial.run(relaxed(but: nil), ignoring: .both).isAllowed else {
+            return [.init(failed: "object")]
+        }
         var obstacles: [RuleTest.Obstacle] = []
         for aspect in Aspect.allCases {
             let outcome = try await trial.run(relaxed(but: aspect), ignoring: aspect == .lists ? .none : .both)

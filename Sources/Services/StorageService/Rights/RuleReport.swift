@@ -67,7 +67,8 @@ struct RuleReport: Sendable {
 
     private func names(of operation: CollectionRules.Operation) -> [String] {
         let names = Set(rules.grantees(operation)?.allNames ?? [])
-        return Array(names.filter(Grantee.isUserOrRole).subtracting(["authenticated"]).sorted().prefix(Self.maximumNames))
+        return Array(
+            names.filter(Grantee.isUserOrRole).subtracting(["authenticated"]).sorted().prefix(Self.maximumNames))
     }
 
     private func entries(of operation: CollectionRules.Operation, admitting identity: Identity) -> [String] {

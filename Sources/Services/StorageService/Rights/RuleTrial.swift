@@ -78,7 +78,9 @@ struct RuleTrial: Sendable {
             let isRefusal = problem.code == .forbidden || (problem.code == .conflict && problem.field == "_id")
             guard problem.isCallersFault else { throw problem }
             return isRefusal ? .refused(problem) : .stopped(problem)
-        } catch let error as PostgresError where error.isSerializationFailure || ["55P03", "57014"].contains(error.sqlState) {
+        } catch let error as PostgresError
+            where error.isSerializationFailure || ["55P03", "57014"].contains(error.sqlState)
+        {
             throw ServiceError(.unavailable, cause: error.description)
         }
     }

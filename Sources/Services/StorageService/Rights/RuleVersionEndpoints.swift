@@ -7,12 +7,15 @@ import MartletHTTP
 struct ListRuleVersions: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/rules/versions", "listRuleVersions",
-        "Lists the versions of a collection's rules, newest first. The last 100 are kept.", callers: .server,
+        "Lists the versions of a collection's rules, newest first. The last 100 are kept.",
+        callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],
         answers: [
-            .answer(200, "The versions.", .json(.object(["count": .integer, "data": .array(of: .ruleVersion)], required: ["count", "data"])))
+            .answer(
+                200, "The versions.",
+                .json(.object(["count": .integer, "data": .array(of: .ruleVersion)], required: ["count", "data"])))
         ],
         errors: [404: "The app has no such collection (`collection-not-found`)."])
 
@@ -26,7 +29,7 @@ struct ListRuleVersions: Endpoint {
 struct ReadRuleVersion: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/rules/versions/{number}", "readRuleVersion",
-        "Returns a version of a collection's rules.", callers: .server,
+        "Returns a version of a collection's rules.", callers: .manager(.read, .storage),
         parameters: [
             .collection, .path("number", .integer),
         ],
@@ -47,7 +50,7 @@ struct ReadRuleVersion: Endpoint {
 struct CompareRuleVersions: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/rules/diff", "compareRuleVersions",
-        "Compares two versions of a collection's rules.", callers: .server,
+        "Compares two versions of a collection's rules.", callers: .manager(.read, .storage),
         parameters: [
             .collection,
             .query("from", .integer.range(1, Int(Int32.max)), "A version's number.", isRequired: true),
@@ -77,7 +80,7 @@ struct CompareRuleVersions: Endpoint {
 struct RestoreRuleVersion: Endpoint {
     static let route = Route(
         .post, "/collections/{collection}/rules/versions/{number}/restore", "restoreRuleVersion",
-        "Sets the rules of an earlier version again, as a new version.", callers: .server,
+        "Sets the rules of an earlier version again, as a new version.", callers: .manager(.update, .storage),
         parameters: [
             .collection, .path("number", .integer),
         ],

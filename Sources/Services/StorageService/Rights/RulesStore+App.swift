@@ -25,8 +25,8 @@ extension RulesStore {
 
     /// Sets the rules of all named collections, or none. Rules that stay as they are get no new version.
     ///
-    /// - Throws: `precondition-failed` if the base is not the present state, and the errors of `set` for one collection,
-    ///   naming the place.
+    /// - Throws: `precondition-failed` if the base is not the present state, and the errors of `set` for one
+    ///   collection, naming the place.
     func set(_ new: AppRules, of space: AppSchema, by author: String) async throws -> AppRules.Plan {
         try await spaces.prepare(space)
         let checked = try await checked(new, of: space)

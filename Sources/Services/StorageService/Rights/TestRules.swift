@@ -8,7 +8,8 @@ import MartletHTTP
 struct TestRules: Endpoint {
     static let route = Route(
         .post, "/collections/{collection}/rules/test", "testRules",
-        "Says whether the rules allow a request, which entry decides, and what refuses it.", callers: .server,
+        "Says whether the rules allow a request, which entry decides, and what refuses it.",
+        callers: .manager(.read, .storage),
         parameters: [
             .collection
         ],

@@ -115,7 +115,8 @@ struct WipeEnvironment: Endpoint {
         try await transfers.builds.stop(of: test)
         try await transfers.postgres.withTransaction(role: test.role) {
             // Triggers do not see tables that are dropped or emptied.
-            _ = try await $0.query("SELECT storage.record_index('wipe-environment', \(test.schema), 'environment', 'test')")
+            _ = try await $0.query(
+                "SELECT storage.record_index('wipe-environment', \(test.schema), 'environment', 'test')")
             try await EnvironmentCopy.dropCollections(of: test, in: $0)
             // Users belong to auth, and stay.
             try await $0.execute(

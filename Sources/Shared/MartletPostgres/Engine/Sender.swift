@@ -14,8 +14,8 @@ final class Sender {
     func send(_ request: Request, on connection: Connection) -> Bool {
         if case .script = request.work { return connection.sendScript(request) }
         guard let actor = request.actor, request.lease == nil else { return sendTimed(request, on: connection) }
-        // In the segment of the statement, so that nothing is changed without it. A failure reverts it. `SET LOCAL` would
-        // have PostgreSQL log a warning, because a segment is no transaction block.
+        // In the segment of the statement, so that nothing is changed without it. A failure reverts it. `SET LOCAL`
+        // would have PostgreSQL log a warning, because a segment is no transaction block.
         request.setting = "SET martlet.staff = '\(actor.text)'"
         return sendTimed(request, on: connection) && sendSetting("RESET martlet.staff", of: request, on: connection)
     }
