@@ -11,7 +11,8 @@ public import ServiceLifecycle
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret),
 /// `password.concurrency` (half the cores; the number of passwords hashed at a time, each taking 19 MiB), `public.url`
 /// (http://127.0.0.1:8080; the URL at which clients reach the gateway), `services.<name>` (each other service's usual
-/// port on this machine), `audit.days` (365; how long entries of the audit log are kept), `export.limit.bytes` (64 MiB; the maximum size of a user's export),
+/// port on this machine), `audit.days` (365; how long entries of the audit log are kept),
+/// `export.limit.bytes` (64 MiB; the maximum size of a user's export),
 /// `identity.private.allowed` (false; whether identity providers may have private addresses), `store.lookup.url`
 /// (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com; see `StoreSettings`), and those of
 /// `MailSettings`.

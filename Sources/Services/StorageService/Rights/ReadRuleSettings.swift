@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletCore
 import MartletHTTP
 
