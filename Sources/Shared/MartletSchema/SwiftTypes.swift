@@ -21,7 +21,7 @@ public struct SwiftTypes {
 
     private mutating func addStruct(_ name: String, _ schema: JSONValue, indent: String, within: Set<String>) {
         let schema = resolved(schema)
-        let required = Set(schema["required"].map(Self.strings) ?? [])
+        let required = Set(SchemaText.strings(schema["required"]))
         // A nested type must not hide one that it is nested in.
         let enclosing = within.union([name])
         var (values, types) = (SwiftNames(), SwiftNames(taken: enclosing))
@@ -30,7 +30,7 @@ public struct SwiftTypes {
         nested.definitions = definitions
         comment(schema, indent)
         lines.append("\(indent)public struct \(name): Codable, Sendable, Equatable {")
-        for property in Self.members(schema["properties"]) {
+        for property in SchemaText.members(schema["properties"]) {
             let value = values.value(property.name)
             let type = nested.type(
                 of: property.value, for: property.name, &types, indent: indent + "    ", within: enclosing)
@@ -72,7 +72,7 @@ public struct SwiftTypes {
         of schema: JSONValue, for name: String, _ names: inout SwiftNames, indent: String, within: Set<String>
     ) -> String {
         let schema = resolved(schema)
-        var types = schema["type"].map(Self.strings) ?? []
+        var types = SchemaText.strings(schema["type"])
         let isNullable = types.contains("null")
         types.removeAll { $0 == "null" }
         let type = plainType(of: schema, types, for: name, &names, indent: indent, within: within)
@@ -86,7 +86,7 @@ public struct SwiftTypes {
         guard types.count == 1, let type = types.first else { return "MartletJSON" }
         switch type {
         case "string":
-            let cases = schema["enum"].map(Self.strings) ?? []
+            let cases = SchemaText.strings(schema["enum"])
             guard !cases.isEmpty, case .array(let all)? = schema["enum"], all.count == cases.count else {
                 return "String"
             }
@@ -100,7 +100,7 @@ public struct SwiftTypes {
             guard let items = schema["items"], case .object = items else { return "[MartletJSON]" }
             return "[" + self.type(of: items, for: name + " element", &names, indent: indent, within: within) + "]"
         case "object":
-            if !Self.members(schema["properties"]).isEmpty {
+            if !SchemaText.members(schema["properties"]).isEmpty {
                 let nested = names.type(name)
                 lines.append("")
                 addStruct(nested, schema, indent: indent, within: within)
@@ -125,35 +125,10 @@ public struct SwiftTypes {
     }
 
     private mutating func comment(_ schema: JSONValue, _ indent: String) {
-        var paragraphs: [String] = []
-        for keyword in ["title", "description"] {
-            if case .string(let text) = schema[keyword] { paragraphs.append(text) }
-        }
-        for (number, paragraph) in paragraphs.enumerated() {
-            if number > 0 { lines.append("\(indent)///") }
-            for line in paragraph.split(whereSeparator: \.isNewline) { lines.append("\(indent)/// \(line)") }
+        for line in SchemaText.comment(of: schema) {
+            lines.append(line.isEmpty ? "\(indent)///" : "\(indent)/// \(line)")
         }
     }
 
-    /// The schema with the keywords of the definition that it refers to.
-    private func resolved(_ schema: JSONValue) -> JSONValue {
-        guard let name = SchemaCompiler.definitionName(in: schema), let definition = definitions[name] else {
-            return schema
-        }
-        let own = Self.members(schema).filter { $0.name != "$ref" }
-        let others = Self.members(resolved(definition)).filter { schema[$0.name] == nil }
-        return .object(own + others)
-    }
-
-    private static func members(_ value: JSONValue?) -> [JSONValue.Member] {
-        if case .object(let members) = value { members } else { [] }
-    }
-
-    private static func strings(_ value: JSONValue) -> [String] {
-        switch value {
-        case .string(let text): [text]
-        case .array(let elements): elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
-        default: []
-        }
-    }
+    private func resolved(_ schema: JSONValue) -> JSONValue { SchemaText.resolved(schema, in: definitions) }
 }

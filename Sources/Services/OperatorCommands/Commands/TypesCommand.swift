@@ -6,15 +6,34 @@ import MartletSchema
 import NIOCore
 import NIOHTTP1
 
-/// `martlet types swift --url URL --key KEY`
+/// `martlet types (swift | typescript) --url URL --key KEY`
 struct TypesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "types", abstract: "Writes types for an app's code from the schemas of its collections.",
-        subcommands: [Swift.self])
+        subcommands: [Swift.self, TypeScript.self])
 
     struct Swift: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Prints Swift source text with Codable types.")
 
+        @OptionGroup var app: AppOptions
+
+        func run() async throws {
+            print(SwiftTypes.text(for: try await app.schemas()), terminator: "")
+        }
+    }
+
+    struct TypeScript: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "typescript", abstract: "Prints TypeScript source text with interfaces.")
+
+        @OptionGroup var app: AppOptions
+
+        func run() async throws {
+            print(TypeScriptTypes.text(for: try await app.schemas()), terminator: "")
+        }
+    }
+
+    struct AppOptions: ParsableArguments {
         @Option(help: "The API's address with the app key: https://example.org/api/APPKEY.")
         var url: String
 
@@ -24,15 +43,14 @@ struct TypesCommand: AsyncParsableCommand {
         @Option(help: "live or test.")
         var environment = "live"
 
-        func run() async throws {
+        func schemas() async throws -> [(collection: String, schema: JSONValue)] {
             guard let key = key ?? ProcessInfo.processInfo.environment["MARTLET_MASTER_KEY"] else {
                 throw ValidationError("--key or MARTLET_MASTER_KEY is needed")
             }
             guard environment == "live" || environment == "test" else {
                 throw ValidationError("an environment must be live or test")
             }
-            let api = CollectionSchemas(url: url, key: Secret(key), environment: environment)
-            print(SwiftTypes.text(for: try await api.all()), terminator: "")
+            return try await CollectionSchemas(url: url, key: Secret(key), environment: environment).all()
         }
     }
 }
