@@ -49,8 +49,12 @@ func program(_ name: String, _ library: String, dependencies: [Target.Dependency
 
 let package = Package(
     name: "martlet",
-    platforms: [.macOS(.v15), .iOS(.v17)],
+    // For MartletKit, which apps link. The services need macOS 15 and say so here when they are built on a Mac:
+    // MARTLET_SERVICES=1 swift build.
+    platforms: Context.environment["MARTLET_SERVICES"] == nil
+        ? [.macOS(.v12), .iOS(.v15), .watchOS(.v8)] : [.macOS(.v15)],
     products: [
+        .library(name: "MartletKit", targets: ["MartletKit"]),
         .library(name: "MartletAPI", targets: ["MartletAPI"]),
         .library(name: "MartletLogic", targets: ["MartletLogic"]),
     ],
@@ -88,6 +92,11 @@ let package = Package(
         .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
         // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests.
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
+
+        // The client for apps: Foundation and the contract, nothing else.
+        .target(
+            name: "MartletKit", dependencies: ["MartletAPI", "MartletLogic"], path: "Sources/MartletKit",
+            swiftSettings: settings),
 
         // Shared
         .systemLibrary(
@@ -359,6 +368,8 @@ let package = Package(
         .testTarget(
             name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema"], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit"], swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
         .testTarget(
             name: "MartletCoreTests",

@@ -1,0 +1,184 @@
+import Foundation
+import MartletAPI
+
+/// Sends calls: adds address and credentials, renews the session, repeats what may be repeated, reads errors.
+struct APIClient: Sendable {
+    let configuration: Martlet.Configuration
+    let session: SessionKeeper
+
+    init(_ configuration: Martlet.Configuration, session: SessionKeeper) {
+        self.configuration = configuration
+        self.session = session
+    }
+
+    /// The body of a successful answer as JSON; null if it has none.
+    func json(_ request: APIRequest) async throws -> JSON {
+        let response = try await send(request)
+        return response.body.isEmpty ? .null : try JSON(parsing: response.body)
+    }
+
+    /// A successful answer (2xx, or 304 to a condition).
+    @discardableResult
+    func send(_ request: APIRequest) async throws -> HTTPResponse {
+        try await perform(request, timeout: .total(request.timeout ?? configuration.timeout)) { http in
+            let response = try await configuration.transport.send(http, progress: request.progress)
+            return (response.head, response, response.body)
+        }
+    }
+
+    /// A successful answer whose body is read as it arrives.
+    func stream(_ request: APIRequest, idleTimeout: TimeInterval) async throws -> HTTPStream {
+        try await perform(request, timeout: .idle(idleTimeout)) { http in
+            let stream = try await configuration.transport.stream(http)
+            return (stream.head, stream, try await problem(in: stream))
+        }
+    }
+
+    /// The body of an error, which is short.
+    private func problem(in stream: HTTPStream) async throws -> Data {
+        var body = Data()
+        guard stream.head.status >= 300 else { return body }
+        for try await piece in stream.body where body.count < 1 << 20 { body.append(piece) }
+        return body
+    }
+
+    private func perform<Answer>(
+        _ request: APIRequest, timeout: HTTPRequest.Timeout,
+        _ exchange: (HTTPRequest) async throws -> (HTTPHead, Answer, Data)
+    ) async throws -> Answer {
+        var attempts = Attempts(policy: configuration.retries, clock: configuration.clock)
+        while true {
+            try Task.checkCancellation()
+            let session = try await session(for: request)
+            try attempts.check(session?.user.id)
+            let http = try prepare(request, session, timeout: timeout)
+            let failure: MartletError
+            do {
+                let (head, answer, body) = try await exchange(http)
+                if (200..<300).contains(head.status) || head.status == 304 {
+                    log(.debug, "Received an answer", request, ["response.status": "\(head.status)"])
+                    return answer
+                }
+                failure = MartletError(problem: body, head: head)
+            } catch let error as MartletError {
+                failure = error
+            }
+            if failure.code == .invalidToken, let session, attempts.mayRenewSession() {
+                try await self.session.renew(session, by: self)
+                continue
+            }
+            guard let delay = attempts.delay(after: failure, of: request) else {
+                log(.info, "A call failed", request, metadata(of: failure))
+                throw failure
+            }
+            log(.debug, "A call failed and will be repeated", request, metadata(of: failure))
+            try await configuration.clock.sleep(delay)
+        }
+    }
+
+    /// Whose call it is; nil: the app's own.
+    private func session(for request: APIRequest) async throws -> Session? {
+        let session = request.caller == .app ? nil : try await session.valid(by: self)
+        if session == nil, request.caller == .user {
+            throw MartletError(.notSignedIn, "This call needs a user who is signed in.")
+        }
+        return session
+    }
+
+    private func prepare(
+        _ request: APIRequest, _ session: Session?, timeout: HTTPRequest.Timeout
+    ) throws -> HTTPRequest {
+        guard let url = request.url(under: configuration.url, appKey: configuration.appKey) else {
+            throw MartletError(.invalidArgument, "The address is not a URL: \(request.path)")
+        }
+        var headers = request.headers
+        headers[HeaderName.secret] = configuration.secret
+        headers[HeaderName.environment] = configuration.environment?.rawValue
+        if case .idempotencyKey(let key) = request.repetition { headers["idempotency-key"] = key }
+        if let session { headers["authorization"] = "Bearer " + session.accessToken }
+        return HTTPRequest(method: request.method, url: url, headers: headers, body: request.body, timeout: timeout)
+    }
+
+    private func log(
+        _ level: Martlet.LogEntry.Level, _ message: String, _ request: APIRequest, _ more: [String: String]
+    ) {
+        guard configuration.log != nil else { return }
+        let metadata = ["request.method": request.method, "request.path": request.path]
+        configuration.log(level, message, metadata.merging(more) { $1 })
+    }
+
+    private func metadata(of error: MartletError) -> [String: String] {
+        var metadata = ["error.code": error.code.rawValue]
+        metadata["response.status"] = error.status.map(String.init)
+        metadata["request.id"] = error.requestID
+        return metadata
+    }
+}
+
+/// Decides whether and when a failed call is sent again.
+struct Attempts {
+    let policy: Martlet.RetryPolicy
+    let clock: WallClock
+    private var count = 1
+    private var hasRenewedSession = false
+    /// Nil until the first attempt; then the user, or nil for the app.
+    private var caller: String??
+
+    init(policy: Martlet.RetryPolicy, clock: WallClock) {
+        self.policy = policy
+        self.clock = clock
+    }
+
+    /// Refuses to repeat a call as somebody else, who signed in between two attempts.
+    mutating func check(_ user: String?) throws {
+        if let caller, caller != user { throw SessionKeeper.ended }
+        caller = .some(user)
+    }
+
+    /// True the first time. A token that is refused right after it was renewed will be refused again.
+    mutating func mayRenewSession() -> Bool {
+        defer { hasRenewedSession = true }
+        return !hasRenewedSession
+    }
+
+    /// Seconds until the next attempt; nil if there is none.
+    mutating func delay(after failure: MartletError, of request: APIRequest) -> TimeInterval? {
+        guard count < min(policy.maximumAttempts, request.maximumAttempts),
+            isWorthRepeating(failure, request.repetition)
+        else { return nil }
+        let limit = min(policy.maximumDelay, policy.firstDelay * pow(2, Double(count - 1)))
+        count += 1
+        guard let asked = failure.retryAfter else { return limit * clock.random() }
+        return asked <= policy.maximumDelay ? asked + limit * clock.random() : nil
+    }
+
+    private func isWorthRepeating(_ failure: MartletError, _ repetition: APIRequest.Repetition) -> Bool {
+        if failure.code == .notConnected || failure.status == 429 || failure.status == 503 { return true }
+        if case .onlyIfNotDone = repetition { return false }
+        return failure.isConnectionFailure
+            || [408, 500, 502, 504].contains(failure.status)
+                // The first attempt is still running.
+                && failure.code != .hookFailed
+    }
+}
+
+extension MartletError {
+    /// An error answer of the server, or of something in front of it that speaks no JSON.
+    init(problem body: Data, head: HTTPHead) {
+        let json = try? JSON(parsing: body)
+        let title = json?["title"]?.stringValue ?? "The server answered with status \(head.status)."
+        self.init(
+            Code(rawValue: json?["code"]?.stringValue ?? "http-\(head.status)"),
+            json?["detail"]?.stringValue ?? title, status: head.status, field: json?["field"]?.stringValue,
+            rows: (json?["rows"]?.arrayValue ?? []).compactMap(Row.init),
+            requestID: json?["requestId"]?.stringValue ?? head.headers[HeaderName.requestID],
+            retryAfter: head.headers["retry-after"].flatMap { TimeInterval($0) }.map { max(0, $0) })
+    }
+}
+
+extension MartletError.Row {
+    fileprivate init?(_ json: JSON) {
+        guard let row = json["row"]?.intValue, let reason = json["reason"]?.stringValue else { return nil }
+        self.init(row: row, field: json["field"]?.stringValue, reason: reason)
+    }
+}

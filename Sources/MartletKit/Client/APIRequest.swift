@@ -1,0 +1,70 @@
+import Foundation
+
+/// A call of the server's API, before it has an address, credentials and a place in time.
+struct APIRequest: Sendable {
+    enum Caller: Sendable, Hashable {
+        /// The app itself, even if a user is signed in.
+        case app
+        /// The signed-in user if there is one, otherwise the app.
+        case userIfSignedIn
+        /// The signed-in user. Without one the call fails with `notSignedIn`.
+        case user
+    }
+
+    enum Repetition: Sendable, Hashable {
+        /// Repeating does no harm.
+        case harmless
+        /// The server carries out a repetition with the same key only once.
+        case idempotencyKey(String)
+        /// Repeated only if the request was certainly not carried out.
+        case onlyIfNotDone
+    }
+
+    var method: String
+    /// Below `/api/{appKey}/`, percent-encoded: `storage/Notes/n1`.
+    var path: String
+    var query: [(name: String, value: String)] = []
+    var headers: HTTPHeaders = [:]
+    var body: Data?
+    var caller = Caller.userIfSignedIn
+    var repetition: Repetition
+    /// Seconds for one attempt; nil: the client's.
+    var timeout: TimeInterval?
+    /// Fewer attempts than the client's policy allows.
+    var maximumAttempts = Int.max
+    var progress: (@Sendable (Int64) -> Void)?
+
+    init(_ method: String, _ path: String, json: JSON? = nil, repetition: Repetition? = nil) {
+        self.method = method
+        self.path = path
+        self.repetition = repetition ?? (["GET", "HEAD"].contains(method) ? .harmless : .onlyIfNotDone)
+        if let json {
+            body = json.data
+            headers["content-type"] = "application/json"
+        }
+    }
+
+    /// A write of the storage service, which remembers idempotency keys.
+    static func write(_ method: String, _ path: String, json: JSON? = nil, key: String? = nil) -> APIRequest {
+        APIRequest(method, path, json: json, repetition: .idempotencyKey(key ?? UUID().uuidString))
+    }
+
+    /// Percent-encodes a part of a path, so that a slash or question mark in it stays in it.
+    static func escape(_ part: String) -> String {
+        part.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+    }
+
+    /// RFC 3986 §2.3, and what ids of objects and paths of files may have besides.
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+    func url(under base: URL, appKey: String) -> URL? {
+        var text = base.absoluteString
+        while text.hasSuffix("/") { text.removeLast() }
+        text += "/api/" + Self.escape(appKey) + "/" + path
+        if !query.isEmpty {
+            text += "?" + query.map { Self.escape($0.name) + "=" + Self.escape($0.value) }.joined(separator: "&")
+        }
+        return URL(string: text)
+    }
+}

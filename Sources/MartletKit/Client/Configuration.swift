@@ -1,0 +1,88 @@
+public import Foundation
+
+extension Martlet {
+    /// Where the server is, and how a client talks to it.
+    public struct Configuration: Sendable {
+        /// The server's address, without `/api`.
+        public var url: URL
+        public var appKey: String
+        public var secret: String
+        /// `.test` sends a live app key's calls to the test environment. Nil: the app key's own.
+        public var environment: Environment?
+        /// How long one attempt of a call may take, in seconds.
+        public var timeout: TimeInterval = 30
+        public var retries = RetryPolicy()
+        /// Where the session is kept. By default the keychain, and on Linux a file of the user.
+        public var sessionStore: any SessionStore
+        public var transport: any HTTPTransport = URLSessionTransport()
+        /// How stored values may differ from what a type declares.
+        public var tolerance = Tolerance.standard
+        /// Whether lists leave out objects that do not fit their type, with a warning in the log. Otherwise the call
+        /// throws ``MartletError/Code/undecodable``.
+        public var skipsUndecodableObjects = false
+        /// The name of this device in the user's list of sessions.
+        public var deviceName: String?
+        /// Gets what the client does, for your own log. Entries hold no secrets, tokens or bodies.
+        public var log: (@Sendable (LogEntry) -> Void)?
+        /// For tests.
+        var clock = WallClock()
+
+        public init(url: URL, appKey: String, secret: String) {
+            self.url = url
+            self.appKey = appKey
+            self.secret = secret
+            sessionStore = DefaultSessionStore.make(appKey: appKey)
+        }
+    }
+
+    /// Which failures are repeated, and how often.
+    ///
+    /// A call is repeated if it was certainly not carried out (no connection, 429, 503), or if repeating does no harm:
+    /// reads, and writes to storage, which carry an `Idempotency-Key`. Waiting times double and are random, so that
+    /// many devices do not come back at the same moment. The server's `Retry-After` takes precedence.
+    public struct RetryPolicy: Sendable, Hashable {
+        /// How often a call is sent at most, the first time included.
+        public var maximumAttempts = 4
+        /// The longest first wait, in seconds.
+        public var firstDelay: TimeInterval = 0.4
+        /// The longest wait, in seconds. If the server asks for more, the call fails with
+        /// ``MartletError/retryAfter``.
+        public var maximumDelay: TimeInterval = 10
+
+        public init() {}
+
+        /// Sends each call once.
+        public static let never: RetryPolicy = {
+            var policy = RetryPolicy()
+            policy.maximumAttempts = 1
+            return policy
+        }()
+    }
+
+    /// Something that the client did.
+    public struct LogEntry: Sendable {
+        public enum Level: String, Sendable { case debug, info, warning, error }
+
+        public let level: Level
+        /// A fixed sentence.
+        public let message: String
+        /// What it is about: `request.method`, `request.path`, `response.status` and others.
+        public let metadata: [String: String]
+    }
+}
+
+/// The time, and waiting for it.
+struct WallClock: Sendable {
+    var now: @Sendable () -> Date = { Date() }
+    var sleep: @Sendable (TimeInterval) async throws -> Void = { seconds in
+        try await Task.sleep(nanoseconds: UInt64(max(0, min(seconds, 1_000_000)) * 1_000_000_000))
+    }
+    /// A number from 0 to 1.
+    var random: @Sendable () -> Double = { Double.random(in: 0...1) }
+}
+
+extension Martlet.Configuration {
+    func log(_ level: Martlet.LogEntry.Level, _ message: String, _ metadata: [String: String] = [:]) {
+        log?(Martlet.LogEntry(level: level, message: message, metadata: metadata))
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+
+/// What a type asked for while it was decoded from samples.
+final class ProbeRecord {
+    static let maximumLeaves = 300
+
+    let changed: String?
+    /// Values without parts, in order. One of them is different in each sample.
+    private(set) var leaves: [String] = []
+    private(set) var values: [String: [Any]] = [:]
+    private var counts: [String: Int] = [:]
+    /// The types being decoded; a type inside itself has to end somewhere.
+    var open: [Any.Type] = []
+
+    init(changing leaf: String?) { changed = leaf }
+
+    func note(_ value: Any, at path: String) { values[path, default: []].append(value) }
+
+    /// A number of the leaf, and whether it is the one that differs.
+    func leaf(at path: String) throws -> (number: Int, isChanged: Bool) {
+        guard leaves.count < Self.maximumLeaves else {
+            throw MartletError(.unknownField, "A type with more than \(Self.maximumLeaves) values.")
+        }
+        let leaf = "\(path)#\(counts[path, default: 0])"
+        counts[path, default: 0] += 1
+        leaves.append(leaf)
+        return (leaves.count, leaf == changed)
+    }
+}
+
+/// Decodes any type from made-up values.
+struct ProbeDecoder: Decoder {
+    let record: ProbeRecord
+    /// Names joined by dots; the elements of a list have their list's path.
+    let path: String
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    init(_ record: ProbeRecord, path: String = "") {
+        self.record = record
+        self.path = path
+    }
+
+    func at(_ key: any CodingKey) -> ProbeDecoder {
+        ProbeDecoder(record, path: path.isEmpty ? key.stringValue : path + "." + key.stringValue)
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(KeyedContainer<Key>(decoder: self))
+    }
+    func unkeyedContainer() -> any UnkeyedDecodingContainer { UnkeyedContainer(decoder: self) }
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    /// A sample of the type, noted at this path.
+    func sample<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let value = try known(type) ?? composed(type)
+        record.note(value, at: path)
+        return value
+    }
+
+    private func composed<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        record.open.append(type)
+        defer { record.open.removeLast() }
+        do {
+            return try Value(from: self)
+        } catch {
+            // A list may be empty where its elements cannot be made.
+            if let empty = EmptyValue.collection(type) { return empty }
+            guard let error = error as? DecodingError else { throw error }
+            // The innermost type that failed is the one to do something about.
+            throw MartletError(.unknownField, "\(type) at \"\(path)\" accepts no sample", underlyingError: error)
+        }
+    }
+
+    func isOpen(_ type: Any.Type) -> Bool { record.open.contains { $0 == type } }
+
+    /// Types that would refuse arbitrary texts and numbers.
+    private func known<Value>(_ type: Value.Type) throws -> Value? {
+        let pair: (Any, Any)? =
+            switch type {
+            case is Date.Type: (Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1))
+            case is Data.Type: (Data([0]), Data([1]))
+            case is URL.Type: try pair("http://a.test", "http://b.test") { URL(string: $0) }
+            case is UUID.Type: (UUID(uuid: UUID.zero), UUID(uuid: UUID.one))
+            case is Decimal.Type: (Decimal(0), Decimal(1))
+            case is JSON.Type: (JSON.string("a"), JSON.string("b"))
+            case is JSONNumber.Type: (JSONNumber(0), JSONNumber(1))
+            case let type as any Sampled.Type: samples(type)
+            case let type as any CaseIterable.Type: cases(type)
+            default: nil
+            }
+        guard let pair else { return nil }
+        return (try record.leaf(at: path).isChanged ? pair.1 : pair.0) as? Value
+    }
+
+    private func pair(_ first: String, _ second: String, _ make: (String) -> Any?) throws -> (Any, Any)? {
+        guard let first = make(first), let second = make(second) else { return nil }
+        return (first, second)
+    }
+
+    private func samples<Value: Sampled>(_ type: Value.Type) -> (Any, Any) { (type.samples.0, type.samples.1) }
+
+    private func cases<Value: CaseIterable>(_ type: Value.Type) -> (Any, Any)? {
+        guard let first = type.allCases.first else { return nil }
+        return (first, type.allCases.dropFirst().first ?? first)
+    }
+}
+
+extension UUID {
+    fileprivate static let zero: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    fileprivate static let one: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
+}
+
+extension ProbeDecoder: SingleValueDecodingContainer {
+    private func noted<Value>(_ make: (Int, Bool) -> Value) throws -> Value {
+        let (number, isChanged) = try record.leaf(at: path)
+        let value = make(number, isChanged)
+        record.note(value, at: path)
+        return value
+    }
+
+    /// Fits the smallest integers.
+    private func integer<Integer: FixedWidthInteger>() throws -> Integer {
+        try noted { number, isChanged in Integer(number % 60 + (isChanged ? 64 : 0)) }
+    }
+
+    func decodeNil() -> Bool { false }
+    func decode(_ type: Bool.Type) throws -> Bool { try noted { $1 } }
+    func decode(_ type: String.Type) throws -> String { try noted { ($1 ? "b" : "a") + String($0) } }
+    func decode(_ type: Double.Type) throws -> Double { try noted { Double($0) + ($1 ? 0.5 : 0) } }
+    func decode(_ type: Float.Type) throws -> Float { try noted { Float($0) + ($1 ? 0.5 : 0) } }
+    func decode(_ type: Int.Type) throws -> Int { try integer() }
+    func decode(_ type: Int8.Type) throws -> Int8 { try integer() }
+    func decode(_ type: Int16.Type) throws -> Int16 { try integer() }
+    func decode(_ type: Int32.Type) throws -> Int32 { try integer() }
+    func decode(_ type: Int64.Type) throws -> Int64 { try integer() }
+    func decode(_ type: UInt.Type) throws -> UInt { try integer() }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer() }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer() }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer() }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try sample(type) }
+}
+
+private struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let decoder: ProbeDecoder
+    var codingPath: [any CodingKey] { [] }
+    /// For dictionaries.
+    var allKeys: [Key] { Key(stringValue: "a").map { [$0] } ?? [] }
+
+    func contains(_ key: Key) -> Bool { true }
+    func decodeNil(forKey key: Key) -> Bool { false }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try decoder.at(key).sample(type)
+    }
+
+    /// Nil for a type that is inside itself, and for one that accepts no sample.
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        if decoder.isOpen(type) { return nil }
+        return try? decoder.at(key).sample(type)
+    }
+
+    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedDecodingContainer<
+        Nested
+    > {
+        decoder.at(key).container(keyedBy: type)
+    }
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer { decoder.at(key).unkeyedContainer() }
+    func superDecoder() -> any Decoder { decoder.at(NamedKey("super")) }
+    func superDecoder(forKey key: Key) -> any Decoder { decoder.at(key) }
+}
+
+/// One element, or as many as are asked for without looking at the end.
+private struct UnkeyedContainer: UnkeyedDecodingContainer {
+    let decoder: ProbeDecoder
+    var currentIndex = 0
+    var codingPath: [any CodingKey] { [] }
+    var count: Int? { nil }
+    var isAtEnd: Bool { currentIndex > 0 }
+
+    mutating func decodeNil() -> Bool { false }
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        if decoder.isOpen(type) {
+            throw DecodingError.valueNotFound(type, .init(codingPath: [], debugDescription: "a type inside itself"))
+        }
+        currentIndex += 1
+        return try decoder.at(NamedKey("*")).sample(type)
+    }
+    mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedDecodingContainer<Nested> {
+        currentIndex += 1
+        return decoder.at(NamedKey("*")).container(keyedBy: type)
+    }
+    mutating func nestedUnkeyedContainer() -> any UnkeyedDecodingContainer {
+        currentIndex += 1
+        return decoder.at(NamedKey("*")).unkeyedContainer()
+    }
+    mutating func superDecoder() -> any Decoder { decoder.at(NamedKey("*")) }
+}

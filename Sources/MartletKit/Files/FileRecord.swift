@@ -1,0 +1,73 @@
+public import Foundation
+
+/// What the server knows about a stored file.
+public struct FileRecord: Sendable, Hashable, Identifiable {
+    public var id: String { path }
+    /// The last part of the path.
+    public let name: String
+    public let path: String
+    public let sizeInBytes: Int
+    /// Determined from the bytes.
+    public let contentType: String
+    /// In hexadecimal digits.
+    public let sha256: String
+    public let created: Date?
+    public let updated: Date?
+    /// 1 at first, and one more with each upload to the path.
+    public let version: Int
+    public let readers: [Grantee]?
+    public let writers: [Grantee]?
+
+    init(_ json: JSON) throws {
+        guard let path = json["path"]?.stringValue, let size = json["size"]?.intValue else {
+            throw MartletError(.unexpectedAnswer, "The answer is no record of a file.")
+        }
+        self.path = path
+        name = json["name"]?.stringValue ?? path
+        sizeInBytes = size
+        contentType = json["contentType"]?.stringValue ?? "application/octet-stream"
+        sha256 = json["sha256"]?.stringValue ?? ""
+        created = json["created"]?.dateValue
+        updated = json["updated"]?.dateValue
+        version = json["_version"]?.intValue ?? 1
+        readers = Grantee.list(json["_readers"])
+        writers = Grantee.list(json["_writers"])
+    }
+}
+
+extension FileRecord {
+    /// For a field of an object.
+    public var reference: FileReference { FileReference(name: name, url: path) }
+}
+
+/// What is in a directory.
+public struct DirectoryPage: Sendable {
+    public let files: [FileRecord]
+    /// Paths of the directories in it, each with a slash at the end.
+    public let directories: [String]
+    /// Where the next page begins; nil after the last one.
+    public let next: String?
+}
+
+/// A smaller version of a picture. The operator may define others than these.
+public struct ImageSize: Sendable, Hashable, RawRepresentable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let small = ImageSize(rawValue: "small")
+    public static let medium = ImageSize(rawValue: "medium")
+    public static let large = ImageSize(rawValue: "large")
+}
+
+/// How far a transfer has got.
+public struct TransferProgress: Sendable, Hashable {
+    public let completedBytes: Int
+    /// Nil while the size is not known.
+    public let totalBytes: Int?
+
+    /// From 0 to 1; nil while the size is not known.
+    public var fraction: Double? {
+        totalBytes.map { $0 == 0 ? 1 : Double(completedBytes) / Double($0) }
+    }
+}

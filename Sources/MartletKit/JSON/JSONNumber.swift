@@ -1,0 +1,103 @@
+public import Foundation
+
+/// A number with the digits it was written with: `1.10` stays `1.10`, and no integer is too large.
+///
+/// Two numbers are equal if their values are: `1.0 == 1`.
+public struct JSONNumber: Sendable, CustomStringConvertible {
+    /// The number as JSON text.
+    public let text: String
+
+    /// `text` must be a number by the grammar of JSON.
+    init(unchecked text: String) { self.text = text }
+
+    public init<Integer: BinaryInteger>(_ value: Integer) { text = String(value) }
+
+    /// Nil for infinity and NaN, which JSON does not have.
+    public init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        text = value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
+    }
+
+    public init(_ value: Decimal) { text = value.isNaN ? "0" : value.description }
+
+    /// Nil if the text is not a number by the grammar of JSON.
+    public init?(text: String) {
+        guard case .number(let number)? = try? JSONReader.read(Data(text.utf8)), number.text == text else { return nil }
+        self = number
+    }
+
+    public var description: String { text }
+
+    /// The nearest `Double`.
+    public var double: Double { Double(text) ?? .nan }
+
+    /// Nil if the number does not fit.
+    public var decimal: Decimal? { Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) }
+
+    /// The number, if it has no fraction and fits: `44`, `44.0` and `4.4e1` are 44.
+    public func integer<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
+        if let value = Integer(text) { return value }
+        let parts = NormalForm(text)
+        guard parts.exponent >= 0, parts.digits.utf8.count + parts.exponent <= 40 else { return nil }
+        return Integer((parts.isNegative ? "-" : "") + parts.digits + String(repeating: "0", count: parts.exponent))
+    }
+}
+
+extension JSONNumber: Hashable {
+    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+        left.text == right.text || NormalForm(left.text) == NormalForm(right.text)
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(NormalForm(text)) }
+}
+
+/// Digits without zeros at either end, times a power of ten.
+private struct NormalForm: Hashable {
+    var isNegative = false
+    var digits = ""
+    var exponent = 0
+
+    init(_ text: String) {
+        var rest = Substring(text)
+        isNegative = rest.first == "-"
+        if isNegative { rest.removeFirst() }
+        if let mark = rest.firstIndex(where: { $0 == "e" || $0 == "E" }) {
+            let written = rest[rest.index(after: mark)...]
+            // Beyond that every number is infinite or zero to a computer; a limit keeps the sum below from overflowing.
+            exponent = max(-1_000_000_000, min(1_000_000_000, Int(written) ?? (written.first == "-" ? .min : .max)))
+            rest = rest[..<mark]
+        }
+        let parts = rest.split(separator: ".", maxSplits: 1)
+        let fraction = parts.count == 2 ? parts[1] : ""
+        exponent -= fraction.utf8.count
+        var all = Array((parts.first.map(String.init) ?? "").utf8) + Array(fraction.utf8)
+        while all.last == UInt8(ascii: "0") {
+            all.removeLast()
+            exponent += 1
+        }
+        digits = String(decoding: all.drop { $0 == UInt8(ascii: "0") }, as: UTF8.self)
+        if digits.isEmpty {
+            digits = "0"
+            exponent = 0
+            isNegative = false
+        }
+    }
+}
+
+extension JSONNumber: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let decoder = decoder as? JSONValueDecoder {
+            self = try decoder.number()
+        } else if let value = try? container.decode(Int64.self) {
+            self.init(value)
+        } else {
+            self.init(try container.decode(Decimal.self))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if let value: Int64 = integer() { try container.encode(value) } else { try container.encode(decimal ?? 0) }
+    }
+}

@@ -1,0 +1,29 @@
+/// A position in a collection's changes. It survives restarts: store it to go on where you were.
+public struct ChangeCursor: Sendable, Hashable, Codable, RawRepresentable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public init(from decoder: any Decoder) throws {
+        rawValue = try decoder.singleValueContainer().decode(String.self)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}
+
+extension Query {
+    /// What both ways to follow changes take. Order, limit and included objects have no meaning there.
+    func followingParameters() throws -> [(name: String, value: String)] {
+        let filter = try filter()
+        guard includedPaths.isEmpty else {
+            throw MartletError(.invalidArgument, "Changes cannot include the objects that fields point to.")
+        }
+        var parameters: [(name: String, value: String)] = []
+        if filter != [:] { parameters.append(("where", filter.text)) }
+        if let fieldNames { parameters.append(("keys", fieldNames.joined(separator: ","))) }
+        return parameters
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+
+/// A change of an object that a query finds, found or no longer finds.
+public struct LiveChange<Value: Storable>: Sendable {
+    public enum Kind: String, Sendable, Hashable {
+        /// The object was created.
+        case created = "create"
+        /// The object was changed and matches now, or the user may see it now.
+        case entered = "enter"
+        /// The object was changed and still matches.
+        case updated = "update"
+        /// The object was changed and does not match any longer, or the user may not see it any longer.
+        case left = "leave"
+        /// The object was deleted or removed.
+        case deleted = "delete"
+    }
+
+    public let kind: Kind
+    public let id: String
+    /// As the object is now; as it was, if it was deleted; nil if the user may not see it any longer.
+    public let object: Stored<Value>?
+    /// The position after this change.
+    public let cursor: ChangeCursor
+
+    /// Whether the query finds the object now.
+    public var matches: Bool { [.created, .entered, .updated].contains(kind) }
+}
+
+extension Storage {
+    /// The changes of what a query finds, as they happen.
+    ///
+    /// ```swift
+    /// for try await change in martlet.storage.live(Message.query().where(\.room == "lobby")) {
+    ///     print(change.kind, change.object?.text ?? change.id)
+    /// }
+    /// ```
+    ///
+    /// The sequence goes on until its task is cancelled. When the connection breaks or the device is offline, it
+    /// reconnects and continues where it was: no change is lost, and none comes twice. Begin with ``objects(_:)`` if
+    /// you want to show a list.
+    ///
+    /// - Parameter cursor: Where to begin; nil: now.
+    /// - Throws: While iterating, ``MartletError`` with ``MartletError/Code/cursorExpired`` if the device was away for
+    ///   longer than the server keeps changes (a week by default); ``MartletError/Code/forbidden`` if the user may not
+    ///   read the collection any longer.
+    public func live<Value: Storable>(_ query: Query<Value>, since cursor: ChangeCursor? = nil) -> LiveChanges<Value> {
+        LiveChanges(storage: self, query: query, cursor: cursor)
+    }
+}
+
+/// Changes as they happen. See ``Storage/live(_:since:)``.
+public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
+    public typealias Element = LiveChange<Value>
+
+    let storage: Storage
+    let query: Query<Value>
+    let cursor: ChangeCursor?
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let storage: Storage
+        private let query: Query<Value>
+        private var cursor: ChangeCursor?
+        private var connection: Connection?
+        private var waiting: ArraySlice<ServerSentEvents.Event> = []
+        private var backoff: Backoff
+
+        private struct Connection {
+            var pieces: AsyncThrowingStream<Data, any Error>.Iterator
+            var parser = ServerSentEvents()
+        }
+
+        fileprivate init(_ changes: LiveChanges) {
+            storage = changes.storage
+            query = changes.query
+            cursor = changes.cursor
+            backoff = Backoff(clock: changes.storage.api.configuration.clock)
+        }
+
+        /// Nil when the task is cancelled.
+        public mutating func next() async throws -> LiveChange<Value>? {
+            while !Task.isCancelled {
+                while let event = waiting.popFirst() {
+                    if let change = try read(event) { return change }
+                }
+                do {
+                    try await receive()
+                } catch is CancellationError {
+                    return nil
+                }
+            }
+            return nil
+        }
+
+        /// Waits for more events. A connection that ended is opened again.
+        private mutating func receive() async throws {
+            do {
+                if connection == nil { try await connect() }
+                guard let piece = try await connection?.pieces.next() else {
+                    // The server ends a stream after a quarter of an hour, and when rights have changed.
+                    connection = nil
+                    if !Task.isCancelled { try await backoff.wait() }
+                    return
+                }
+                waiting = try connection?.parser.parse(piece)[...] ?? []
+            } catch let error as MartletError where error.mayPass {
+                storage.api.configuration.log(
+                    .info, "A live stream broke and will be resumed",
+                    [
+                        "error.code": error.code.rawValue, "collection": Value.collection,
+                    ])
+                connection = nil
+                try await backoff.wait(atLeast: error.retryAfter)
+            }
+        }
+
+        private mutating func connect() async throws {
+            var request = APIRequest("GET", "live/" + APIRequest.escape(Value.collection))
+            request.query = try query.followingParameters()
+            if let cursor { request.query.append(("since", cursor.rawValue)) }
+            request.headers["accept"] = "text/event-stream"
+            // One attempt: this iterator has its own, longer patience.
+            request.maximumAttempts = 1
+            // The server sends something every 15 seconds.
+            let stream = try await storage.api.stream(request, idleTimeout: 40)
+            connection = Connection(pieces: stream.body.makeAsyncIterator())
+        }
+
+        private mutating func read(_ event: ServerSentEvents.Event) throws -> LiveChange<Value>? {
+            if let id = event.id { cursor = ChangeCursor(rawValue: id) }
+            if let retry = event.retry { backoff.shortest = retry }
+            guard let text = event.data else { return nil }
+            let data = try JSON(parsing: Data(text.utf8))
+            backoff.reset()
+            if event.name == "error" {
+                throw MartletError(problem: data.data, head: HTTPHead(status: data["status"]?.intValue ?? 0))
+            }
+            // An unknown kind is from a newer server.
+            guard let kind = LiveChange<Value>.Kind(rawValue: event.name), let cursor,
+                let id = data["id"]?.stringValue
+            else { return nil }
+            let objects: [Stored<Value>] = try storage.objects(data["object"].map { [$0] } ?? [])
+            if data["object"] != nil, objects.isEmpty { return nil }
+            let object = objects.first
+            return LiveChange(kind: kind, id: id, object: object, cursor: cursor)
+        }
+    }
+}
+
+/// Waits between attempts that may go on for ever: longer each time, and random.
+struct Backoff {
+    private static let longest: TimeInterval = 30
+
+    let clock: WallClock
+    /// The wait after a connection that worked.
+    var shortest: TimeInterval = 0.5
+    private var failures = 0
+
+    init(clock: WallClock) { self.clock = clock }
+
+    mutating func reset() { failures = 0 }
+
+    mutating func wait(atLeast seconds: TimeInterval? = nil) async throws {
+        let limit = min(Self.longest, shortest * pow(2, Double(min(failures, 16))))
+        failures += 1
+        // Half of it is random, so that devices do not return together after an outage.
+        try await clock.sleep(max(seconds ?? 0, limit * (0.5 + clock.random() / 2)))
+    }
+}
+
+extension MartletError {
+    /// Whether waiting may help.
+    var mayPass: Bool {
+        isConnectionFailure || code == .unexpectedAnswer || [408, 429, 500, 502, 503, 504].contains(status)
+    }
+}

@@ -1,0 +1,142 @@
+#if canImport(FoundationNetworking)
+import Foundation
+public import FoundationNetworking
+#else
+public import Foundation
+#endif
+
+/// Sends requests with `URLSession`, without cookies, caches and redirects.
+public final class URLSessionTransport: HTTPTransport {
+    private let session: URLSession
+    private let delegate: TransferDelegate
+
+    /// - Parameter configuration: For example one with a proxy. Its cookies and cache are switched off.
+    public init(configuration: URLSessionConfiguration = .ephemeral) {
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        // A live stream occupies a connection where there is no HTTP/2.
+        configuration.httpMaximumConnectionsPerHost = 32
+        // `Transfer` has its own, which are the same on every platform.
+        configuration.timeoutIntervalForRequest = 24 * 3_600
+        delegate = TransferDelegate()
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+
+    deinit { session.finishTasksAndInvalidate() }
+
+    public func send(_ request: HTTPRequest, progress: (@Sendable (Int64) -> Void)?) async throws -> HTTPResponse {
+        let collector = Locked((head: HTTPHead(status: 0), body: Data()))
+        let transfer = start(request)
+        transfer.onSent = progress
+        transfer.onData = { data in
+            collector.withLock { $0.body.append(data) }
+            return collector.withLock { $0.body.count } <= Transfer.maximumBodySize
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                transfer.onHead = { head in collector.withLock { $0.head = head } }
+                transfer.onEnd = { error in
+                    if let error { return continuation.resume(throwing: error) }
+                    let (head, body) = collector.withLock { $0 }
+                    continuation.resume(
+                        returning: HTTPResponse(status: head.status, headers: head.headers, body: body))
+                }
+                transfer.resume()
+            }
+        } onCancel: {
+            transfer.cancel()
+        }
+    }
+
+    public func stream(_ request: HTTPRequest) async throws -> HTTPStream {
+        let (body, feed) = AsyncThrowingStream<Data, any Error>.makeStream()
+        let transfer = start(request)
+        feed.onTermination = { _ in transfer.cancel() }
+        transfer.onData = { data in
+            feed.yield(data)
+            return true
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<HTTPStream, any Error>) in
+                let waiting = Locked<CheckedContinuation<HTTPStream, any Error>?>(continuation)
+                transfer.onHead = { head in
+                    waiting.withLock { $0.take() }?.resume(returning: HTTPStream(head: head, body: body))
+                }
+                transfer.onEnd = { error in
+                    if let waiting = waiting.withLock({ $0.take() }) {
+                        let lost = MartletError(.connectionLost, "The connection ended before the answer.")
+                        waiting.resume(throwing: error ?? lost)
+                    }
+                    feed.finish(throwing: error)
+                }
+                transfer.resume()
+            }
+        } onCancel: {
+            transfer.cancel()
+        }
+    }
+
+    private func start(_ request: HTTPRequest) -> Transfer {
+        var urlRequest = URLRequest(url: request.url)
+        urlRequest.httpMethod = request.method
+        urlRequest.timeoutInterval = 24 * 3_600
+        for (name, value) in request.headers.all { urlRequest.setValue(value, forHTTPHeaderField: name) }
+        let task: URLSessionTask
+        if let body = request.body {
+            task = session.uploadTask(with: urlRequest, from: body)
+        } else {
+            task = session.dataTask(with: urlRequest)
+        }
+        let transfer = Transfer(task, timeout: request.timeout)
+        delegate.add(transfer, for: task)
+        return transfer
+    }
+}
+
+/// Passes what `URLSession` reports to the transfer that it is about.
+private final class TransferDelegate: NSObject, URLSessionDataDelegate {
+    private let transfers = Locked<[Int: Transfer]>([:])
+
+    func add(_ transfer: Transfer, for task: URLSessionTask) {
+        transfers.withLock { $0[task.taskIdentifier] = transfer }
+    }
+
+    private func transfer(of task: URLSessionTask) -> Transfer? { transfers.withLock { $0[task.taskIdentifier] } }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        var head = HTTPHead(status: 0)
+        if let response = response as? HTTPURLResponse {
+            head.status = response.statusCode
+            for (name, value) in response.allHeaderFields { head.headers["\(name)"] = "\(value)" }
+        }
+        transfer(of: dataTask)?.received(head)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        transfer(of: dataTask)?.received(data)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        transfer(of: task)?.sent(totalBytesSent)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.ended(error)
+    }
+}

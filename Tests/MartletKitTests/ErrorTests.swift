@@ -1,0 +1,17 @@
+import Foundation
+import MartletAPI
+import Testing
+
+@testable import MartletKit
+
+struct ErrorTests {
+    @Test func `every code of the server has a name, and no other has`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let file = root.deletingLastPathComponent().appendingPathComponent(
+            "Sources/MartletKit/Errors/MartletError+Code.swift")
+        let named = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "= Self(\"").dropFirst()
+            .compactMap { $0.components(separatedBy: "\"").first }.filter { !$0.hasPrefix("device-") }
+        #expect(Set(named) == Set(ErrorCode.all.map(\.rawValue)))
+        #expect(named.count == ErrorCode.all.count)
+    }
+}

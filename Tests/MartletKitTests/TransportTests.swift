@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+@testable import MartletKit
+
+#if canImport(Glibc)
+import Glibc
+
+/// A port that accepts connections and never answers, or that refuses them.
+private final class SilentPort {
+    let number: UInt16
+    private let descriptor: Int32
+
+    init(isListening: Bool) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let (descriptor, length) = (descriptor, size)
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &size) == 0
+            }
+        }
+        try #require(status)
+        if isListening { try #require(listen(descriptor, 8) == 0) }
+        number = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(descriptor) }
+
+    func url() throws -> URL { try #require(URL(string: "http://127.0.0.1:\(number)/")) }
+}
+
+struct TransportTests {
+    let transport = URLSessionTransport()
+
+    @Test func `a refused connection is certainly not a request`() async throws {
+        let port = try SilentPort(isListening: false)
+        let request = HTTPRequest(method: "POST", url: try port.url(), body: Data("x".utf8))
+        await #expect { try await transport.send(request, progress: nil) } throws: {
+            ($0 as? MartletError)?.code == .notConnected
+        }
+    }
+
+    @Test(arguments: [HTTPRequest.Timeout.total(0.3), .idle(0.3)])
+    func `silence ends after the timeout`(timeout: HTTPRequest.Timeout) async throws {
+        let port = try SilentPort(isListening: true)
+        let request = HTTPRequest(method: "GET", url: try port.url(), timeout: timeout)
+        let start = Date()
+        await #expect { try await transport.send(request, progress: nil) } throws: {
+            ($0 as? MartletError)?.code == .timedOut
+        }
+        await #expect { _ = try await transport.stream(request) } throws: { ($0 as? MartletError)?.code == .timedOut }
+        #expect(Date().timeIntervalSince(start) < 20)
+    }
+
+    @Test func `a cancelled request ends at once`() async throws {
+        let port = try SilentPort(isListening: true)
+        let request = HTTPRequest(method: "GET", url: try port.url(), timeout: .total(60))
+        let task = Task { try await transport.send(request, progress: nil) }
+        try await Task.sleep(nanoseconds: 100_000_000)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
+#endif
