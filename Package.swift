@@ -90,12 +90,15 @@ let package = Package(
     targets: [
         // Contract
         .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
-        // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests.
+        // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests, plurals.
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
 
         // The client for apps: Foundation and the contract, nothing else.
+        // Writes a report when a process dies by a signal; in C, because Swift is not async-signal-safe.
+        .target(name: "MartletKitSignals", path: "Sources/MartletKitSignals"),
         .target(
-            name: "MartletKit", dependencies: ["MartletAPI", "MartletLogic"], path: "Sources/MartletKit",
+            name: "MartletKit", dependencies: ["MartletAPI", "MartletKitSignals", "MartletLogic"],
+            path: "Sources/MartletKit",
             swiftSettings: settings),
 
         // Shared
@@ -153,7 +156,8 @@ let package = Package(
 
         // Catalogues of translations: file formats, plural rules, lint.
         .target(
-            name: "MartletLocalization", dependencies: ["MartletCore"], path: "Sources/Shared/MartletLocalization",
+            name: "MartletLocalization", dependencies: ["MartletCore", "MartletLogic"],
+            path: "Sources/Shared/MartletLocalization",
             swiftSettings: settings),
 
         // Work after the answer that is slow or may fail: a jobs table and its workers.
@@ -369,14 +373,15 @@ let package = Package(
             name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema"], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(
-            name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit"], swiftSettings: settings),
+            name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit", "MartletKitSignals"],
+            swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
         .testTarget(
             name: "MartletCoreTests",
             dependencies: ["MartletAPI", "MartletCore", "MartletLogic", "MartletTesting", crypto],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization"],
+            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization", "MartletLogic"],
             exclude: ["Support/plural_table.py", "Support/read_exports.py"], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",

@@ -1,5 +1,6 @@
 import MartletCore
 import MartletLocalization
+import MartletLogic
 import Testing
 
 @Suite("Plural rules")

@@ -98,7 +98,7 @@ public struct SignedManifest: Sendable {
     }
 
     private static func data(base64URL text: String) -> Data? {
-        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         return Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4))
     }
 }

@@ -24,6 +24,16 @@ extension Martlet {
         public var deviceName: String?
         /// Gets what the client does, for your own log. Entries hold no secrets, tokens or bodies.
         public var log: (@Sendable (LogEntry) -> Void)?
+        /// Where configuration, texts, flags, events and crash reports are kept between starts.
+        public var folder: URL
+        /// The app and the device, as the server's conditions see them.
+        public var device = DeviceInfo.current
+        /// The app's defaults, `Martlet.json` in the main bundle. See <doc:ConfiguringAnApp>.
+        public var defaults = Bundle.main.url(forResource: "Martlet", withExtension: "json")
+        public var analytics = AnalyticsOptions()
+        /// Where reports of errors and crashes go, `https://key@host/crash/1`: `sentryDSN` of the server's
+        /// `connection.json`. Nil: nothing is reported.
+        public var sentryDSN: String?
         /// For tests.
         var clock = WallClock()
 
@@ -32,6 +42,7 @@ extension Martlet {
             self.appKey = appKey
             self.secret = secret
             sessionStore = DefaultSessionStore.make(appKey: appKey)
+            folder = LocalFolder.standard(appKey: appKey)
         }
     }
 

@@ -17,11 +17,13 @@ public final class Martlet: Sendable {
     public let configuration: Configuration
     let api: APIClient
     let session: SessionKeeper
+    let parts: Parts
 
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         session = SessionKeeper(configuration)
         api = APIClient(configuration, session: session)
+        parts = Parts(configuration, api: api)
     }
 
     /// - Parameters:

@@ -1,4 +1,5 @@
 public import MartletCore
+public import MartletLogic
 
 extension LanguageTag: Comparable, CustomStringConvertible {
     /// The tag's prefixes, longest first: `zh-Hant`, then `zh` for `zh-Hant-TW` (RFC 4647, 3.4).
@@ -26,4 +27,19 @@ extension LanguageTag: Comparable, CustomStringConvertible {
     public var description: String { text }
 
     public static func < (left: LanguageTag, right: LanguageTag) -> Bool { left.text < right.text }
+}
+
+extension PluralRules {
+    /// The rules of a language, or of the longest prefix of its tag that has rules (`de-AT` → `de`). Nil if CLDR has
+    /// none.
+    public static func rules(for language: LanguageTag, _ kind: Kind = .cardinal) -> PluralRules? {
+        rules(for: language.text, kind)
+    }
+}
+
+extension StringProtocol {
+    /// The parts between separators, including empty ones.
+    func components(between separator: String) -> [String] {
+        split(separator: separator, omittingEmptySubsequences: false).map { String($0) }
+    }
 }

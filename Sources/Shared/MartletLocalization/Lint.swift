@@ -1,4 +1,5 @@
 import MartletCore
+import MartletLogic
 
 /// An error or warning about a catalogue.
 public struct LintFinding: Sendable, Equatable {

@@ -1,3 +1,5 @@
+import MartletLogic
+
 /// The texts of a key in one language.
 public struct Localization: Sendable, Equatable {
     /// A number inside a text, with its own forms. The text contains `%#@name@` in its place, the forms contain `%arg`.

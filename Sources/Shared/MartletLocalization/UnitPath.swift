@@ -1,3 +1,5 @@
+import MartletLogic
+
 /// The position of a unit in a localization: `plural.one`, `device.iphone.plural.one`,
 /// `substitutions.dogs.plural.other`; empty for a text without forms.
 ///

@@ -45,7 +45,8 @@ extension Martlet {
     /// A client whose waits take no time; `waits` gets their lengths.
     static func scripted(
         _ transport: ScriptedTransport, sessions: any SessionStore = MemorySessionStore(),
-        waits: Locked<[TimeInterval]> = Locked([]), now: @escaping @Sendable () -> Date = { Date() }
+        waits: Locked<[TimeInterval]> = Locked([]), now: @escaping @Sendable () -> Date = { Date() },
+        folder: URL = Scratch.folder(), change: (inout Configuration) -> Void = { _ in }
     ) throws -> Martlet {
         let url = try #require(URL(string: "http://martlet.test"))
         var configuration = Configuration(url: url, appKey: "mk_live_a", secret: "ms_b")
@@ -54,6 +55,9 @@ extension Martlet {
         configuration.clock.sleep = { seconds in waits.withLock { $0.append(seconds) } }
         configuration.clock.random = { 0.5 }
         configuration.clock.now = now
+        configuration.folder = folder
+        configuration.device.language = "en"
+        change(&configuration)
         return Martlet(configuration)
     }
 }

@@ -1,3 +1,5 @@
+import MartletLogic
+
 /// Apple's .stringsdict: a property list of texts with forms by number, device or width.
 ///
 /// A text with plural forms and nothing else is written as the format `%#@plural@` with one variable of that name, and

@@ -1,4 +1,4 @@
-public import MartletCore
+import Foundation
 
 /// The plural categories of nouns and number words, in CLDR's order.
 public enum PluralCategory: String, CaseIterable, Comparable, Sendable {
@@ -22,9 +22,10 @@ public struct PluralRules: Sendable {
 
     /// The rules of a language, or of the longest prefix of its tag that has rules (`de-AT` → `de`). Nil if CLDR has
     /// none.
-    public static func rules(for language: LanguageTag, _ kind: Kind = .cardinal) -> PluralRules? {
+    public static func rules(for language: String, _ kind: Kind = .cardinal) -> PluralRules? {
         let rules = kind == .cardinal ? cardinal : ordinal
-        return ([language] + language.truncations).lazy.compactMap { rules[$0.text] }.first
+        let parts = language.split(separator: "-")
+        return (0..<parts.count).lazy.compactMap { rules[parts.dropLast($0).joined(separator: "-")] }.first
     }
 
     public func category(of number: PluralOperands) -> PluralCategory {
@@ -46,7 +47,7 @@ public struct PluralRules: Sendable {
     private init(_ text: String) {
         var conditions: [(category: PluralCategory, condition: PluralCondition)] = []
         for rule in text.split(separator: "\n") {
-            let halves = rule.components(between: ": ")
+            let halves = rule.components(separatedBy: ": ")
             guard halves.count == 2, let category = PluralCategory(rawValue: halves[0]),
                 let condition = PluralCondition(halves[1])
             else { continue }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// One condition of CLDR's plural rules, as in `n % 10 = 2..4 and n % 100 != 12..14` (UTS 35, part 3, "Plural rules
 /// syntax").
 struct PluralCondition: Sendable {
@@ -33,8 +35,8 @@ struct PluralCondition: Sendable {
     /// Nil if the text is not in CLDR's syntax.
     init?(_ text: some StringProtocol) {
         var alternatives: [[Relation]] = []
-        for alternative in text.components(between: " or ") {
-            let relations = alternative.components(between: " and ").map(Self.relation)
+        for alternative in text.components(separatedBy: " or ") {
+            let relations = alternative.components(separatedBy: " and ").map(Self.relation)
             guard !relations.contains(where: { $0 == nil }) else { return nil }
             alternatives.append(relations.compactMap(\.self))
         }
@@ -62,17 +64,10 @@ struct PluralCondition: Sendable {
     }
 
     private static func range(_ text: Substring) -> ClosedRange<Int>? {
-        let bounds = text.components(between: "..").map { Int($0) }
+        let bounds = text.components(separatedBy: "..").map { Int($0) }
         guard let first = bounds[0] else { return nil }
         if bounds.count == 1 { return first...first }
         guard bounds.count == 2, let last = bounds[1], first <= last else { return nil }
         return first...last
-    }
-}
-
-extension StringProtocol {
-    /// The parts between separators, including empty ones.
-    func components(between separator: String) -> [String] {
-        split(separator: separator, omittingEmptySubsequences: false).map { String($0) }
     }
 }

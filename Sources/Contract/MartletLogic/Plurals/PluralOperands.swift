@@ -1,5 +1,3 @@
-import MartletCore
-
 /// The properties of a number that plural rules test. They depend on how it is displayed: 1, 1.0 and 1.00 differ.
 ///
 /// Unicode Technical Standard 35, part 3, "Operands": `n` is the absolute value, `i` its whole part, `v` and `w` the
@@ -17,7 +15,7 @@ public struct PluralOperands: Sendable, Equatable {
     ///   text, and beyond 18 digits.
     public init?(_ text: some StringProtocol) {
         var digits = Substring(text)
-        if digits.begins(with: "-") { digits = digits.dropFirst() }
+        if digits.first == "-" { digits = digits.dropFirst() }
         let halves = digits.split(separator: "c", maxSplits: 1, omittingEmptySubsequences: false)
         let decimal = halves[0].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let exponent = halves.count == 1 ? 0 : Self.number(halves[1]), exponent <= 18,

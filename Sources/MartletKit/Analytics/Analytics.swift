@@ -1,0 +1,247 @@
+import Foundation
+
+extension Martlet {
+    /// Records what happens in the app.
+    public var analytics: Analytics { parts.analytics }
+}
+
+/// Records what happens in the app, once the user has agreed.
+///
+/// ```swift
+/// martlet.analytics.consent = .granted
+/// martlet.analytics.screen("Home")
+/// martlet.analytics.track("Bought", ["price": 4.90])
+/// ```
+///
+/// Recording returns at once. Events wait on disk, also over restarts, and are sent in batches. Each is sent until the
+/// server has confirmed it, and stored once, because it has an id.
+public final class Analytics: Sendable {
+    /// Whether the user agrees to being measured.
+    public enum Consent: String, Sendable, Hashable {
+        /// Not asked yet. Nothing is recorded, as if denied.
+        case unknown
+        case granted
+        case denied
+    }
+
+    private struct State {
+        var store: EventStore
+        var consent: Consent
+        /// Whom the app named by ``Analytics/identify(_:traits:)``.
+        var identified: String?
+        /// Who is signed in, which takes precedence.
+        var userID: String?
+        var timer: Task<Void, Never>?
+    }
+
+    private let configuration: Martlet.Configuration
+    private let options: Martlet.AnalyticsOptions
+    private let identity: InstallationIdentity
+    private let folder: LocalFolder
+    /// What decided about the app at this moment: the configuration's version, and variations by experiment.
+    private let circumstances: Locked<@Sendable () -> (version: String?, variants: [String: String])>
+    private let state: Locked<State>
+    private let sender: EventSender
+
+    init(_ api: APIClient, _ identity: InstallationIdentity, _ folder: LocalFolder) {
+        configuration = api.configuration
+        options = configuration.analytics
+        self.identity = identity
+        self.folder = folder
+        circumstances = Locked({ (nil, [:]) })
+        let kept = folder.readJSON(Self.file)
+        let store = EventStore(
+            folder.subfolder("queue"), maximumSize: options.maximumQueueSizeInBytes, maximumCount: options.batchSize)
+        state = Locked(
+            State(
+                store: store, consent: kept?["consent"]?.stringValue.flatMap { Consent(rawValue: $0) } ?? .unknown,
+                identified: kept?["userId"]?.stringValue,
+                userID: (try? configuration.sessionStore.load())?.user.id))
+        sender = EventSender(api, deviceID: identity.id)
+    }
+
+    // MARK: Consent
+
+    /// Whether the user agrees. It is kept over restarts. Without `granted` nothing is stored or sent, and what waits
+    /// is deleted as soon as the consent is withdrawn.
+    public var consent: Consent {
+        get { state.withLock { $0.consent } }
+        set {
+            let kept = state.withLock { state -> JSON? in
+                guard state.consent != newValue else { return nil }
+                state.consent = newValue
+                if newValue != .granted {
+                    state.store.removeAll()
+                    state.identified = nil
+                    state.timer?.cancel()
+                    state.timer = nil
+                }
+                return Self.kept(state)
+            }
+            if let kept { write(kept) }
+        }
+    }
+
+    // MARK: Recording
+
+    /// Something happened. Call all events of a kind the same, and put what differs into the properties.
+    public func track(_ event: String, _ properties: [String: JSON] = [:]) {
+        record("track", name: event, ["event": .string(event), "properties": .object(properties)])
+    }
+
+    /// A screen was shown.
+    public func screen(_ name: String, _ properties: [String: JSON] = [:]) {
+        record("screen", name: name, ["name": .string(name), "properties": .object(properties)])
+    }
+
+    /// Says who uses the device, and what is known of this person. A user who is signed in is known already.
+    public func identify(_ userID: String? = nil, traits: [String: JSON] = [:]) {
+        let kept = state.withLock { state -> JSON? in
+            guard state.consent == .granted, let userID else { return nil }
+            state.identified = userID
+            return Self.kept(state)
+        }
+        if let kept { write(kept) }
+        record("identify", name: nil, ["traits": .object(traits)])
+    }
+
+    /// Says which company, team or class the user belongs to.
+    public func group(_ groupID: String, traits: [String: JSON] = [:]) {
+        record("group", name: nil, ["groupId": .string(groupID), "traits": .object(traits)])
+    }
+
+    /// Forgets whom ``identify(_:traits:)`` named.
+    public func reset() {
+        write(
+            state.withLock { state in
+                state.identified = nil
+                return Self.kept(state)
+            })
+    }
+
+    // MARK: Sending
+
+    /// Sends everything that waits. Called by itself when a batch is full and after the interval; an app calls it when
+    /// it goes to the background.
+    ///
+    /// - Throws: ``MartletError``. What was not confirmed stays and is sent again.
+    public func flush() async throws {
+        state.withLock { $0.store.close() }
+        try await sendBatches()
+    }
+
+    private func sendBatches() async throws {
+        try await sender.send(
+            next: { [state] in
+                state.withLock { $0.consent == .granted ? $0.store.oldest() : nil }
+            },
+            done: { [state] name in state.withLock { $0.store.remove(name) } })
+    }
+
+    // MARK: Inside
+
+    func changed(userID: String?) { state.withLock { $0.userID = userID } }
+
+    func describeCircumstances(_ describe: @escaping @Sendable () -> (version: String?, variants: [String: String])) {
+        circumstances.withLock { $0 = describe }
+    }
+
+    private func record(_ type: String, name: String?, _ members: JSON) {
+        guard consent == .granted, isSampled(name) else { return }
+        var event = members
+        event["type"] = .string(type)
+        event["messageId"] = .string(UUID().uuidString.lowercased())
+        event["timestamp"] = .string(RFC3339.text(configuration.clock.now()))
+        event["anonymousId"] = .string(identity.id)
+        event["context"] = context()
+        let isFull = state.withLock { state -> Bool in
+            // The consent may have been withdrawn by another thread.
+            guard state.consent == .granted else { return false }
+            event["userId"] = (state.userID ?? state.identified).map(JSON.string)
+            let line = event.data
+            guard line.count <= EventStore.maximumEventSize else {
+                configuration.log(.warning, "Dropped an event that is too large", ["event.size": "\(line.count)"])
+                return false
+            }
+            do {
+                let dropped = try state.store.append(line)
+                if dropped > 0 {
+                    configuration.log(
+                        .warning, "Dropped the oldest events; the queue is full", ["batches": "\(dropped)"])
+                }
+            } catch {
+                configuration.log(.warning, "Could not store an event", ["error": "\(error)"])
+            }
+            let isFull = state.store.countInOpenFile == 0
+            startTimer(&state)
+            return isFull
+        }
+        if isFull { Task { [weak self] in await self?.sendQuietly() } }
+    }
+
+    private func startTimer(_ state: inout State) {
+        guard state.timer == nil, let interval = options.interval else { return }
+        let clock = configuration.clock
+        state.timer = Task { [weak self] in
+            try? await clock.sleep(interval)
+            guard !Task.isCancelled else { return }
+            self?.state.withLock { state in
+                state.timer = nil
+                state.store.close()
+            }
+            await self?.sendQuietly()
+        }
+    }
+
+    private func sendQuietly() async {
+        do {
+            try await sendBatches()
+        } catch {
+            configuration.log(.info, "Could not send events; they are kept", ["error": "\(error)"])
+        }
+    }
+
+    /// A device is in a share or not, always the same way.
+    private func isSampled(_ name: String?) -> Bool {
+        let share = min(options.sampling, name.flatMap { options.samplingByEvent[$0] } ?? 1)
+        guard share < 1 else { return true }
+        // FNV-1a, 32 bits.
+        let hash = identity.id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        return Double(hash) / Double(UInt32.max) < share
+    }
+
+    private func context() -> JSON {
+        let device = configuration.device
+        var app: JSON = ["version": .string(device.appVersion)]
+        app["build"] = device.build.map(JSON.string)
+        app["namespace"] = device.bundleIdentifier.map(JSON.string)
+        var hardware: JSON = ["id": .string(identity.id), "model": .string(device.model)]
+        hardware["manufacturer"] = device.manufacturer.map(JSON.string)
+        let hasRegion = device.language.contains("-") || device.country == nil
+        let locale = hasRegion ? device.language : device.language + "-" + (device.country ?? "")
+        var context: JSON = [
+            "app": app, "device": hardware, "locale": .string(locale), "timezone": .string(device.timeZone),
+            "os": ["name": .string(device.systemName), "version": .string(device.systemVersion)],
+            "library": ["name": "MartletKit", "version": .string(Martlet.version)],
+        ]
+        let now = circumstances.withLock { $0 }()
+        context["configVersion"] = now.version.map(JSON.string)
+        if !now.variants.isEmpty { context["experiments"] = .object(now.variants.mapValues(JSON.string)) }
+        if options.sampling < 1 { context["sampling"] = JSONNumber(options.sampling).map(JSON.number) }
+        return context
+    }
+
+    private static let file = "state.json"
+
+    private static func kept(_ state: State) -> JSON {
+        ["consent": .string(state.consent.rawValue), "userId": state.identified.map(JSON.string) ?? .null]
+    }
+
+    private func write(_ kept: JSON) {
+        do {
+            try folder.write(kept.data, to: Self.file)
+        } catch {
+            configuration.log(.warning, "Could not store the consent to analytics", ["error": "\(error)"])
+        }
+    }
+}

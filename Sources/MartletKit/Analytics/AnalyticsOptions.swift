@@ -1,0 +1,20 @@
+public import Foundation
+
+extension Martlet {
+    /// How events are recorded and sent.
+    public struct AnalyticsOptions: Sendable {
+        /// Events are sent when so many wait.
+        public var batchSize = 50
+        /// Events are sent at the latest after so many seconds; nil: only when a batch is full, or by
+        /// ``Analytics/flush()``.
+        public var interval: TimeInterval? = 30
+        /// The share of devices that record events, from 0 to 1. A device records all its events or none.
+        public var sampling = 1.0
+        /// The share of devices that record an event of this name, for events that are frequent.
+        public var samplingByEvent: [String: Double] = [:]
+        /// How much may wait on the device. Beyond that the oldest events are dropped.
+        public var maximumQueueSizeInBytes = 4 << 20
+
+        public init() {}
+    }
+}

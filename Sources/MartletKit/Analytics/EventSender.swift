@@ -1,0 +1,56 @@
+import Foundation
+
+/// Sends one batch after the other; whoever calls meanwhile waits for the same sending.
+actor EventSender {
+    private let api: APIClient
+    private let deviceID: String
+    private var sending: Task<Void, any Error>?
+
+    init(_ api: APIClient, deviceID: String) {
+        self.api = api
+        self.deviceID = deviceID
+    }
+
+    /// - Parameters:
+    ///   - next: The oldest batch.
+    ///   - done: Called with its name when the server has confirmed it, or refuses it for good.
+    func send(
+        next: @escaping @Sendable () -> (name: String, events: [JSON])?, done: @escaping @Sendable (String) -> Void
+    ) async throws {
+        while let running = sending {
+            // It may have looked before the caller's events were there.
+            _ = try? await running.value
+            if sending == running { sending = nil }
+        }
+        let task = Task {
+            while let batch = next() {
+                if !batch.events.isEmpty { try await send(batch.events) }
+                done(batch.name)
+            }
+        }
+        sending = task
+        defer { if sending == task { sending = nil } }
+        try await task.value
+    }
+
+    private func send(_ events: [JSON]) async throws {
+        let body: JSON = [
+            "batch": .array(events), "sentAt": .string(RFC3339.text(api.configuration.clock.now())),
+        ]
+        var request = APIRequest("POST", "events", json: body, repetition: .harmless)
+        request.headers["x-device-id"] = deviceID
+        // Events say whose they are: they may be older than the session.
+        request.caller = .app
+        do {
+            let answer = try await api.json(request)
+            let rejected = answer["rejected"]?.arrayValue ?? []
+            if let first = rejected.first {
+                api.configuration.log(
+                    .warning, "The server refused events", ["events": "\(rejected.count)", "first": first.text])
+            }
+        } catch let error as MartletError where [400, 413, 422].contains(error.status) {
+            // It would be refused for ever, and nothing after it would be sent.
+            api.configuration.log(.warning, "The server refused a batch of events; dropped it", ["error": "\(error)"])
+        }
+    }
+}

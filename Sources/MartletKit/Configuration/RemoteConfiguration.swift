@@ -1,0 +1,236 @@
+import Foundation
+
+extension Martlet {
+    /// Settings, colours and looks that the server can change.
+    public var remote: RemoteConfiguration { parts.remote }
+}
+
+/// Settings, colours and looks that the server can change without a new build.
+///
+/// Reading never waits: it answers from the last configuration that arrived, also without a network, and before the
+/// first one from the app's `Martlet.json`. Then ``refresh()`` asks for a newer one.
+///
+/// ```swift
+/// label.textColor = UIColor(martlet.remote.color("navColor") ?? .black)
+/// let url = martlet.remote.setting("url", default: "https://example.org")
+/// try await martlet.remote.refresh()
+/// ```
+public final class RemoteConfiguration: Sendable {
+    private struct State {
+        var active: ConfigurationSnapshot
+        /// What arrived last; `active` after ``RemoteConfiguration/activate()``.
+        var newest: Answer
+        var theme: String?
+        var attributes: [String: JSON] = [:]
+        var observers: [UUID: AsyncStream<ConfigurationSnapshot>.Continuation] = [:]
+    }
+
+    private struct Answer {
+        var snapshot: ConfigurationSnapshot
+        var entityTag: String?
+    }
+
+    private let api: APIClient
+    private let identity: InstallationIdentity
+    private let events: DocumentEvents
+    private let folder: LocalFolder
+    private let defaults: ConfigurationSnapshot
+    private let state: Locked<State>
+
+    init(
+        _ api: APIClient, _ identity: InstallationIdentity, _ events: DocumentEvents, _ folder: LocalFolder,
+        _ bundled: BundledDefaults
+    ) {
+        self.api = api
+        self.identity = identity
+        self.events = events
+        self.folder = folder
+        defaults = ConfigurationSnapshot(bundled.remote ?? [:])
+        let theme = folder.readJSON(Self.choiceFile)?["theme"]?.stringValue
+        let stored = Self.stored(theme: theme, in: folder, for: api.configuration.device.appVersion)
+        let answer = stored ?? Answer(snapshot: defaults)
+        state = Locked(State(active: answer.snapshot, newest: answer, theme: theme))
+    }
+
+    // MARK: Reading
+
+    /// What is in effect now.
+    public var current: ConfigurationSnapshot { state.withLock { $0.active } }
+
+    /// The setting; its default in the app's `Martlet.json`, or else nil.
+    public func setting(_ name: String) -> JSON? { current.settings[name] ?? defaults.settings[name] }
+
+    public func setting<Value: Decodable & Sendable>(_ name: String, default defaultValue: Value) -> Value {
+        self[Parameter(name, default: defaultValue)]
+    }
+
+    public subscript<Value>(parameter: Parameter<Value>) -> Value { parameter.value(of: setting(parameter.name)) }
+
+    public func color(_ name: String) -> RemoteColor? { current.colors[name] ?? defaults.colors[name] }
+
+    /// The properties of an element of a screen, with its colours resolved. Empty if the server says nothing about it.
+    ///
+    /// - Parameter controller: The name of the screen, in UIKit that of the view controller's class.
+    public func properties(of element: String, in controller: String) -> ElementProperties {
+        let live = current.properties(of: element, in: controller)
+        let own = defaults.properties(of: element, in: controller)
+        return ElementProperties(values: own.merging(live) { $1 }, color: { [self] in color($0) })
+    }
+
+    /// The properties of a screen itself.
+    public func properties(ofController controller: String) -> ElementProperties {
+        let live = current.properties(ofController: controller)
+        let own = defaults.properties(ofController: controller)
+        return ElementProperties(values: own.merging(live) { $1 }, color: { [self] in color($0) })
+    }
+
+    // MARK: Themes and conditions
+
+    /// The theme that the user chose; nil: the server's choice.
+    public var theme: String? { state.withLock { $0.theme } }
+
+    /// Remembers the user's choice and shows the theme: at once if it was shown before, and as the server has it now.
+    ///
+    /// - Throws: ``MartletError``. The choice is kept, and a theme that was loaded before is shown.
+    public func choose(theme: String?) async throws {
+        try folder.write(JSON.object(["theme": theme.map(JSON.string) ?? .null]).data, to: Self.choiceFile)
+        let stored = Self.stored(theme: theme, in: folder, for: api.configuration.device.appVersion)
+        state.withLock { state in
+            state.theme = theme
+            // Another theme's tag must not make the server answer 304.
+            state.newest = stored ?? Answer(snapshot: state.newest.snapshot)
+        }
+        if stored != nil { activate() }
+        try await refresh()
+    }
+
+    /// What conditions on the server know of this user beyond the device: a plan, a brand. At most 100.
+    public var attributes: [String: JSON] {
+        get { state.withLock { $0.attributes } }
+        set { state.withLock { $0.attributes = newValue } }
+    }
+
+    // MARK: Changing
+
+    /// Loads the configuration and puts it into effect.
+    ///
+    /// - Returns: Whether anything that the app shows has changed.
+    /// - Throws: ``MartletError``. What was in effect stays so.
+    @discardableResult
+    public func refresh() async throws -> Bool {
+        try await fetch()
+        return activate()
+    }
+
+    /// Loads the configuration and keeps it on disk. It is in effect after ``activate()``, or after the next start.
+    ///
+    /// - Returns: Whether it differs from the one in effect. The server answers 304 if not.
+    @discardableResult
+    public func fetch() async throws -> Bool {
+        let (theme, tag, attributes) = state.withLock { ($0.theme, $0.newest.entityTag, $0.attributes) }
+        var request = APIRequest("POST", "remote", json: body(theme, attributes), repetition: .harmless)
+        request.headers["x-device-id"] = identity.id
+        request.headers["if-none-match"] = tag
+        do {
+            let response = try await api.send(request)
+            if response.status != 304 { try keep(response, theme: theme) }
+        } catch let error as MartletError where error.code == .documentNotFound {
+            // Nothing is published for this app version: the app shows what it was built with.
+            state.withLock { state in
+                if state.theme == theme { state.newest = Answer(snapshot: defaults) }
+            }
+            folder.remove(Self.file(of: theme))
+        }
+        return state.withLock { $0.newest.snapshot != $0.active }
+    }
+
+    /// Puts into effect what ``fetch()`` loaded. Observers are told if it differs.
+    @discardableResult
+    public func activate() -> Bool {
+        state.withLock { state in
+            guard state.active != state.newest.snapshot else { return false }
+            state.active = state.newest.snapshot
+            for observer in state.observers.values { observer.yield(state.active) }
+            return true
+        }
+    }
+
+    /// The configuration in effect, then each one that follows.
+    ///
+    /// As long as the sequence is iterated, the client is connected to the server, learns of publications within a
+    /// second or so, and puts them into effect. Lost connections are renewed.
+    public func updates() -> AsyncStream<ConfigurationSnapshot> {
+        let (stream, continuation) = AsyncStream<ConfigurationSnapshot>.makeStream(
+            bufferingPolicy: .bufferingNewest(1))
+        let id = UUID()
+        state.withLock { state in
+            state.observers[id] = continuation
+            continuation.yield(state.active)
+        }
+        let following = Task { [self] in
+            for await publication in await events.publications()
+            where publication.concerns("configuration", "experiment") { await refreshQuietly() }
+        }
+        continuation.onTermination = { [weak self] _ in
+            following.cancel()
+            self?.state.withLock { $0.observers[id] = nil }
+        }
+        return stream
+    }
+
+    /// For timers and background tasks: a failure is logged.
+    func refreshQuietly() async {
+        do {
+            try await refresh()
+        } catch {
+            api.configuration.log(.info, "Could not refresh the configuration", ["error": "\(error)"])
+        }
+    }
+
+    // MARK: On the wire and on disk
+
+    private func body(_ theme: String?, _ attributes: [String: JSON]) -> JSON {
+        let device = api.configuration.device
+        var body: JSON = [
+            "appVersion": .string(device.appVersion), "language": .string(device.language),
+            "platform": .string(device.platform), "osVersion": .string(device.systemVersion),
+        ]
+        body["theme"] = theme.map(JSON.string)
+        body["build"] = device.build.map(JSON.string)
+        body["country"] = device.country.map(JSON.string)
+        if !attributes.isEmpty { body["attributes"] = .object(attributes) }
+        return body
+    }
+
+    private func keep(_ response: HTTPResponse, theme: String?) throws {
+        let json = try JSON(parsing: response.body)
+        guard json.objectValue != nil else {
+            throw MartletError(.unexpectedAnswer, "The configuration is not a JSON object.")
+        }
+        let answer = Answer(snapshot: ConfigurationSnapshot(json), entityTag: response.headers["etag"])
+        let kept: JSON = [
+            "etag": answer.entityTag.map(JSON.string) ?? .null, "answer": json,
+            "appVersion": .string(api.configuration.device.appVersion),
+        ]
+        // A full disk must not keep the app from showing what it has received.
+        try? folder.write(kept.data, to: Self.file(of: theme))
+        state.withLock { state in
+            // The user may have chosen another theme meanwhile.
+            if state.theme == theme { state.newest = answer }
+        }
+    }
+
+    /// What was kept for this theme, unless it was for another app version.
+    private static func stored(theme: String?, in folder: LocalFolder, for appVersion: String) -> Answer? {
+        guard let kept = folder.readJSON(file(of: theme)), let answer = kept["answer"],
+            kept["appVersion"]?.stringValue == appVersion
+        else { return nil }
+        return Answer(snapshot: ConfigurationSnapshot(answer), entityTag: kept["etag"]?.stringValue)
+    }
+
+    private static let choiceFile = "choice.json"
+
+    private static func file(of theme: String?) -> String {
+        theme.map { "theme-" + APIRequest.escape($0) + ".json" } ?? "default.json"
+    }
+}

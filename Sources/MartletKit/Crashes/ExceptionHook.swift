@@ -1,0 +1,22 @@
+import Foundation
+
+/// Names the exception of Objective-C that ends the process. The signal that follows makes the report.
+enum ExceptionHook {
+    static func install(_ report: @escaping @Sendable (_ name: String, _ reason: String) -> Void) {
+        #if canImport(ObjectiveC)
+        // Not compiled on Linux, where this project is built.
+        let previous = NSGetUncaughtExceptionHandler()
+        state.withLock { $0 = (report, previous) }
+        NSSetUncaughtExceptionHandler { exception in
+            let (report, previous) = ExceptionHook.state.withLock { $0 }
+            report?(exception.name.rawValue, exception.reason ?? "")
+            previous?(exception)
+        }
+        #endif
+    }
+
+    #if canImport(ObjectiveC)
+    private typealias Report = @Sendable (String, String) -> Void
+    private static let state = Locked<(Report?, (@convention(c) (NSException) -> Void)?)>((nil, nil))
+    #endif
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// The id and secret that the app makes for itself on a device, once, and keeps.
+///
+/// The id is the unit of experiments, the anonymous id of events and the id of the installation for push, so that all
+/// three count the same devices.
+struct InstallationIdentity: Sendable, Hashable {
+    /// A UUID in lower case.
+    let id: String
+    /// 32 random bytes in base64url. Whoever has it may change the installation.
+    let secret: String
+
+    /// Reads the identity, or makes one.
+    static func load(from folder: LocalFolder) -> InstallationIdentity {
+        if let stored = folder.readJSON(file), let id = stored["id"]?.stringValue, UUID(uuidString: id) != nil,
+            let secret = stored["secret"]?.stringValue, secret.utf8.count == 43
+        {
+            return InstallationIdentity(id: id, secret: secret)
+        }
+        let made = InstallationIdentity(id: UUID().uuidString.lowercased(), secret: randomSecret())
+        // If the disk is full, the identity holds until the process ends.
+        try? folder.write(JSON.object(["id": .string(made.id), "secret": .string(made.secret)]).data, to: file)
+        return made
+    }
+
+    private static let file = "installation.json"
+
+    private static func randomSecret() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        return Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    }
+}
+
+extension InstallationIdentity: CustomStringConvertible {
+    var description: String { "InstallationIdentity(id: \(id), secret: <redacted>)" }
+}

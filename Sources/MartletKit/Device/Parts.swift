@@ -1,0 +1,72 @@
+import Foundation
+
+/// The parts of a client that keep state of their own.
+final class Parts: Sendable {
+    let identity: InstallationIdentity
+    let documents: DocumentEvents
+    let remote: RemoteConfiguration
+    let translations: Translations
+    let analytics: Analytics
+    let flags: Flags
+    let crashes: Crashes
+    let notifications: Notifications
+
+    init(_ configuration: Martlet.Configuration, api: APIClient) {
+        let folder = LocalFolder(url: configuration.folder)
+        let defaults = BundledDefaults(configuration.defaults)
+        identity = InstallationIdentity.load(from: folder)
+        documents = DocumentEvents(api)
+        remote = RemoteConfiguration(api, identity, documents, folder.subfolder("configuration"), defaults)
+        translations = Translations(api, documents, folder.subfolder("translations"), defaults)
+        analytics = Analytics(api, identity, folder.subfolder("analytics"))
+        flags = Flags(api, identity, documents, folder.subfolder("flags"), defaults, analytics)
+        analytics.describeCircumstances { [remote, flags] in
+            let version = remote.current.version
+            return (version.isEmpty ? nil : version, remote.current.experiments.merging(flags.experiments) { $1 })
+        }
+        crashes = Crashes(api, folder.subfolder("crashes"))
+        notifications = Notifications(api, identity, folder.subfolder("notifications"))
+        followSignIn(api.session)
+    }
+
+    /// Tells the parts who is signed in.
+    private func followSignIn(_ session: SessionKeeper) {
+        Task { [weak self] in
+            for await state in await session.states() {
+                guard let self else { return }
+                var userID: String?
+                if case .signedIn(let user) = state { userID = user.id }
+                analytics.changed(userID: userID)
+                crashes.changed(userID: userID)
+                await flags.changed(userID: userID)
+                await notifications.changedUser()
+            }
+        }
+    }
+}
+
+extension Martlet {
+    /// The version of MartletKit.
+    static let version = "1.0.0"
+}
+
+/// What the app was built with, for the time before the first answer of the server.
+///
+/// ```json
+/// {"remote": {"mainSettings": {"url": "https://…"}, "colors": […]}, "flags": {"new-checkout": false},
+///  "translations": {"en": {"language": "en", "strings": {"bye": "Bye"}}}}
+/// ```
+///
+/// `remote` and each of `translations` are answers of the server, as they were when the app was built.
+struct BundledDefaults: Sendable {
+    let remote: JSON?
+    let flags: JSON?
+    let translations: JSON?
+
+    init(_ file: URL?) {
+        let json = file.flatMap { LocalFolder(url: $0.deletingLastPathComponent()).readJSON($0.lastPathComponent) }
+        remote = json?["remote"]
+        flags = json?["flags"]
+        translations = json?["translations"]
+    }
+}

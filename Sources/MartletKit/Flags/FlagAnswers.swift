@@ -1,0 +1,58 @@
+import Foundation
+
+/// A value of a flag, and why it is that.
+public struct FlagEvaluation<Value: Sendable>: Sendable {
+    /// What decided about a value. A newer server may have other reasons.
+    public struct Reason: RawRepresentable, Sendable, Hashable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The flag has no rules.
+        public static var fixed: Self { Self(rawValue: "STATIC") }
+        /// A rule applies.
+        public static var rule: Self { Self(rawValue: "TARGETING_MATCH") }
+        /// A share of the users, or an experiment.
+        public static var share: Self { Self(rawValue: "SPLIT") }
+        /// The flag is switched off.
+        public static var disabled: Self { Self(rawValue: "DISABLED") }
+        /// No rule applies: the flag's default.
+        public static var noRule: Self { Self(rawValue: "UNKNOWN") }
+        /// From the app's `Martlet.json`.
+        public static var bundled: Self { Self(rawValue: "device-bundled") }
+        /// The default of the call: there is no such flag, or it has another type.
+        public static var missing: Self { Self(rawValue: "device-missing") }
+    }
+
+    public let value: Value
+    /// The name of the value, `on` or `red`; nil if the server did not answer it.
+    public let variant: String?
+    public let reason: Reason
+}
+
+/// All flags as the server evaluated them for one user and device.
+struct FlagAnswers: Sendable, Hashable {
+    struct Flag: Sendable, Hashable {
+        let value: JSON
+        let variant: String?
+        let reason: String
+    }
+
+    var flags: [String: Flag] = [:]
+    var experiments: [String: String] = [:]
+    var entityTag: String?
+    /// What the server was asked with. Its tag holds for the same context only.
+    var context: JSON = .null
+
+    init() {}
+
+    init(_ json: JSON, entityTag: String?, context: JSON) {
+        flags = (json["flags"]?.objectValue ?? [:]).compactMapValues { flag in
+            guard let value = flag["value"] else { return nil }
+            return Flag(
+                value: value, variant: flag["variant"]?.stringValue, reason: flag["reason"]?.stringValue ?? "UNKNOWN")
+        }
+        experiments = (json["experiments"]?.objectValue ?? [:]).compactMapValues(\.stringValue)
+        self.entityTag = entityTag
+        self.context = context
+    }
+}

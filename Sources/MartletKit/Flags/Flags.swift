@@ -1,0 +1,223 @@
+import Foundation
+
+extension Martlet {
+    /// Values that the server decides by user and device.
+    public var flags: Flags { parts.flags }
+}
+
+/// Values that the server decides by user and device: switches, shares of the users, A/B tests.
+///
+/// The server evaluates the rules, because they may use what only it knows (roles, profiles). The device keeps the
+/// results. So reading never waits, and a user keeps the variants while offline and after a restart.
+///
+/// ```swift
+/// if martlet.flags.value("new-checkout", default: false) { … }
+/// ```
+///
+/// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. Once it has asked,
+/// the client asks again whenever somebody signs in or out.
+///
+/// The first time that a user reads a flag whose value was decided by a share or an experiment, the event
+/// `Experiment Viewed` is recorded, once for each user and variant, if the user has agreed to analytics. The results of
+/// experiments do not need it: the server counts who got which variation.
+public final class Flags: Sendable {
+    private struct State {
+        var answers: FlagAnswers
+        /// Whose answers they are; nil: those of the device without a user.
+        var userID: String?
+        var attributes: [String: JSON] = [:]
+        /// The app asks for flags. Otherwise a sign-in makes no call.
+        var isInUse = false
+        var exposures: Set<String>
+        var observers: [UUID: AsyncStream<Void>.Continuation] = [:]
+    }
+
+    private static let maximumExposures = 2_000
+
+    private let api: APIClient
+    private let identity: InstallationIdentity
+    private let events: DocumentEvents
+    private let folder: LocalFolder
+    private let bundled: [String: JSON]
+    private let analytics: Analytics
+    private let state: Locked<State>
+
+    init(
+        _ api: APIClient, _ identity: InstallationIdentity, _ events: DocumentEvents, _ folder: LocalFolder,
+        _ defaults: BundledDefaults, _ analytics: Analytics
+    ) {
+        self.api = api
+        self.identity = identity
+        self.events = events
+        self.folder = folder
+        self.analytics = analytics
+        bundled = defaults.flags?.objectValue ?? [:]
+        let userID = (try? api.configuration.sessionStore.load())?.user.id
+        let exposures = folder.readJSON(Self.exposureFile)?.arrayValue ?? []
+        state = Locked(
+            State(
+                answers: Self.stored(userID, in: folder), userID: userID,
+                exposures: Set(exposures.compactMap(\.stringValue))))
+    }
+
+    // MARK: Reading
+
+    public subscript<Value>(parameter: Parameter<Value>) -> Value {
+        evaluation(parameter.name, default: parameter.defaultValue).value
+    }
+
+    public func value<Value: Decodable & Sendable>(_ name: String, default defaultValue: Value) -> Value {
+        evaluation(name, default: defaultValue).value
+    }
+
+    /// The value with its variant and the reason for it.
+    public func evaluation<Value: Decodable & Sendable>(
+        _ name: String, default defaultValue: Value
+    ) -> FlagEvaluation<Value> {
+        let (flag, userID) = state.withLock { ($0.answers.flags[name], $0.userID) }
+        // Flags have types: "1" is not a boolean, and a value of another type is a mistake in the app.
+        if let flag, let value = try? flag.value.decoded(as: Value.self, tolerance: .none) {
+            let reason = FlagEvaluation<Value>.Reason(rawValue: flag.reason)
+            if reason == .share { expose(name, variant: flag.variant, userID: userID) }
+            return FlagEvaluation(value: value, variant: flag.variant, reason: reason)
+        }
+        if let json = bundled[name], let value = try? json.decoded(as: Value.self, tolerance: .none) {
+            return FlagEvaluation(value: value, variant: nil, reason: .bundled)
+        }
+        return FlagEvaluation(value: defaultValue, variant: nil, reason: .missing)
+    }
+
+    /// The user's variations by experiment, as of the last answer.
+    public var experiments: [String: String] { state.withLock { $0.answers.experiments } }
+
+    /// What rules know of this user beyond the device: a plan, a brand. They apply from the next ``refresh()``.
+    public var attributes: [String: JSON] {
+        get { state.withLock { $0.attributes } }
+        set { state.withLock { $0.attributes = newValue } }
+    }
+
+    // MARK: Refreshing
+
+    /// Asks the server for all flags.
+    ///
+    /// - Returns: Whether any has changed.
+    /// - Throws: ``MartletError``. The values that are there stay.
+    @discardableResult
+    public func refresh() async throws -> Bool {
+        let userID = try await api.session.current()?.user.id
+        use(userID)
+        let (context, known) = state.withLock { state in
+            state.isInUse = true
+            return (self.context(state.attributes), state.answers)
+        }
+        var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .harmless)
+        request.headers["x-device-id"] = identity.id
+        if known.context == context { request.headers["if-none-match"] = known.entityTag }
+        let response = try await api.send(request)
+        guard response.status != 304 else { return false }
+        let json = try JSON(parsing: response.body)
+        guard json["flags"]?.objectValue != nil else {
+            throw MartletError(.unexpectedAnswer, "The answer has no flags.")
+        }
+        let answers = FlagAnswers(json, entityTag: response.headers["etag"], context: context)
+        let kept: JSON = ["answer": json, "etag": answers.entityTag.map(JSON.string) ?? .null, "context": context]
+        try? folder.write(kept.data, to: Self.file(of: userID))
+        return state.withLock { state in
+            // Somebody else may have signed in meanwhile.
+            guard state.userID == userID else { return false }
+            let hasChanged = state.answers.flags != answers.flags || state.answers.experiments != answers.experiments
+            state.answers = answers
+            if hasChanged { for observer in state.observers.values { observer.yield() } }
+            return hasChanged
+        }
+    }
+
+    /// An element now and whenever flags change. While it is iterated, the client learns of published flags within a
+    /// second or so.
+    public func updates() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let id = UUID()
+        state.withLock { state in
+            state.observers[id] = continuation
+            continuation.yield()
+        }
+        let following = Task { [self] in
+            for await publication in await events.publications() where publication.concerns("flags", "experiment") {
+                await refreshQuietly()
+            }
+        }
+        continuation.onTermination = { [weak self] _ in
+            following.cancel()
+            self?.state.withLock { $0.observers[id] = nil }
+        }
+        return stream
+    }
+
+    /// Shows the flags of another user at once, as they were last known, and asks for new ones.
+    func changed(userID: String?) async {
+        guard use(userID), state.withLock({ $0.isInUse }) else { return }
+        await refreshQuietly()
+    }
+
+    func refreshQuietly() async {
+        do {
+            try await refresh()
+        } catch {
+            api.configuration.log(.info, "Could not refresh the flags", ["error": "\(error)"])
+        }
+    }
+
+    @discardableResult
+    private func use(_ userID: String?) -> Bool {
+        state.withLock { state in
+            guard state.userID != userID else { return false }
+            // What a user's device keeps of others would tell who else uses it.
+            if let old = state.userID { folder.remove(Self.file(of: old)) }
+            state.userID = userID
+            state.answers = Self.stored(userID, in: folder)
+            for observer in state.observers.values { observer.yield() }
+            return true
+        }
+    }
+
+    private func context(_ attributes: [String: JSON]) -> JSON {
+        let device = api.configuration.device
+        var context = JSON.object(attributes)
+        context["targetingKey"] = .string(identity.id)
+        context["platform"] = .string(device.platform)
+        context["osVersion"] = .string(device.systemVersion)
+        context["appVersion"] = .string(device.appVersion)
+        context["language"] = .string(device.language)
+        context["country"] = device.country.map(JSON.string)
+        context["appBuild"] = device.build.map(JSON.string)
+        return context
+    }
+
+    // MARK: Exposures
+
+    private func expose(_ name: String, variant: String?, userID: String?) {
+        guard analytics.consent == .granted else { return }
+        let key = [userID ?? "", name, variant ?? ""].joined(separator: "\u{1f}")
+        let all = state.withLock { state -> Set<String>? in
+            guard state.exposures.insert(key).inserted else { return nil }
+            if state.exposures.count > Self.maximumExposures { state.exposures = [key] }
+            return state.exposures
+        }
+        guard let all else { return }
+        try? folder.write(JSON.array(all.sorted().map(JSON.string)).data, to: Self.exposureFile)
+        analytics.track("Experiment Viewed", ["flag": .string(name), "variant": variant.map(JSON.string) ?? .null])
+    }
+
+    // MARK: On disk
+
+    private static let exposureFile = "exposures.json"
+
+    private static func file(of userID: String?) -> String {
+        userID.map { "user-" + APIRequest.escape($0) + ".json" } ?? "device.json"
+    }
+
+    private static func stored(_ userID: String?, in folder: LocalFolder) -> FlagAnswers {
+        guard let kept = folder.readJSON(file(of: userID)), let answer = kept["answer"] else { return FlagAnswers() }
+        return FlagAnswers(answer, entityTag: kept["etag"]?.stringValue, context: kept["context"] ?? .null)
+    }
+}

@@ -1,0 +1,252 @@
+public import Foundation
+
+extension Martlet {
+    /// Push notifications: this installation, and what becomes of notifications on the device.
+    public var notifications: Notifications { parts.notifications }
+}
+
+/// Registers the app on this device for push notifications, and reports which are opened.
+///
+/// ```swift
+/// // application(_:didFinishLaunchingWithOptions:), and after each sign-in and sign-out (which it notices by itself)
+/// try await martlet.notifications.register()
+/// // application(_:didRegisterForRemoteNotificationsWithDeviceToken:)
+/// try await martlet.notifications.register(token: deviceToken)
+/// ```
+///
+/// Asking the user for permission is up to the app: at a moment when it makes sense to them.
+public final class Notifications: Sendable {
+    /// The APNs environment of a token.
+    public enum TokenEnvironment: Sendable, Hashable {
+        /// A development build.
+        case sandbox
+        /// TestFlight and the App Store.
+        case production
+
+        /// As the build says.
+        public static var current: TokenEnvironment {
+            #if DEBUG
+            .sandbox
+            #else
+            .production
+            #endif
+        }
+    }
+
+    private struct State {
+        var registration: Registration
+        var isRegistered = false
+        var syncHook: (@Sendable (_ data: JSON) async throws -> Bool)?
+    }
+
+    private let api: APIClient
+    private let identity: InstallationIdentity
+    private let folder: LocalFolder
+    private let state: Locked<State>
+
+    init(_ api: APIClient, _ identity: InstallationIdentity, _ folder: LocalFolder) {
+        self.api = api
+        self.identity = identity
+        self.folder = folder
+        state = Locked(State(registration: Registration(folder.readJSON(Self.file) ?? [:])))
+    }
+
+    // MARK: The installation
+
+    /// The installation's id, for messages to this device alone.
+    public var installationID: String { identity.id }
+
+    /// Registers the installation with what is known of it. Call it each time the app is opened.
+    ///
+    /// - Throws: ``MartletError``. The next start tries again.
+    public func register() async throws {
+        let body = state.withLock { $0.registration.json(api.configuration.device) }
+        try await send("PUT", "", body)
+        state.withLock { $0.isRegistered = true }
+    }
+
+    /// Registers the installation with the token that Apple has given it.
+    public func register(token: Data, environment: TokenEnvironment = .current) async throws {
+        let digits = token.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        try change {
+            $0.push = ["service": "apns", "token": .string(digits), "sandbox": .bool(environment == .sandbox)]
+        }
+        try await register()
+    }
+
+    /// Stops notifications for this device; the installation stays.
+    public func unregister() async throws {
+        try change { $0.push = nil }
+        try await send("PATCH", "", ["push": .null])
+    }
+
+    /// Topics that the device gets messages about. Anybody who has the app can join any channel.
+    public func join(_ channel: String) async throws {
+        try await send("PUT", "/channels/" + APIRequest.escape(channel))
+    }
+
+    public func leave(_ channel: String) async throws {
+        try await send("DELETE", "/channels/" + APIRequest.escape(channel))
+    }
+
+    /// Values that audiences can be chosen by. Null removes one; the others stay.
+    public func setAttributes(_ attributes: [String: JSON]) async throws {
+        try await send("PATCH", "", ["attributes": .object(attributes)])
+    }
+
+    /// The number at the app's icon, from which the server counts on.
+    public func setBadge(_ badge: Int) async throws {
+        try await send("PATCH", "", ["badge": .number(JSONNumber(badge))])
+    }
+
+    // MARK: To other users
+
+    /// Sends a message from the signed-in user to others, with a text that the app's server has allowed
+    /// (`notifications/client-rules`).
+    ///
+    /// - Throws: ``MartletError``: `forbidden` if no rule allows it, `tooManyRequests` beyond a rule's limit.
+    public func send(_ template: String, _ variables: [String: JSON] = [:], to userIDs: [String]) async throws {
+        var request = APIRequest.write(
+            "POST", "notifications/messages",
+            json: [
+                "template": .string(template), "variables": .object(variables),
+                "audience": ["users": .array(userIDs.map(JSON.string))],
+            ])
+        request.caller = .user
+        try await api.send(request)
+    }
+
+    // MARK: Notifications that arrive
+
+    /// Decides what a silent notification does: fetch, sync. Returns whether there was anything new.
+    public func onSync(_ sync: @escaping @Sendable (_ data: JSON) async throws -> Bool) {
+        state.withLock { $0.syncHook = sync }
+    }
+
+    /// Handles a notification, and reports it if the user opened the app from it.
+    ///
+    /// Each message is reported once, whichever of the app's callbacks are called for it. A report that cannot be sent
+    /// waits on disk.
+    ///
+    /// - Returns: What there is to do for the app.
+    @discardableResult
+    public func handle(_ payload: JSON, in appState: NotificationState) async -> NotificationOutcome {
+        let notification = ReceivedNotification(payload)
+        guard let message = notification.message else { return .notOurs }
+        let outcome = notification.outcome(appState)
+        switch outcome {
+        case .opened:
+            await reportOpened(message)
+            return outcome
+        case .synced:
+            return .synced(hasNewData: await sync(notification.data))
+        case .shown, .notOurs:
+            return outcome
+        }
+    }
+
+    /// Sends reports that could not be sent earlier. Called at the start.
+    public func flush() async { await sendOpened() }
+
+    func changedUser() async {
+        guard state.withLock({ $0.isRegistered }) else { return }
+        do {
+            try await register()
+        } catch {
+            api.configuration.log(.info, "Could not register the installation for this user", ["error": "\(error)"])
+        }
+    }
+
+    private func sync(_ data: JSON) async -> Bool {
+        guard let hook = state.withLock({ $0.syncHook }) else { return false }
+        do {
+            return try await hook(data)
+        } catch {
+            api.configuration.log(.info, "The sync that a notification asked for failed", ["error": "\(error)"])
+            return false
+        }
+    }
+
+    private func reportOpened(_ message: String) async {
+        do {
+            try change { $0.open(message) }
+        } catch {
+            api.configuration.log(.info, "Could not remember that a notification was opened", ["error": "\(error)"])
+        }
+        await sendOpened()
+    }
+
+    private func sendOpened() async {
+        for message in state.withLock({ $0.registration.waiting }) {
+            do {
+                try await send("POST", "/opened", ["message": .string(message)])
+            } catch let error as MartletError where (400..<500).contains(error.status ?? 0) && error.status != 429 {
+                api.configuration.log(.info, "The server refused that a notification was opened", ["error": "\(error)"])
+            } catch {
+                return
+            }
+            try? change { $0.reported(message) }
+        }
+    }
+
+    // MARK: Inside
+
+    private static let file = "registration.json"
+
+    private func change(_ change: (inout Registration) -> Void) throws {
+        let kept = state.withLock { state in
+            change(&state.registration)
+            return state.registration.kept
+        }
+        try folder.write(kept.data, to: Self.file)
+    }
+
+    private func send(_ method: String, _ path: String, _ body: JSON? = nil) async throws {
+        var request = APIRequest(method, "installations/\(identity.id)\(path)", json: body, repetition: .harmless)
+        request.headers["installation-secret"] = identity.secret
+        try await api.send(request)
+    }
+}
+
+/// What the device knows about its registration, also over restarts.
+struct Registration: Sendable, Hashable {
+    private static let maximumRemembered = 200
+
+    var push: JSON?
+    /// Opened messages that the server does not know of yet.
+    private(set) var waiting: [String]
+    /// Messages that were opened, so that none is reported twice.
+    private var opened: [String]
+
+    init(_ kept: JSON) {
+        push = kept["push"].flatMap { $0.isNull ? nil : $0 }
+        waiting = (kept["waiting"]?.arrayValue ?? []).compactMap(\.stringValue)
+        opened = (kept["opened"]?.arrayValue ?? []).compactMap(\.stringValue)
+    }
+
+    var kept: JSON {
+        [
+            "push": push ?? .null, "waiting": .array(waiting.map(JSON.string)),
+            "opened": .array(opened.map(JSON.string)),
+        ]
+    }
+
+    mutating func open(_ message: String) {
+        guard !opened.contains(message) else { return }
+        opened = Array((opened + [message]).suffix(Self.maximumRemembered))
+        waiting = Array((waiting + [message]).suffix(Self.maximumRemembered))
+    }
+
+    mutating func reported(_ message: String) { waiting.removeAll { $0 == message } }
+
+    /// The body of a registration.
+    func json(_ device: DeviceInfo) -> JSON {
+        // The server knows Apple's platforms, `android` and `web`.
+        let platform = device.platform == "linux" ? "web" : device.platform
+        return [
+            "platform": .string(platform), "push": push ?? .null, "appVersion": .string(device.appVersion),
+            "osVersion": .string(device.systemVersion), "deviceModel": .string(device.model),
+            "locale": .string(device.language), "timeZone": .string(device.timeZone),
+        ]
+    }
+}

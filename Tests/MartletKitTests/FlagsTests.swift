@@ -1,0 +1,140 @@
+import Foundation
+import Testing
+
+@testable import MartletKit
+
+@Suite("Flags")
+struct FlagsTests {
+    private static let answer: JSON = [
+        "version": 3,
+        "flags": [
+            "on": ["type": "boolean", "value": true, "variant": "on", "reason": "STATIC"],
+            "count": ["type": "number", "value": 2.0, "variant": "default", "reason": "UNKNOWN"],
+            "button": ["type": "json", "value": ["color": "red"], "variant": "red", "reason": "SPLIT"],
+        ],
+        "experiments": ["checkout": "dark"],
+    ]
+
+    private struct Button: Codable, Equatable { var color: String }
+
+    @Test func `values have types, variants and reasons`() async throws {
+        let transport = ScriptedTransport { _, _ in HTTPResponse(200, Self.answer) }
+        let flags = try Martlet.scripted(transport).flags
+        #expect(flags.evaluation("on", default: false).reason == .missing)
+        #expect(try await flags.refresh())
+        #expect(flags[Parameter("on", default: false)])
+        #expect(flags.value("count", default: 0) == 2)
+        let button = flags.evaluation("button", default: Button(color: "blue"))
+        #expect(button.value == Button(color: "red") && button.variant == "red" && button.reason == .share)
+        // Another type is the default.
+        #expect(flags.evaluation("count", default: "x").reason == .missing)
+        #expect(flags.value("on", default: 7) == 7)
+        #expect(flags.experiments == ["checkout": "dark"])
+        let sent = try #require(transport.sent.first)
+        let context = try JSON(parsing: sent.body ?? Data())["context"]
+        #expect(context?["targetingKey"]?.stringValue == sent.headers["x-device-id"])
+        #expect(context?["appVersion"] == "1.0")
+    }
+
+    @Test func `a variant stays over restarts without a network, and the tag is for the same context only`()
+        async throws
+    {
+        let isOnline = Locked(true)
+        let transport = ScriptedTransport { request, _ in
+            guard isOnline.withLock({ $0 }) else { throw MartletError(.notConnected, "") }
+            return request.headers["if-none-match"] == "\"f\""
+                ? HTTPResponse(status: 304) : HTTPResponse(200, Self.answer, ["ETag": "\"f\""])
+        }
+        let folder = Scratch.folder()
+        try await Martlet.scripted(transport, folder: folder).flags.refresh()
+        let second = try Martlet.scripted(transport, folder: folder).flags
+        #expect(try await second.refresh() == false)
+        #expect(transport.sent.last?.headers["if-none-match"] == "\"f\"")
+        second.attributes = ["plan": "gold"]
+        try await second.refresh()
+        #expect(transport.sent.last?.headers["if-none-match"] == nil)
+        isOnline.withLock { $0 = false }
+        let third = try Martlet.scripted(transport, folder: folder).flags
+        #expect(third.evaluation("button", default: Button(color: "blue")).variant == "red")
+    }
+
+    @Test func `an exposure is recorded once for each user and variant, and only with consent`() async throws {
+        let transport = ScriptedTransport { request, _ in
+            request.url.path.hasSuffix("events") ? HTTPResponse(200, ["accepted": 1]) : HTTPResponse(200, Self.answer)
+        }
+        let folder = Scratch.folder()
+        func start() throws -> Martlet {
+            try Martlet.scripted(transport, folder: folder, change: { $0.analytics.interval = nil })
+        }
+        let martlet = try start()
+        try await martlet.flags.refresh()
+        _ = martlet.flags.value("button", default: Button(color: "blue"))
+        martlet.analytics.consent = .granted
+        for _ in 0..<3 { _ = martlet.flags.value("button", default: Button(color: "blue")) }
+        _ = martlet.flags.value("on", default: false)
+        _ = try start().flags.value("button", default: Button(color: "blue"))
+        try await martlet.analytics.flush()
+        let batches = try transport.sent.filter { $0.url.path.hasSuffix("events") }.map {
+            try JSON(parsing: $0.body ?? Data())["batch"]?.arrayValue ?? []
+        }
+        #expect(batches.count == 1 && batches[0].count == 1)
+        #expect(batches[0][0]["event"] == "Experiment Viewed")
+        #expect(batches[0][0]["properties"] == ["flag": "button", "variant": "red"])
+        #expect(batches[0][0]["context"]?["experiments"] == ["checkout": "dark"])
+    }
+
+    @Test func `another user gets flags of their own, and those of the first leave the device`() async throws {
+        let transport = ScriptedTransport { request, _ in
+            if request.url.path.hasSuffix("flags/evaluate") {
+                let user = request.headers["authorization"] ?? "nobody"
+                return HTTPResponse(
+                    200, ["flags": ["who": ["type": "string", "value": .string(user), "reason": "STATIC"]]])
+            }
+            return HTTPResponse(200, [:])
+        }
+        let folder = Scratch.folder()
+        let martlet = try Martlet.scripted(transport, folder: folder)
+        try await martlet.flags.refresh()
+        #expect(martlet.flags.value("who", default: "") == "nobody")
+        let user = try JSON(parsing: Data(#"{"id":"u1"}"#.utf8)).decoded(as: User.self, tolerance: .all)
+        try await martlet.session.begin(
+            Session(
+                user: user, accessToken: "t1", accessTokenExpires: Date().addingTimeInterval(900), refreshToken: "r"))
+        try await eventually("the flags did not follow the user") {
+            martlet.flags.value("who", default: "") == "Bearer t1"
+        }
+        try await martlet.session.end(.signedOut)
+        try await eventually("the flags stayed with the user") { martlet.flags.value("who", default: "") == "nobody" }
+        #expect(LocalFolder(url: folder).subfolder("flags").names == ["device.json"])
+    }
+
+    @Test(.enabled(if: LiveServer.shared != nil))
+    func `flags and experiments come from the server, and follow publications`() async throws {
+        let server = try #require(LiveServer.shared)
+        let name = "kit2-\(UUID().uuidString.lowercased())"
+        func publish(_ value: Bool) async throws {
+            let flag: JSON = .object([name: ["type": "boolean", "default": .bool(value)]])
+            let documents = try await server.manage("GET", "config/flags")["data"]?.arrayValue ?? []
+            if documents.isEmpty {
+                try await server.manage(
+                    "PUT", "config/flags/default", ["flags": flag], headers: ["If-None-Match": "*"])
+            } else {
+                try await server.manage(
+                    "PATCH", "config/flags/default", ["flags": flag], headers: ["If-Match": "*"])
+            }
+            try await server.manage("POST", "config/flags/default/publish", [:])
+        }
+        try await publish(false)
+        let martlet = Martlet(try server.configuration())
+        try await martlet.flags.refresh()
+        #expect(martlet.flags.evaluation(name, default: true).reason == .fixed)
+        #expect(martlet.flags.value(name, default: true) == false)
+        #expect(try await martlet.flags.refresh() == false)
+        let listening = Task { for await _ in martlet.flags.updates() {} }
+        // The first event of the connection must not be mistaken for the publication.
+        try await Task.sleep(nanoseconds: 300_000_000)
+        try await publish(true)
+        try await eventually("the flag did not change") { martlet.flags.value(name, default: false) }
+        listening.cancel()
+    }
+}
