@@ -2,12 +2,16 @@ import Foundation
 import MartletTesting
 import Testing
 
+/// `MARTLET_TEST_NODE`: a Node that has TypeScript's compiler, esbuild and Chromium beside it. `deploy/test` sets it.
+private enum Node {
+    static let path = ProcessInfo.processInfo.environment["MARTLET_TEST_NODE"].flatMap { $0.isEmpty ? nil : $0 }
+}
+
 extension IntegrationTests {
     /// The client in `clients/typescript`, in Node and in Chromium on a page of another origin, and the types that are
-    /// generated into TypeScript files. `deploy/test` installs what they need and sets `MARTLET_TEST_NODE`.
-    @Suite(.enabled(if: TypeScriptTests.node != nil))
+    /// generated into TypeScript files.
+    @Suite(.enabled(if: Node.path != nil))
     struct TypeScriptTests {
-        static let node = ProcessInfo.processInfo.environment["MARTLET_TEST_NODE"].flatMap { $0.isEmpty ? nil : $0 }
         static let folder = Repository.root.appending(path: "clients/typescript")
 
         @Test(arguments: ["node", "chromium"])
@@ -67,7 +71,7 @@ extension IntegrationTests {
             defer { TemporaryFolder.remove(folder) }
             let output = folder.appending(path: "out")
             let program = try RunningProgram.start(
-                [try #require(node)] + arguments, environment: ["PATH": "/usr/bin:/bin", "HOME": folder.path],
+                [try #require(Node.path)] + arguments, environment: ["PATH": "/usr/bin:/bin", "HOME": folder.path],
                 output: output, errors: output)
             let status = try await program.exitStatus(limit: .seconds(300))
             return (status, try String(contentsOf: output, encoding: .utf8))
