@@ -9,7 +9,7 @@ import Testing
         {"$defs":{"place":{"type":"object","description":"Where\nit is */","properties":{"city":{"type":"string"}}}},
          "title":"An event","required":["class","2nd item"],"properties":{
           "class":{"type":"string"},"2nd item":{"type":"integer"},"\"\\\u0007\u2028":{"type":["number","null"]},
-          "kind":{"enum":["a b","\"",1,true,null]},"one":{"const":"x"},"list":{"enum":[[1]]},
+          "kind":{"enum":["a b","\"\u2029",1,true,null]},"one":{"const":"x"},"list":{"enum":[[1]]},
           "place":{"$ref":"#/$defs/place","title":"Mine"},"places":{"type":"array","items":{"$ref":"#/$defs/place"}},
           "at":{"type":["Date","null"]},"who":{"type":"Pointer","className":"_User"},"geo":{"type":"GeoPoint"},
           "f":{"type":"File"},"b":{"type":"Bytes"},"p":{"type":"Polygon"},"r":{"type":"Relation"},"any":{},

@@ -46,7 +46,7 @@ public struct TypeScriptTypes {
     /// Numbers are not compared by their digits, so `1` and `1.0` are one type.
     private func literals(_ values: [JSONValue]) -> String {
         let isScalar = values.allSatisfy { $0.kind != .array && $0.kind != .object }
-        return isScalar && !values.isEmpty ? values.map(\.text).joined(separator: " | ") : "unknown"
+        return isScalar && !values.isEmpty ? values.map { Self.escaped($0.text) }.joined(separator: " | ") : "unknown"
     }
 
     private func plainType(_ type: String, _ schema: JSONValue, _ indent: String) -> String {
@@ -79,7 +79,12 @@ public struct TypeScriptTypes {
         return lines.isEmpty ? [] : ["\(indent)/**"] + lines.map { "\(indent) * \($0)" } + ["\(indent) */"]
     }
 
-    private static func member(_ name: String) -> String { JSONValue.quote(name) }
+    private static func member(_ name: String) -> String { escaped(JSONValue.quote(name)) }
+
+    /// JSON as TypeScript's compiler takes it: it ends a line at two more characters.
+    private static func escaped(_ json: String) -> String {
+        json.replacing("\u{2028}", with: "\\u2028").replacing("\u{2029}", with: "\\u2029")
+    }
 
     private static let support = """
         export type MartletDate = { __type: "Date"; iso: string };
