@@ -56,7 +56,8 @@ class Types {
         for (const choice of [schema.anyOf, schema.oneOf]) if (choice) parts.push(this.union(choice, indent));
         const own = this.own(schema, indent);
         if (own !== "unknown" || parts.length === 0) parts.unshift(own);
-        return parts.length === 1 ? parts[0] : parts.map((part) => (part.includes(" | ") ? `(${part})` : part)).join(" & ");
+        if (parts.length === 1) return parts[0];
+        return parts.map((part) => (part.includes(" | ") ? `(${part})` : part)).join(" & ");
     }
 
     union(schemas, indent) {
@@ -105,6 +106,7 @@ class Types {
     }
 }
 
+const callName = (method, path) => `${method.toUpperCase()} ${path.replace("/api/{appKey}/", "")}`;
 const methods = ["get", "post", "put", "patch", "delete", "head"];
 
 /** The calls that the scheme alone, or with a user's token, allows. */
@@ -112,7 +114,7 @@ function selectedCalls(scheme, prefixes) {
     return Object.entries(description.paths).flatMap(([path, calls]) =>
         methods.filter((method) => calls[method]?.security.some((entry) => scheme in entry))
             .filter(() => prefixes.length === 0 || prefixes.some((prefix) => path.startsWith(prefix)))
-            .map((method) => ({ ...calls[method], name: `${method.toUpperCase()} ${path.replace("/api/{appKey}/", "")}` })));
+            .map((method) => ({ ...calls[method], name: callName(method, path) })));
 }
 
 /** The members `path`, `query` or `headers` of a call. */
@@ -189,7 +191,7 @@ function generated(selection) {
     return [
         "/** The values that calls take and answer, by their names in docs/openapi.yaml. */",
         "export declare namespace API {", ...schemaLines(types.names), "}", "",
-        "/** The calls, by method and path. What is before the path of an app's call, `/api/{appKey}/`, is left out. */",
+        "/** The calls, by method and path; those of apps without `/api/{appKey}/` in front. */",
         "export interface Calls {", ...lines, "}", "",
     ].join("\n").replace(/[:=] \n/g, (text) => text.trimEnd() + "\n");
 }

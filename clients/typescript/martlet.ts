@@ -24,9 +24,12 @@ export interface Options {
     log?: (message: string) => void;
 }
 
-/** What failed: the server's problem document, or `network` if no answer came. Check `code`; it is stable. */
+/** A code of the server (docs/ERRORS.md), `network` if no answer came, or `unknown` if the answer has none. */
+export type ErrorCode = API.Problem["code"] | "network" | "unknown";
+
+/** What failed. Check `code`; it is stable. */
 export class MartletError extends Error {
-    readonly code: API.Problem["code"] | "network" | "unknown";
+    readonly code: ErrorCode;
     /** The HTTP status; 0 without an answer. */
     readonly status: number;
     /** What was wrong with this request, for developers. */
@@ -37,14 +40,14 @@ export class MartletError extends Error {
     /** How long the server asks to wait before the next attempt. */
     readonly retryAfterInSeconds?: number;
 
-    constructor(problem: Partial<API.Problem> & { field?: unknown; requestId?: unknown }, retryAfter?: string | null) {
+    constructor(problem: Partial<Record<keyof MartletError | "title", any>>, retryAfter?: string | null) {
         super([problem.title ?? "The request failed", problem.field, problem.detail].filter(Boolean).join(": "));
         this.name = "MartletError";
         this.code = problem.code ?? "unknown";
         this.status = problem.status ?? 0;
         this.detail = problem.detail;
-        this.field = problem.field as string | undefined;
-        this.requestId = problem.requestId as string | undefined;
+        this.field = problem.field;
+        this.requestId = problem.requestId;
         if (retryAfter && /^\d+$/.test(retryAfter)) this.retryAfterInSeconds = Number(retryAfter);
     }
 
@@ -60,7 +63,7 @@ export class MartletError extends Error {
 
     static network(error: unknown): MartletError {
         const detail = error instanceof Error ? error.message : String(error);
-        return new MartletError({ title: "No answer came", detail, code: "network" as never });
+        return new MartletError({ title: "No answer came", detail, code: "network" });
     }
 }
 
@@ -76,6 +79,8 @@ interface Sending extends RequestOptions {
     isRepeatable?: boolean;
     /** Answers as soon as the head is there. */
     isStream?: boolean;
+    /** Lets the request outlive the page. */
+    isLast?: boolean;
     /** Sends no access token. */
     isWithoutUser?: boolean;
     maximumAttempts?: number;
@@ -172,20 +177,22 @@ export class Martlet {
         const headers = { ...this.keys, ...type, ...own, ...input.headers };
         const abort = new AbortController();
         const stop = () => abort.abort();
-        const timer = setTimeout(stop, timeoutInMilliseconds);
+        let isLate = false;
+        const timer = setTimeout(() => { isLate = true; stop(); }, timeoutInMilliseconds);
         input.signal?.addEventListener("abort", stop);
         try {
             if (input.signal?.aborted) stop();
             const response = await (this.options.fetch ?? fetch)(base + queryString(input.query), {
-                method, body, headers: defined(headers), signal: abort.signal,
+                method, body, headers: defined(headers), signal: abort.signal, keepalive: input.isLast,
             });
             if (!response.ok && response.status !== 304) return await MartletError.from(response);
             return input.isStream ? response : await whole(response);
         } catch (error) {
             if (input.signal?.aborted) throw error;
-            return MartletError.network(error);
+            return MartletError.network(isLate ? `nothing within ${timeoutInMilliseconds} ms` : error);
         } finally {
             clearTimeout(timer);
+            // The body of a stream is still to be read.
             if (!input.isStream) input.signal?.removeEventListener("abort", stop);
         }
     }
@@ -199,19 +206,24 @@ export class Martlet {
     }
 
     /**
-     * The events of a stream. It reconnects by itself after the last event's id, until `signal` aborts or the server
-     * refuses.
+     * The events of a stream. It connects again by itself and continues after the last event's id, until `signal`
+     * aborts or the server refuses.
      */
     async *follow(path: string, query: Record<string, unknown>, signal?: AbortSignal): AsyncGenerator<ServerEvent> {
-        let since = query.since;
+        let last: string | undefined;
         let pause = 1_000;
         for (let failures = 0; !signal?.aborted; failures += 1) {
+            const line = new AbortController();
+            const stop = () => line.abort();
+            signal?.addEventListener("abort", stop);
             try {
-                const input = { query: { ...query, since }, signal, isStream: true, maximumAttempts: 1 };
+                const headers = { "Last-Event-ID": last };
+                const position = last === undefined ? query : { ...query, since: undefined };
+                const input = { query: position, headers, signal: line.signal, isStream: true, maximumAttempts: 1 };
                 const response = await this.send("GET", path, input);
                 for await (const event of serverEvents(response.body!)) {
                     failures = 0;
-                    since = since === undefined && !event.id ? undefined : event.id ?? since;
+                    last = event.id ?? last;
                     pause = event.retryInMilliseconds ?? pause;
                     if (event.name) yield event;
                     if (signal?.aborted) return;
@@ -220,6 +232,9 @@ export class Martlet {
                 if (signal?.aborted) return;
                 if (!(error instanceof MartletError && error.isTemporary)) throw error;
                 this.options.log?.(`The stream ${path} broke: ${error.message}; connecting again`);
+            } finally {
+                signal?.removeEventListener("abort", stop);
+                stop();
             }
             await sleep(Math.min(pause * 2 ** failures, 30_000) * (0.5 + Math.random() / 2), signal).catch(() => {});
         }
@@ -256,7 +271,9 @@ export class Auth {
     readonly ready: Promise<void>;
 
     constructor(private readonly martlet: Martlet, private readonly store: SessionStore) {
-        this.ready = Promise.resolve(store.load()).then((session) => void (this.session ??= session));
+        const adopt = (session: Session | null) => void (this.session ??= session);
+        const start = (error: unknown) => martlet.options.log?.(`Could not load the session: ${error}`);
+        this.ready = new Promise<Session | null>((resolve) => resolve(store.load())).then(adopt, start);
     }
 
     get user(): API.User | null {
@@ -448,7 +465,8 @@ export const unrelate = (...objects: Pointer[]): Operation => ({ __op: "RemoveRe
 export type Pointer = { __type: "Pointer"; className: string; objectId: string };
 export type GeoPoint = { __type: "GeoPoint"; latitude: number; longitude: number };
 export const pointer = (className: string, objectId: string): Pointer => ({ __type: "Pointer", className, objectId });
-export const geoPoint = (latitude: number, longitude: number): GeoPoint => ({ __type: "GeoPoint", latitude, longitude });
+export const geoPoint = (latitude: number, longitude: number): GeoPoint =>
+    ({ __type: "GeoPoint", latitude, longitude });
 export const date = (value: Date) => ({ __type: "Date" as const, iso: value.toISOString() });
 
 export interface ListOptions<T> {
@@ -488,7 +506,10 @@ export type BatchAnswer = { status: number; body?: Record<string, unknown> };
 
 /** A change that a live stream tells. */
 export interface Change<T> {
-    /** `open` comes first and has no object. `enter` and `leave`: began or ceased to match, or to be readable. */
+    /**
+     * `open` comes first, and after each new connection; it has no object. `enter` and `leave`: the object began or
+     * ceased to match, or to be readable.
+     */
     kind: "open" | "create" | "enter" | "update" | "leave" | "delete";
     id?: string;
     object?: Stored<T>;
@@ -568,7 +589,8 @@ export class Collection<T extends object> {
 
     /** Marks an object as removed; `create` with its `_id` restores it. */
     remove(id: string, options: Condition = {}): Promise<Stored<T>> {
-        return this.write({ method: "POST", path: filledIn("storage/remove/{c}/{id}", { c: this.name, id }), ...tag(options) });
+        const path = filledIn("storage/remove/{c}/{id}", { c: this.name, id });
+        return this.write({ method: "POST", path, ...tag(options) });
     }
 
     creating(object: New<T>): BatchRequest {
@@ -615,17 +637,17 @@ export class Collection<T extends object> {
 
     /** The objects that match, now and after each change. The array is a new one each time, in the order of ids. */
     async *watch(options: Omit<LiveOptions<T>, "since"> = {}): AsyncGenerator<Stored<T>[]> {
-        const { where, keys } = options;
-        for (let isOver = false; !isOver; ) {
+        const { where, keys, signal } = options;
+        while (!signal?.aborted) {
             let objects: Map<string, Stored<T>> | undefined;
             try {
                 for await (const change of this.live(options)) {
                     // The list is read after the stream began, so its objects may already be newer than a change.
                     if (!objects) objects = new Map(await this.pairs({ where, keys }));
                     else if (!apply(change, objects)) continue;
+                    if (signal?.aborted) return;
                     yield [...objects.values()].sort((a, b) => (a._id < b._id ? -1 : 1));
                 }
-                isOver = true;
             } catch (error) {
                 if (!(error instanceof MartletError && error.code === "cursor-expired")) throw error;
             }
@@ -743,9 +765,10 @@ export class Files {
 
     private async begin(path: string, data: Blob, options: ResumableOptions): Promise<string> {
         const { readers, writers, signal, onBegin } = options;
-        const metadata = { path, filetype: data.type || undefined, readers: readers?.join(","), writers: writers?.join(",") };
-        const pairs = Object.entries(defined(metadata)).map(([name, value]) => `${name} ${base64(value)}`);
-        const headers = { "Tus-Resumable": "1.0.0", "Upload-Length": `${data.size}`, "Upload-Metadata": pairs.join(",") };
+        const lists = { readers: readers?.join(","), writers: writers?.join(",") };
+        const pairs = Object.entries(defined({ path, filetype: data.type || undefined, ...lists }));
+        const metadata = pairs.map(([name, value]) => `${name} ${base64(value)}`).join(",");
+        const headers = { "Tus-Resumable": "1.0.0", "Upload-Length": `${data.size}`, "Upload-Metadata": metadata };
         const response = await this.martlet.send("POST", "files/tus", { headers, signal, isRepeatable: true });
         const transfer = response.headers.get("location")!.split("/").pop()!;
         onBegin?.(transfer);
@@ -774,8 +797,8 @@ export class Files {
 
     /** Null if there is no such file. */
     async info(path: string): Promise<FileRecord | null> {
-        const input = { path: { path }, query: { info: true } };
-        return (await orNull("file-not-found", this.martlet.callNamed("GET upload/{path}", input))) as FileRecord | null;
+        const answer = this.martlet.callNamed("GET upload/{path}", { path: { path }, query: { info: true } });
+        return (await orNull("file-not-found", answer)) as FileRecord | null;
     }
 
     /** A page of a directory. Continue with `after: next`. */
@@ -793,7 +816,8 @@ export class Files {
 
     /** An address that opens the file without keys, for an image or a download. It works until it expires. */
     async link(path: string, options: { expiresInSeconds?: number; thumbnail?: string } = {}): Promise<string> {
-        const answer = await this.martlet.callNamed("POST upload-link/{path}", { path: { path }, body: options, isRepeatable: true });
+        const input = { path: { path }, body: options, isRepeatable: true };
+        const answer = await this.martlet.callNamed("POST upload-link/{path}", input);
         const { url, appKey } = this.martlet.options;
         return `${url.replace(/\/+$/, "")}/api/${appKey}/${(answer as { path: string }).path}`;
     }
@@ -801,18 +825,19 @@ export class Files {
 
 // Configuration, flags and events
 
-/** What an answer was, so that an unchanged one is not sent again. */
+/** The last answer, so that an unchanged one is not sent again. */
 class Remembered<Answer> {
-    private readonly answers = new Map<string, { tag: string; answer: Answer }>();
+    private last?: { key: string; tag: string; answer: Answer };
 
     async post(martlet: Martlet, path: string, body: unknown): Promise<Answer> {
         const key = JSON.stringify([body, martlet.auth.user?.id]);
-        const headers = { "If-None-Match": this.answers.get(key)?.tag };
+        const known = this.last?.key === key ? this.last : undefined;
+        const headers = { "If-None-Match": known?.tag };
         const response = await martlet.send("POST", path, { body, headers, isRepeatable: true });
-        if (response.status === 304) return this.answers.get(key)!.answer;
+        if (known && response.status === 304) return known.answer;
         const answer = await response.json();
-        this.answers.clear();
-        this.answers.set(key, { tag: response.headers.get("etag") ?? "", answer });
+        const tag = response.headers.get("etag");
+        this.last = tag ? { key, tag, answer } : undefined;
         return answer;
     }
 }
@@ -868,7 +893,8 @@ export class Events {
     private timer?: ReturnType<typeof setTimeout>;
 
     constructor(private readonly martlet: Martlet) {
-        if (typeof addEventListener === "function") addEventListener("pagehide", () => void this.flush().catch(() => {}));
+        if (typeof addEventListener !== "function") return;
+        addEventListener("pagehide", () => void this.flush({ isLast: true }).catch(() => {}));
     }
 
     track(event: string, properties: Record<string, unknown> = {}): void {
@@ -891,18 +917,19 @@ export class Events {
     }
 
     /** Sends what waits. What could not be sent stays, and is sent with the next event. */
-    flush(): Promise<void> {
-        this.sending ??= this.flushNow().finally(() => (this.sending = undefined));
+    flush(options: { isLast?: boolean } = {}): Promise<void> {
+        this.sending ??= this.flushNow(options.isLast).finally(() => (this.sending = undefined));
         return this.sending;
     }
 
-    private async flushNow(): Promise<void> {
+    private async flushNow(isLast?: boolean): Promise<void> {
         clearTimeout(this.timer as never);
         this.timer = undefined;
         while (this.waiting.length > 0) {
-            const batch = this.waiting.slice(0, 100);
+            // Browsers let requests of at most 64 KiB outlive the page.
+            const batch = this.waiting.slice(0, isLast ? 20 : 100);
             const body = { batch, sentAt: new Date().toISOString() };
-            await this.martlet.send("POST", "events", { body, isRepeatable: true });
+            await this.martlet.send("POST", "events", { body, isRepeatable: true, isLast });
             const sent = new Set(batch);
             this.waiting = this.waiting.filter((message) => !sent.has(message));
         }
@@ -921,9 +948,10 @@ function takesKey(method: string, path: string, body: unknown): boolean {
 /** Puts values into the places of a path. Only `{path}` may have slashes; nothing may lead to another call. */
 function filledIn(template: string, values: Record<string, unknown> = {}): string {
     return template.replace(/\{(\w+)\}/g, (_, name) => {
-        const parts = name === "path" ? String(values[name] ?? "").split("/") : [String(values[name] ?? "")];
-        const isBad = parts[0] === "" || parts.some((part) => /^\.\.?$/.test(part) || (name !== "path" && part.includes("/")));
-        if (isBad) throw new TypeError(`${template}: ${name} cannot be "${values[name]}"`);
+        const parts = String(values[name] ?? "").split("/");
+        const isSplit = name !== "path" && parts.length > 1;
+        if (isSplit || parts[0] === "" || parts.some((part) => /^\.\.?$/.test(part)))
+            throw new TypeError(`${template}: ${name} cannot be "${values[name]}"`);
         return parts.map(encodeURIComponent).join("/");
     });
 }
@@ -939,12 +967,13 @@ function queryString(query: Record<string, unknown> = {}): string {
 
 function encoded(body: unknown): [BodyInit | undefined, Record<string, string>] {
     if (body === undefined) return [undefined, {}];
-    const isBinary = body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof FormData;
+    const isBinary = [Blob, ArrayBuffer, FormData].some((type) => body instanceof type) || ArrayBuffer.isView(body);
     return isBinary ? [body as BodyInit, {}] : [JSON.stringify(body), { "Content-Type": "application/json" }];
 }
 
 function defined(values: Record<string, string | undefined>): Record<string, string> {
-    return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Record<string, string>;
+    const pairs = Object.entries(values).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(pairs) as Record<string, string>;
 }
 
 const bearer = (token?: string) => ({ Authorization: token && `Bearer ${token}` });
@@ -966,7 +995,7 @@ async function orNull<Answer>(code: MartletError["code"], answer: Promise<Answer
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-        const stop = () => { clearTimeout(timer); reject(new Error("aborted")); };
+        const stop = () => { clearTimeout(timer); reject(signal?.reason); };
         const timer = setTimeout(() => { signal?.removeEventListener("abort", stop); resolve(); }, milliseconds);
         if (signal?.aborted) stop();
         signal?.addEventListener("abort", stop, { once: true });
@@ -992,7 +1021,7 @@ function storedDeviceId(appKey: string): string {
     return id;
 }
 
-const base64 = (text: string) => btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
+const base64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
 export interface ServerEvent {
     name?: string;
@@ -1038,7 +1067,9 @@ function note(line: string, event: ServerEvent): void {
 
 function inTime<Value>(milliseconds: number, value: Promise<Value>): Promise<Value> {
     let timer: ReturnType<typeof setTimeout>;
-    const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error("silent")), milliseconds)));
+    const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`nothing within ${milliseconds} ms`)), milliseconds);
+    });
     return Promise.race([value, late]).finally(() => clearTimeout(timer));
 }
 
@@ -1636,7 +1667,7 @@ export declare namespace API {
     }
 }
 
-/** The calls, by method and path. What is before the path of an app's call, `/api/{appKey}/`, is left out. */
+/** The calls, by method and path; those of apps without `/api/{appKey}/` in front. */
 export interface Calls {
     /** Lists objects of a collection. */
     "GET storage/{collection}": {

@@ -22,7 +22,8 @@ function build() {
     const library = ["--lib", "es2020,dom,dom.iterable"];
     execFileSync("tsc", ["--strict", "--noEmit", "--target", "es2020", ...library, source], { stdio: "inherit" });
     const bundle = join(folder, "tests.mjs");
-    execFileSync("esbuild", [source, "--bundle", "--format=esm", "--target=es2020", "--log-level=warning", `--outfile=${bundle}`]);
+    const options = ["--bundle", "--format=esm", "--target=es2020", "--log-level=warning"];
+    execFileSync("esbuild", [source, ...options, `--outfile=${bundle}`]);
     return bundle;
 }
 
@@ -30,7 +31,8 @@ const page = `<!doctype html><meta charset="utf-8"><script type="module">
     import { run } from "/tests.mjs";
     const report = (line) => fetch("/report", { method: "POST", body: line });
     window.onerror = (message) => report("not ok the page: " + message);
-    const failed = await run({ connection: ${JSON.stringify(connection)}, subtle: crypto.subtle }, ${JSON.stringify(only)}, report);
+    const world = { connection: ${JSON.stringify(connection)}, subtle: crypto.subtle };
+    const failed = await run(world, ${JSON.stringify(only)}, report);
     await report("done " + failed);
 </script>`;
 
@@ -47,7 +49,8 @@ function runInChromium(bundle) {
             else if (line) console.log(line);
         });
         let browser;
-        const timer = setTimeout(() => finish(() => reject(new Error("the browser took more than four minutes"))), 240_000);
+        const late = new Error("the browser took more than four minutes");
+        const timer = setTimeout(() => finish(() => reject(late)), 240_000);
         function finish(settle) {
             clearTimeout(timer);
             server.close();
@@ -55,7 +58,7 @@ function runInChromium(bundle) {
             browser.kill();
         }
         server.listen(0, "127.0.0.1", () => {
-            const options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"];
+            const options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
             const profile = `--user-data-dir=${join(folder, "profile")}`;
             const address = `http://127.0.0.1:${server.address().port}/`;
             browser = spawn("chromium", [...options, profile, address], { stdio: "ignore" });
@@ -67,8 +70,9 @@ function runInChromium(bundle) {
 let failed = 1;
 try {
     const bundle = build();
+    const { run } = await import(pathToFileURL(bundle));
     if (place === "chromium") failed = await runInChromium(bundle);
-    else failed = await (await import(pathToFileURL(bundle))).run({ connection, subtle: webcrypto.subtle }, only, console.log);
+    else failed = await run({ connection, subtle: webcrypto.subtle }, only, console.log);
 } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

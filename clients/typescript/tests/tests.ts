@@ -220,7 +220,8 @@ export const tests: Record<string, Test> = {
     "operations are carried out by the server": async (make) => {
         const notes = notesOf(make());
         await notes.create({ _id: "n", title: "x", age: 1, tags: ["a"] });
-        await Promise.all(Array.from({ length: 10 }, () => notes.update("n", { age: increment(), tags: addUnique("a", "b") })));
+        const changes = { age: increment(), tags: addUnique("a", "b") };
+        await Promise.all(Array.from({ length: 10 }, () => notes.update("n", changes)));
         const note = await notes.update("n", { title: deleteField(), "place.city": "Bern" });
         equal([note.age, note.tags, note.title, note.place], [11, ["a", "b"], undefined, { city: "Bern" }]);
     },
@@ -273,7 +274,8 @@ export const tests: Record<string, Test> = {
     "a batch answers each write, and a transaction does all or none": async (make) => {
         const martlet = make();
         const notes = notesOf(martlet);
-        const answers = await martlet.batch([notes.creating({ _id: "a", title: "a" }), notes.updating("none", { title: "b" })]);
+        const writes = [notes.creating({ _id: "a", title: "a" }), notes.updating("none", { title: "b" })];
+        const answers = await martlet.batch(writes);
         equal(answers.map(({ status }) => status), [201, 404]);
         const requests = [notes.updating("a", { age: increment(5) }), notes.deleting("none")];
         const error = await refused("object-not-found", () => martlet.batch(requests, { transaction: true }));
@@ -292,7 +294,8 @@ export const tests: Record<string, Test> = {
         stop.abort();
         const aborted = await martlet.call("GET auth/me", { signal: stop.signal }).catch((error) => error);
         equal(aborted.name, "AbortError");
-        for (const id of ["", "..", "../x"]) equal(await notesOf(martlet).get(id).catch((error) => error.name), "TypeError");
+        for (const id of ["", "..", "../x"])
+            equal(await notesOf(martlet).get(id).catch((error) => error.name), "TypeError");
         equal(await martlet.files.upload("a/../../auth/logout", "").catch((error) => error.name), "TypeError");
     },
 
@@ -367,7 +370,8 @@ export const tests: Record<string, Test> = {
         }
         const cursor = (await firstOf(notes.live())).cursor;
         await notes.create({ title: "later" });
-        equal((await firstOf(notes.live({ since: cursor }), (change) => change.kind !== "open")).object?.title, "later");
+        const missed = await firstOf(notes.live({ since: cursor }), (change) => change.kind !== "open");
+        equal(missed.object?.title, "later");
         await refused("invalid-parameter", () => firstOf(notes.live({ since: "nonsense" })));
     },
 
@@ -386,7 +390,8 @@ export const tests: Record<string, Test> = {
         await notes.update("n1", { age: 9 });
         await notes.delete("n2");
         const found: unknown[] = [];
-        for await (const page of notes.changes({ since: cursor })) found.push(page.changed.map((n) => n.age), page.deleted);
+        for await (const { changed, deleted } of notes.changes({ since: cursor }))
+            found.push(changed.map((note) => note.age), deleted);
         equal(found, [[9], ["n2"]]);
     },
 
@@ -418,7 +423,8 @@ export const tests: Record<string, Test> = {
         let transfer = "";
         const stop = new AbortController();
         const stopped = make().files.uploadInParts(`${path}-2`, new Blob([bytes]), {
-            partSizeInBytes: 100_000, signal: stop.signal, onBegin: (id) => (transfer = id), onProgress: () => stop.abort(),
+            partSizeInBytes: 100_000, signal: stop.signal,
+            onBegin: (id) => (transfer = id), onProgress: () => stop.abort(),
         });
         equal(await stopped.then(() => "done", () => "stopped"), "stopped");
         const later = meddler((_, __, go) => go());
@@ -429,7 +435,8 @@ export const tests: Record<string, Test> = {
     },
 
     "configuration is read, kept while unchanged, and followed": async (make, { connection }) => {
-        const [line, appVersion] = [meddler((_, __, go) => go()), `${Date.now() % 9_000}.${Math.floor(Math.random() * 9_000)}.0`];
+        const line = meddler((_, __, go) => go());
+        const appVersion = `${Date.now() % 9_000}.${Math.floor(Math.random() * 9_000)}.0`;
         const [martlet, server] = [make({ fetch: line.fetch }), make({ masterKey: connection.masterKey })];
         const publish = (color: string) => server.call("POST remote", {
             body: { appVersion, theme: "Dark", configuration: { mainSettings: { color } } },
@@ -452,10 +459,38 @@ export const tests: Record<string, Test> = {
         await following;
     },
 
+    "a stream about configuration connects again": async (make) => {
+        const line = meddler(async (_, __, go) => {
+            const answer = await go();
+            if (line.calls.length > 2) return answer;
+            const { value } = await answer.body!.getReader().read();
+            return new Response(value, answer);
+        });
+        const stop = new AbortController();
+        let opened = 0;
+        for await (const { generation } of make({ fetch: line.fetch }).configuration.follow(stop.signal)) {
+            equal(typeof generation, "number");
+            if ((opened += 1) === 3) stop.abort();
+        }
+        equal([opened, line.calls.length], [3, 3]);
+    },
+
+    "a request that takes too long is tried again": async (make) => {
+        const line = meddler((_, init, go) => line.calls.length > 1 ? go() : new Promise((_, reject) =>
+            init.signal!.addEventListener("abort", () => reject(new Error("aborted")))));
+        const martlet = make({ fetch: line.fetch, timeoutInMilliseconds: 2_000 });
+        equal([await notesOf(martlet).count(), line.calls.length], [0, 2]);
+    },
+
+    "an empty file is uploaded in parts": async (make) => {
+        equal((await make().files.uploadInParts(`empty-${unique()}`, new Blob([]))).size, 0);
+    },
+
     "flags have the type of their fallback": async (make, { connection }) => {
         const server = make({ masterKey: connection.masterKey });
         const key = `new-${unique()}`;
-        const flags = { [key]: { type: "boolean", default: true }, [`${key}-color`]: { type: "string", default: "red" } };
+        const color = { type: "string", default: "red" };
+        const flags = { [key]: { type: "boolean", default: true }, [`${key}-color`]: color };
         const write = { body: { flags }, headers: { "If-None-Match": "*" } };
         await server.callNamed("PUT config/flags/default", write).catch(() =>
             server.callNamed("PATCH config/flags/default", { body: { flags }, headers: { "If-Match": "*" } }));
@@ -466,8 +501,8 @@ export const tests: Record<string, Test> = {
             await martlet.flags.load({ plan: "premium" });
             return martlet.flags.value(key, false);
         });
-        const color: string = martlet.flags.value(`${key}-color`, "blue");
-        equal([color, martlet.flags.value(`${key}-color`, 3), martlet.flags.value("none", "x")], ["red", 3, "x"]);
+        const text: string = martlet.flags.value(`${key}-color`, "blue");
+        equal([text, martlet.flags.value(`${key}-color`, 3), martlet.flags.value("none", "x")], ["red", 3, "x"]);
     },
 
     "events are stored once, although answers are lost": async (make, { connection }) => {
@@ -485,7 +520,30 @@ export const tests: Record<string, Test> = {
     },
 };
 
-async function firstOf<Value>(values: AsyncGenerator<Value>, matches: (value: Value) => boolean = () => true): Promise<Value> {
+/** Never called: the compiler must refuse each of these. */
+export function mistakes(martlet: Martlet): void {
+    const notes = martlet.collection<Note>("Notes");
+    // @ts-expect-error: a field that is misspelt
+    void notes.list({ where: { titel: "x" } });
+    // @ts-expect-error: a value of another type
+    void notes.count({ age: "x" });
+    // @ts-expect-error: an operator that is misspelt
+    void notes.count({ age: { $gret: 1 } });
+    // @ts-expect-error: a new value of another type
+    void notes.update("n", { age: "x" });
+    // @ts-expect-error: an object that lacks a field
+    void notes.create({ age: 1 });
+    // @ts-expect-error: no such call
+    void martlet.call("GET auth/nobody");
+    // @ts-expect-error: a call without its body
+    void martlet.call("POST auth/login");
+    // @ts-expect-error: no such code
+    void (new MartletError({}).code === "not-there");
+}
+
+async function firstOf<Value>(
+    values: AsyncGenerator<Value>, matches: (value: Value) => boolean = () => true
+): Promise<Value> {
     for await (const value of values) if (matches(value)) return value;
     throw new Error("the stream ended");
 }
