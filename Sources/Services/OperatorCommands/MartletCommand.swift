@@ -1,4 +1,5 @@
 public import ArgumentParser
+import MartletCore
 
 /// The `martlet` command for operators.
 public struct MartletCommand: AsyncParsableCommand {
@@ -6,10 +7,11 @@ public struct MartletCommand: AsyncParsableCommand {
         commandName: "martlet",
         abstract: "Runs and manages a Martlet server.",
         discussion: "Commands that touch the database read its address from MARTLET_DATABASE_URL.",
+        version: MartletVersion.current,
         subcommands: [
-            UpCommand.self, MigrateCommand.self, AppCommand.self, KeyCommand.self, StaffCommand.self,
-            DoctorCommand.self,
-            HealthCommand.self, OpenAPICommand.self, TypesCommand.self,
+            SetupCommand.self, UpCommand.self, MigrateCommand.self, AppCommand.self, KeyCommand.self,
+            StaffCommand.self, BackupCommand.self, RestoreCommand.self, ConnectionCommand.self, DoctorCommand.self,
+            HealthCommand.self, OpenAPICommand.self, TypesCommand.self, VersionCommand.self,
         ])
 
     public init() {}

@@ -11,6 +11,8 @@ struct AnnouncementStep: Service {
     let publicURL: String
     let superuserURL: Secret
     let state: URL
+    /// User name of the first staff member.
+    let staffUser: String
     let gate: StartGate
 
     func run() async throws {
@@ -24,7 +26,8 @@ struct AnnouncementStep: Service {
             }
         }
         try PrivateFile.write(Data("\(getpid())\n".utf8), to: state.appending(path: "run/ready"))
-        announce(try Connection.read(from: file))
+        let connection = try Connection.read(from: file)
+        FileHandle.standardOutput.write(Data(connection.announcement(file: file).utf8))
         try? await gracefulShutdown()
         try? FileManager.default.removeItem(at: state.appending(path: "run/ready"))
     }
@@ -71,37 +74,15 @@ struct AnnouncementStep: Service {
             uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })
     }
 
-    /// Creates `admin`, or a numbered name if `admin` exists but its password was lost with `connection.json`.
+    /// Creates `staffUser`, or a numbered name if it exists but its password was lost with `connection.json`.
     private func makeStaff(_ client: PostgresClient) async throws -> (name: String, password: String) {
         let store = StaffStore(postgres: client)
         let password = Secret.random()
-        for name in ["admin"] + (2...1_000).map({ "admin\($0)" }) {
+        for name in [staffUser] + (2...1_000).map({ "\(staffUser)\($0)" }) {
             if try await store.create(userName: name, password: password, isAdministrator: true) {
                 return (name, password.withValue { $0 })
             }
         }
         throw UpError("no user name is available for the first staff member")
-    }
-
-    private func announce(_ connection: Connection) {
-        let text = """
-
-            Martlet is ready.
-
-              address      \(connection.url)
-              app key      \(connection.appKey)
-              secret       \(connection.secret)
-              all keys     \(file.path)
-
-            Try it:
-
-              curl -H 'X-Martlet-Secret: \(connection.secret)' \\
-                   -d '{"title":"hello"}' \(connection.url)/api/\(connection.appKey)/storage/Notes
-              curl -H 'X-Martlet-Secret: \(connection.secret)' \\
-                   -d '{"title":"hello"}' \(connection.url)/api/\(connection.appKey)/storage/query/Notes
-
-
-            """
-        FileHandle.standardOutput.write(Data(text.utf8))
     }
 }

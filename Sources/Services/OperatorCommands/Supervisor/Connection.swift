@@ -36,6 +36,28 @@ struct Connection: Codable, Sendable {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try PrivateFile.write(try encoder.encode(self) + Data("\n".utf8), to: file)
     }
+
+    /// What an operator is shown when the server is ready; `file` has all keys.
+    func announcement(file: URL) -> String {
+        """
+
+        Martlet is ready.
+
+          address      \(url)
+          app key      \(appKey)
+          secret       \(secret)
+          all keys     \(file.path)
+
+        Try it:
+
+          curl -H 'X-Martlet-Secret: \(secret)' \\
+               -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/Notes
+          curl -H 'X-Martlet-Secret: \(secret)' \\
+               -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/query/Notes
+
+
+        """
+    }
 }
 
 /// Writes files that only their owner can ever read.

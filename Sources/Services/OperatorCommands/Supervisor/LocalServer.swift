@@ -14,7 +14,11 @@ import Synchronization
 struct LocalServer {
     let services: [any Service]
 
-    init(state: URL, programs: URL, routes: URL, environment: [String: String], logger: Logger) throws {
+    /// - Parameter staffUser: User name of the first staff member.
+    init(
+        state: URL, programs: URL, routes: URL, staffUser: String = "admin", environment: [String: String],
+        logger: Logger
+    ) throws {
         let secrets = try StoredSecrets.readOrMake(at: state.appending(path: "secrets.json"))
         let external = environment["MARTLET_DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 }
         let port = try Self.port(environment)
@@ -44,7 +48,7 @@ struct LocalServer {
         }
         let announcement = AnnouncementStep(
             plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL),
-            state: state, gate: gate)
+            state: state, staffUser: staffUser, gate: gate)
         let setup = DatabaseStep(
             superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
             serviceURLs: plan.entries.compactMap { entry in
@@ -76,8 +80,9 @@ struct LocalServer {
         return port
     }
 
-    /// The address for calls from this machine.
+    /// The address that the operator has set, or one for calls from this machine.
     static func publicURL(_ environment: [String: String], port: Int) -> String {
+        if let url = environment["MARTLET_PUBLIC_URL"], !url.isEmpty { return url }
         let hasTLS = (environment["MARTLET_GATEWAY_TLS_CERTIFICATE"] ?? environment["MARTLET_TLS_CERTIFICATE"]) != nil
         let scheme = hasTLS ? "https" : "http"
         let host = environment["MARTLET_HOST"] ?? "127.0.0.1"

@@ -1,0 +1,89 @@
+# shellcheck shell=bash
+# What backup and restore share. Sourced after lib.sh, not run.
+
+work=/var/lib/martlet-backup
+conf=$settings/pgbackrest.conf
+key=$settings/backup.key
+scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+
+# Settings of backup.env. They are read, not run.
+# shellcheck disable=SC2034  # some are for those who source this file
+read_settings() {
+    local name value
+    full_every_days=7 retain_full=4 folder=/var/backups/martlet mail_to=
+    while IFS='=' read -r name value; do
+        case $name in
+            FULL_EVERY_DAYS) full_every_days=$value ;;
+            RETAIN_FULL) retain_full=$value ;;
+            FOLDER) folder=$value ;;
+            MAIL_TO) mail_to=$value ;;
+            RESTIC_* | AWS_* | AZURE_* | B2_* | GOOGLE_* | OS_*) export "$name=$value" ;;
+        esac
+    done < <(grep -v '^#' "$settings/backup.env" 2> /dev/null)
+    [[ $full_every_days =~ ^[0-9]{1,4}$ && $retain_full =~ ^[1-9][0-9]{0,3}$ ]] ||
+        die "FULL_EVERY_DAYS and RETAIN_FULL in backup.env must be numbers"
+    export RESTIC_REPOSITORY=${RESTIC_REPOSITORY:-$folder/files} RESTIC_PASSWORD_FILE=$key
+    export RESTIC_CACHE_DIR=$work/cache
+}
+
+# Waits for a backup or restore under way, a minute at most.
+take_turns() {
+    install -d -m 0711 "$work"
+    exec 9> "$work/lock"
+    flock -w 60 9 || die "another backup or restore is under way"
+}
+
+pgbackrest() { as_postgres /usr/bin/pgbackrest --config="$conf" --stanza="$cluster" --log-level-console=warn --log-level-file=off "$@" 9>&-; }
+
+# The database's backups, oldest first, as JSON: label, type, id (of `martlet backup list`), start, stop, size.
+database_backups() {
+    pgbackrest info --output=json | jq -c '[.[0].backup[]? | {"label": .label, type, id: .annotation.martlet, start: .timestamp.start,
+        stop: .timestamp.stop, size: .info.size, stored: .info.repository.delta, error}]'
+}
+
+# The snapshots of the files, oldest first, as JSON: id of restic, time, and id of `martlet backup list` or null.
+file_snapshots() {
+    restic snapshots --json --tag martlet | jq -c '[.[] | {restic: .short_id, time, id: ([.tags[] | select(startswith("id:"))][0] // "" | ltrimstr("id:"))}]'
+}
+
+# manifest ID: what was written down when the backup was made.
+manifest() { restic dump --tag "martlet,id:$1" latest "$work/manifest.json"; }
+
+has_s3_files() { grep -q '^MARTLET\(_STORAGE\)\?_FILES_S3_BUCKET=.' "$settings/settings.env" 2> /dev/null; }
+
+# files_without_bytes FOLDER [--checksums]: prints the files in the database on `port` whose bytes are missing, or differ.
+# The folder has what is left of `files`, each blob at SPACE/XX/BLOB.
+files_without_bytes() {
+    local folder=$1 mode=${2:-} lists
+    lists=$(mktemp -d "$work/lists.XXXXXX")
+    sql -d "$database" << 'END' | sort -u > "$lists/wanted"
+SELECT format('SELECT sha256 || ''  '' || %L || left(blob, 2) || ''/'' || blob FROM %I._files', nspname || '/', nspname)
+FROM pg_namespace AS n WHERE EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = n.oid AND c.relname = '_files') \gexec
+END
+    if [[ $mode == --checksums ]]; then
+        (cd "$folder" && sha256sum --check --quiet "$lists/wanted" 2>&1) || true
+    else
+        (cd "$folder" && cut -c 67- "$lists/wanted" | while read -r path; do [[ -e $path ]] || echo "$path: missing"; done)
+    fi
+    wc -l < "$lists/wanted" > "$work/files.count"
+    rm -rf "$lists"
+}
+
+# Runs COMMAND… once a second until it succeeds, an hour at most.
+wait_until() {
+    local deadline=$((SECONDS + 3600))
+    until "$@"; do
+        ((SECONDS < deadline)) || die "gave up after an hour: $*"
+        sleep 0.5
+    done
+}
+
+# Waits until the cluster has replayed the archive; fails if it stops before.
+wait_until_recovered() {
+    until has_recovered; do
+        [[ $(systemctl is-active "postgresql@$version-$cluster") == active ]] || return 1
+        sleep 0.5
+    done
+}
+
+has_recovered() { [[ $(sql -d postgres -c 'SELECT pg_is_in_recovery()' 2> /dev/null) == f ]]; }

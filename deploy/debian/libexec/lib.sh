@@ -1,0 +1,76 @@
+# shellcheck shell=bash
+# What setup, backup and restore share. Sourced, not run.
+
+settings=/etc/martlet
+state=/var/lib/martlet
+cluster=martlet
+database=martlet
+
+say() { printf '%s\n' "$*" >&2; }
+die() { printf 'martlet: %s\n' "$*" >&2; exit 1; }
+
+need_root() { ((EUID == 0)) || die "this command must be run as root"; }
+
+# need_program PROGRAM PACKAGE
+need_program() { command -v "$1" > /dev/null || die "$1 is missing: apt-get install $2"; }
+
+# write_private FILE OWNER MODE: writes standard input to FILE, which no one else can read at any time. A file that would not change stays.
+write_private() {
+    local new
+    new=$(umask 077 && mktemp "$1.XXXXXX")
+    cat > "$new"
+    chown "$2" "$new"
+    chmod "$3" "$new"
+    if cmp -s "$new" "$1"; then rm -f "$new"; else mv -f "$new" "$1"; fi
+}
+
+# value_of KEY FILE: the value in a file of lines KEY=VALUE, or nothing.
+value_of() { [[ ! -r $2 ]] || sed -n "s/^$1=//p" "$2" | tail -n 1; }
+
+random_hex() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
+
+# Sets `version`, `port` and `data` of the cluster of `martlet setup`; fails if there is none.
+find_cluster() {
+    local line
+    line=$(pg_lsclusters --no-header 2> /dev/null | awk -v name="$cluster" '$2 == name { print $1, $3, $6 }')
+    [[ -n $line ]] || return 1
+    # shellcheck disable=SC2034  # for those who source this file
+    read -r version port data <<< "$line"
+}
+
+# As the superuser of the cluster, over its socket, without a password.
+as_postgres() { (cd / && exec runuser -u postgres -- "$@"); }
+sql() { as_postgres psql -X -q -At -v ON_ERROR_STOP=1 -p "$port" "$@"; }
+
+# make_cluster [PORT]: a cluster of Debian's kind, so that its tools (pg_lsclusters, pg_upgradecluster) and its user are used.
+make_cluster() {
+    if ! find_cluster; then
+        version=$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1 | cut -d / -f 5)
+        [[ $version != '*' ]] && ((version >= 15)) || die "PostgreSQL 15 or newer is needed: apt-get install postgresql"
+        say "creating the PostgreSQL cluster $version/$cluster"
+        pg_createcluster ${1:+--port="$1"} --locale C.UTF-8 --encoding UTF8 "$version" "$cluster" -- --data-checksums > /dev/null
+        find_cluster
+    fi
+    local etc=/etc/postgresql/$version/$cluster drop_in=/etc/systemd/system/postgresql@$version-$cluster.service.d
+    # The services log in by password; Debian lets in only users of the same name as their role.
+    grep -q "^local *$database " "$etc/pg_hba.conf" ||
+        sed -i "0,/^local *all *all/s//local   $database   all   scram-sha-256\n&/" "$etc/pg_hba.conf"
+    # Values of rows must not get into the server's log. Archiving is on from the start, because switching it on needs a restart.
+    write_private "$etc/conf.d/10-martlet.conf" postgres: 0644 << 'END'
+# Written by "martlet setup"; settings of your own belong into another file here whose name comes later.
+max_connections = 200
+shared_buffers = 256MB
+timezone = 'UTC'
+log_timezone = 'UTC'
+log_min_error_statement = panic
+log_parameter_max_length_on_error = 0
+log_error_verbosity = terse
+archive_mode = on
+archive_command = 'true'
+END
+    # Debian's unit leaves a killed server down.
+    install -d "$drop_in"
+    printf '[Service]\nRestart=on-failure\nRestartSec=1\n' > "$drop_in/martlet.conf"
+    systemctl daemon-reload
+    systemctl enable --quiet "postgresql@$version-$cluster"
+}
