@@ -14,8 +14,8 @@ extension Martlet {
 /// if martlet.flags.value("new-checkout", default: false) { … }
 /// ```
 ///
-/// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. Once it has asked,
-/// the client asks again whenever somebody signs in or out.
+/// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. Once it has
+/// asked, the client asks again whenever somebody signs in or out.
 ///
 /// The first time that a user reads a flag whose value was decided by a share or an experiment, the event
 /// `Experiment Viewed` is recorded, once for each user and variant, if the user has agreed to analytics. The results of
