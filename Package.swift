@@ -488,6 +488,7 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     let needed: Set<String> = [
         "MartletAPI", "MartletLogic", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests",
     ]
+    package.products = []
     package.targets.removeAll { !needed.contains($0.name) }
     package.targets.append(
         .target(
