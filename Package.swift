@@ -93,9 +93,9 @@ let package = Package(
         // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests, plurals.
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
 
-        // The client for apps: Foundation and the contract, nothing else.
         // Writes a report when a process dies by a signal; in C, because Swift is not async-signal-safe.
         .target(name: "MartletKitSignals", path: "Sources/MartletKitSignals"),
+        // The client for apps: Foundation, the contract and the reports of signals.
         .target(
             name: "MartletKit", dependencies: ["MartletAPI", "MartletKitSignals", "MartletLogic"],
             path: "Sources/MartletKit",
@@ -488,6 +488,7 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     let needed: Set<String> = [
         "MartletAPI", "MartletLogic", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests",
     ]
+    package.products = []
     package.targets.removeAll { !needed.contains($0.name) }
     package.targets.append(
         .target(

@@ -83,3 +83,10 @@ package() {
 is_running() {
     [[ -e $state/run/supervisor.pid ]] && ! flock -n "$state/run/supervisor.pid" true
 }
+
+# find_promtool FOLDER: prints the path of promtool. Where it is missing, it is unpacked into FOLDER and not installed.
+find_promtool() {
+    command -v promtool && return
+    (cd "$1" && apt-get download prometheus && dpkg-deb --extract prometheus_*.deb prometheus) > /dev/null 2>&1 &&
+        echo "$1/prometheus/usr/bin/promtool"
+}

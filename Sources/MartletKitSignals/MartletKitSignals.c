@@ -9,10 +9,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __APPLE__
@@ -34,7 +33,7 @@ static struct sigaction previous[signal_count];
 static bool is_watching;
 static _Atomic int report_file = -1;
 static int probe[2] = {-1, -1};
-static atomic_flag has_crashed = ATOMIC_FLAG_INIT;
+static _Atomic uintptr_t reporting_thread;
 
 static struct martlet_image images[image_limit];
 static _Atomic size_t image_count;
@@ -218,8 +217,10 @@ static void write_report(int signal, const siginfo_t *info, const void *context)
 
 static void handle(int signal, siginfo_t *info, void *context) {
     int saved = errno;
-    // A crash of two threads at once, or in this handler, makes one report.
-    if (!atomic_flag_test_and_set(&has_crashed)) write_report(signal, info, context);
+    // One report. Another thread that crashes meanwhile waits, because its death would cut the report off.
+    uintptr_t none = 0, self = (uintptr_t)pthread_self();
+    if (atomic_compare_exchange_strong(&reporting_thread, &none, self)) write_report(signal, info, context);
+    else if (none != self) sleep(2);
     for (int i = 0; i < signal_count; i++) sigaction(signals[i], &previous[i], NULL);
     errno = saved;
     // What the processor raised happens again after the return, now with the previous handler. What was sent does not.
@@ -357,6 +358,8 @@ size_t martlet_signals_backtrace(uint64_t *into, size_t capacity) {
 }
 
 void martlet_signals_set_context(const char *text, size_t length) {
+    // A report may be reading the buffers.
+    if (atomic_load(&reporting_thread) != 0) return;
     int next = 1 - atomic_load(&current_context);
     if (length > context_limit) length = context_limit;
     memcpy(contexts[next], text, length);
@@ -393,10 +396,4 @@ int martlet_signals_start(const char *path) {
     for (int i = 0; i < signal_count; i++) sigaction(signals[i], &action, &previous[i]);
     is_watching = true;
     return 0;
-}
-
-void martlet_signals_stop(void) {
-    if (!is_watching) return;
-    for (int i = 0; i < signal_count; i++) sigaction(signals[i], &previous[i], NULL);
-    is_watching = false;
 }

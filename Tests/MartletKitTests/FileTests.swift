@@ -140,23 +140,7 @@ final class UnreliableTransport: HTTPTransport {
 
     func stream(_ request: HTTPRequest) async throws -> HTTPStream {
         try fail()
-        let whole = try await transport.stream(request)
-        let (body, feed) = AsyncThrowingStream<Data, any Error>.makeStream()
-        let task = Task {
-            var left = 700_000
-            do {
-                for try await piece in whole.body {
-                    feed.yield(piece.prefix(left))
-                    left -= piece.count
-                    if left <= 0 { throw MartletError(.connectionLost, "Cut.") }
-                }
-                feed.finish()
-            } catch {
-                feed.finish(throwing: error)
-            }
-        }
-        feed.onTermination = { _ in task.cancel() }
-        return HTTPStream(head: whole.head, body: body)
+        return try await transport.stream(request).cut(after: 700_000)
     }
 }
 

@@ -185,22 +185,6 @@ final class BreakingTransport: HTTPTransport {
             return count
         }
         if number % 3 == 0 { throw MartletError(.notConnected, "No network.") }
-        let whole = try await transport.stream(request)
-        let (body, feed) = AsyncThrowingStream<Data, any Error>.makeStream()
-        let task = Task {
-            var left = 2_000 + number * 37
-            do {
-                for try await piece in whole.body {
-                    feed.yield(piece.prefix(left))
-                    left -= piece.count
-                    if left <= 0 { throw MartletError(.connectionLost, "Cut.") }
-                }
-                feed.finish()
-            } catch {
-                feed.finish(throwing: error)
-            }
-        }
-        feed.onTermination = { _ in task.cancel() }
-        return HTTPStream(head: whole.head, body: body)
+        return try await transport.stream(request).cut(after: 2_000 + number * 37)
     }
 }

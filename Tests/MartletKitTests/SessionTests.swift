@@ -113,6 +113,24 @@ struct SessionTests {
         #expect(transport.sent.count == 1)
     }
 
+    @Test func `a call that waits for a renewal is not made as somebody else`() async throws {
+        let store = MemorySessionStore()
+        store.save(try Self.session(1, expiresIn: 5))
+        let keeper = Locked<SessionKeeper?>(nil)
+        let transport = ScriptedTransport { _, _ in
+            var other = Self.signIn(2)
+            other["user"] = ["id": "u2"]
+            try await keeper.withLock { $0 }?.begin(Session(signIn: other, now: Date()))
+            return HTTPResponse(200, Self.signIn(3))
+        }
+        let martlet = try Martlet.scripted(transport, sessions: store)
+        keeper.withLock { $0 = martlet.session }
+        await #expect { try await martlet.api.send(.write("POST", "storage/A", json: [:])) } throws: {
+            ($0 as? MartletError)?.code == .notSignedIn
+        }
+        #expect(transport.sent.map(\.url.lastPathComponent) == ["refresh"])
+    }
+
     @Test func `without a connection the session stays`() async throws {
         let store = MemorySessionStore()
         store.save(try Self.session(1, expiresIn: 5))

@@ -14,5 +14,5 @@ run_rules() {
     printf 'filled in %s s\n' "$((SECONDS - start))"
 
     printf '\n%s cores, one connection through the gateway, medians of %s requests each, in turn; user u77\n\n' "$(nproc)" "$samples"
-    python3 "$here/bench.d/rules.py" "$url" "$samples" "$((objects / 10))"
+    python3 "$here/bench.d/rules.py" "$url" "$samples"
 }

@@ -27,9 +27,9 @@ public final class Analytics: Sendable {
     private struct State {
         var store: EventStore
         var consent: Consent
-        /// Whom the app named by ``Analytics/identify(_:traits:)``.
+        /// The user id that the app passed to ``Analytics/identify(_:traits:)``.
         var identified: String?
-        /// Who is signed in, which takes precedence.
+        /// The id of the signed-in user. It takes precedence over `identified`.
         var userID: String?
         var timer: Task<Void, Never>?
     }
@@ -38,7 +38,7 @@ public final class Analytics: Sendable {
     private let options: Martlet.AnalyticsOptions
     private let identity: InstallationIdentity
     private let folder: LocalFolder
-    /// What decided about the app at this moment: the configuration's version, and variations by experiment.
+    /// Returns the configuration's version and the variations by experiment, which each event carries.
     private let circumstances: Locked<@Sendable () -> (version: String?, variants: [String: String])>
     private let state: Locked<State>
     private let sender: EventSender
@@ -67,8 +67,8 @@ public final class Analytics: Sendable {
     public var consent: Consent {
         get { state.withLock { $0.consent } }
         set {
-            let kept = state.withLock { state -> JSON? in
-                guard state.consent != newValue else { return nil }
+            change { state in
+                guard state.consent != newValue else { return false }
                 state.consent = newValue
                 if newValue != .granted {
                     state.store.removeAll()
@@ -76,9 +76,8 @@ public final class Analytics: Sendable {
                     state.timer?.cancel()
                     state.timer = nil
                 }
-                return Self.kept(state)
+                return true
             }
-            if let kept { write(kept) }
         }
     }
 
@@ -94,14 +93,13 @@ public final class Analytics: Sendable {
         record("screen", name: name, ["name": .string(name), "properties": .object(properties)])
     }
 
-    /// Says who uses the device, and what is known of this person. A user who is signed in is known already.
+    /// Sets the user id and traits for this device's events. The id of a signed-in user is set by itself.
     public func identify(_ userID: String? = nil, traits: [String: JSON] = [:]) {
-        let kept = state.withLock { state -> JSON? in
-            guard state.consent == .granted, let userID else { return nil }
+        change { state in
+            guard state.consent == .granted, let userID else { return false }
             state.identified = userID
-            return Self.kept(state)
+            return true
         }
-        if let kept { write(kept) }
         record("identify", name: nil, ["traits": .object(traits)])
     }
 
@@ -112,11 +110,10 @@ public final class Analytics: Sendable {
 
     /// Forgets whom ``identify(_:traits:)`` named.
     public func reset() {
-        write(
-            state.withLock { state in
-                state.identified = nil
-                return Self.kept(state)
-            })
+        change { state in
+            state.identified = nil
+            return true
+        }
     }
 
     // MARK: Sending
@@ -154,28 +151,30 @@ public final class Analytics: Sendable {
         event["timestamp"] = .string(RFC3339.text(configuration.clock.now()))
         event["anonymousId"] = .string(identity.id)
         event["context"] = context()
+        // Logged after the lock is released: the app's log may record an event itself.
+        var warning: (message: String, metadata: [String: String])?
         let isFull = state.withLock { state -> Bool in
             // The consent may have been withdrawn by another thread.
             guard state.consent == .granted else { return false }
             event["userId"] = (state.userID ?? state.identified).map(JSON.string)
             let line = event.data
             guard line.count <= EventStore.maximumEventSize else {
-                configuration.log(.warning, "Dropped an event that is too large", ["event.size": "\(line.count)"])
+                warning = ("Dropped an event that is too large", ["event.size": "\(line.count)"])
                 return false
             }
             do {
                 let dropped = try state.store.append(line)
                 if dropped > 0 {
-                    configuration.log(
-                        .warning, "Dropped the oldest events; the queue is full", ["batches": "\(dropped)"])
+                    warning = ("Dropped the oldest events; the queue is full", ["batches": "\(dropped)"])
                 }
             } catch {
-                configuration.log(.warning, "Could not store an event", ["error": "\(error)"])
+                warning = ("Could not store an event", ["error": "\(error)"])
             }
             let isFull = state.store.countInOpenFile == 0
             startTimer(&state)
             return isFull
         }
+        if let warning { configuration.log(.warning, warning.message, warning.metadata) }
         if isFull { Task { [weak self] in await self?.sendQuietly() } }
     }
 
@@ -185,12 +184,15 @@ public final class Analytics: Sendable {
         state.timer = Task { [weak self] in
             try? await clock.sleep(interval)
             guard !Task.isCancelled else { return }
-            self?.state.withLock { state in
-                state.timer = nil
-                state.store.close()
-            }
-            await self?.sendQuietly()
+            self?.state.withLock { $0.timer = nil }
+            await self?.flushQuietly()
         }
+    }
+
+    /// As ``flush()``; a failure is logged.
+    func flushQuietly() async {
+        state.withLock { $0.store.close() }
+        await sendQuietly()
     }
 
     private func sendQuietly() async {
@@ -233,13 +235,17 @@ public final class Analytics: Sendable {
 
     private static let file = "state.json"
 
-    private static func kept(_ state: State) -> JSON {
-        ["consent": .string(state.consent.rawValue), "userId": state.identified.map(JSON.string) ?? .null]
-    }
-
-    private func write(_ kept: JSON) {
+    /// Changes what is kept over restarts, if the change says so.
+    private func change(_ change: (inout State) -> Bool) {
         do {
-            try folder.write(kept.data, to: Self.file)
+            // Under the lock, so that the file ends with the last change.
+            try state.withLock { state in
+                guard change(&state) else { return }
+                let kept: JSON = [
+                    "consent": .string(state.consent.rawValue), "userId": state.identified.map(JSON.string) ?? .null,
+                ]
+                try folder.write(kept.data, to: Self.file)
+            }
         } catch {
             configuration.log(.warning, "Could not store the consent to analytics", ["error": "\(error)"])
         }

@@ -3,7 +3,7 @@ public import Foundation
 extension Martlet {
     /// How events are recorded and sent.
     public struct AnalyticsOptions: Sendable {
-        /// Events are sent when so many wait.
+        /// The number of events in a batch. A full batch is sent at once.
         public var batchSize = 50
         /// Events are sent at the latest after so many seconds; nil: only when a batch is full, or by
         /// ``Analytics/flush()``.

@@ -1,10 +1,11 @@
 import Foundation
+import MartletAPI
 
-/// Sends one batch after the other; whoever calls meanwhile waits for the same sending.
-actor EventSender {
+/// Sends one batch after the other.
+struct EventSender: Sendable {
     private let api: APIClient
     private let deviceID: String
-    private var sending: Task<Void, any Error>?
+    private let sending = SharedRun()
 
     init(_ api: APIClient, deviceID: String) {
         self.api = api
@@ -17,20 +18,12 @@ actor EventSender {
     func send(
         next: @escaping @Sendable () -> (name: String, events: [JSON])?, done: @escaping @Sendable (String) -> Void
     ) async throws {
-        while let running = sending {
-            // It may have looked before the caller's events were there.
-            _ = try? await running.value
-            if sending == running { sending = nil }
-        }
-        let task = Task {
+        try await sending.run { [self] in
             while let batch = next() {
                 if !batch.events.isEmpty { try await send(batch.events) }
                 done(batch.name)
             }
         }
-        sending = task
-        defer { if sending == task { sending = nil } }
-        try await task.value
     }
 
     private func send(_ events: [JSON]) async throws {
@@ -38,7 +31,7 @@ actor EventSender {
             "batch": .array(events), "sentAt": .string(RFC3339.text(api.configuration.clock.now())),
         ]
         var request = APIRequest("POST", "events", json: body, repetition: .harmless)
-        request.headers["x-device-id"] = deviceID
+        request.headers[HeaderName.deviceID] = deviceID
         // Events say whose they are: they may be older than the session.
         request.caller = .app
         do {

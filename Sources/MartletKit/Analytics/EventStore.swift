@@ -30,8 +30,6 @@ struct EventStore {
         }
     }
 
-    var isEmpty: Bool { files.isEmpty }
-
     /// Appends the event. It survives the end of the process.
     ///
     /// - Returns: How many files were dropped to make room.

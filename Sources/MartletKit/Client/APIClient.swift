@@ -38,7 +38,10 @@ struct APIClient: Sendable {
     private func problem(in stream: HTTPStream) async throws -> Data {
         var body = Data()
         guard stream.head.status >= 300 else { return body }
-        for try await piece in stream.body where body.count < 1 << 20 { body.append(piece) }
+        for try await piece in stream.body {
+            body.append(piece)
+            if body.count >= 1 << 20 { break }
+        }
         return body
     }
 
@@ -157,7 +160,7 @@ struct Attempts {
         if case .onlyIfNotDone = repetition { return false }
         return failure.isConnectionFailure
             || [408, 500, 502, 504].contains(failure.status)
-                // The first attempt is still running.
+                // The hook of the first attempt may still be running.
                 && failure.code != .hookFailed
     }
 }

@@ -45,8 +45,8 @@ struct APIRequest: Sendable {
     }
 
     /// A write of the storage service, which remembers idempotency keys.
-    static func write(_ method: String, _ path: String, json: JSON? = nil, key: String? = nil) -> APIRequest {
-        APIRequest(method, path, json: json, repetition: .idempotencyKey(key ?? UUID().uuidString))
+    static func write(_ method: String, _ path: String, json: JSON? = nil) -> APIRequest {
+        APIRequest(method, path, json: json, repetition: .idempotencyKey(UUID().uuidString))
     }
 
     /// Percent-encodes a part of a path, so that a slash or question mark in it stays in it.

@@ -17,16 +17,23 @@ struct Publication: Sendable, Hashable {
 /// The server's announcements of new documents: one connection for all who listen, as long as somebody does.
 actor DocumentEvents {
     private let api: APIClient
-    private var listeners: [UUID: AsyncStream<Publication>.Continuation] = [:]
+    private var listeners: [UUID: Listener] = [:]
     private var connection: Task<Void, Never>?
+
+    private struct Listener {
+        let isConcerned: @Sendable (Publication) -> Bool
+        let continuation: AsyncStream<Publication>.Continuation
+    }
 
     init(_ api: APIClient) { self.api = api }
 
-    /// Ends when the iteration does. A slow listener misses publications in between, never the last one.
-    func publications() -> AsyncStream<Publication> {
+    /// The publications that concern the listener, until the iteration ends. A slow listener gets only the newest.
+    func publications(
+        where isConcerned: @escaping @Sendable (Publication) -> Bool
+    ) -> AsyncStream<Publication> {
         let (stream, continuation) = AsyncStream<Publication>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let id = UUID()
-        listeners[id] = continuation
+        listeners[id] = Listener(isConcerned: isConcerned, continuation: continuation)
         continuation.onTermination = { [weak self] _ in Task { await self?.remove(id) } }
         if connection == nil {
             connection = Task { [weak self] in
@@ -45,25 +52,34 @@ actor DocumentEvents {
     }
 
     private func follow() async {
-        var failures = 0
+        var request = APIRequest("GET", "config/events")
+        request.headers["accept"] = "text/event-stream"
+        // One attempt: this loop has its own, longer patience.
+        request.maximumAttempts = 1
+        var backoff = Backoff(clock: api.configuration.clock)
+        backoff.shortest = 2
         while !Task.isCancelled {
             do {
                 var parser = ServerSentEvents()
-                let stream = try await api.stream(APIRequest("GET", "config/events"), idleTimeout: 90)
+                let stream = try await api.stream(request, idleTimeout: 90)
                 for try await piece in stream.body {
                     for event in try parser.parse(piece) {
                         guard let publication = Publication(event) else { continue }
-                        failures = 0
-                        for listener in listeners.values { listener.yield(publication) }
+                        backoff.reset()
+                        tell(publication)
                     }
                 }
             } catch {
                 api.configuration.log(
                     .debug, "The connection for published documents ended; connecting again", ["error": "\(error)"])
             }
-            failures += 1
-            let longest = min(60, pow(2, Double(min(failures, 6))))
-            try? await api.configuration.clock.sleep(longest * (0.5 + api.configuration.clock.random() / 2))
+            try? await backoff.wait()
+        }
+    }
+
+    private func tell(_ publication: Publication) {
+        for listener in listeners.values where listener.isConcerned(publication) {
+            listener.continuation.yield(publication)
         }
     }
 }

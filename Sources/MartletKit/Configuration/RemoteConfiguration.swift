@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 
 extension Martlet {
     /// Settings, colours and looks that the server can change.
@@ -129,7 +130,7 @@ public final class RemoteConfiguration: Sendable {
     public func fetch() async throws -> Bool {
         let (theme, tag, attributes) = state.withLock { ($0.theme, $0.newest.entityTag, $0.attributes) }
         var request = APIRequest("POST", "remote", json: body(theme, attributes), repetition: .harmless)
-        request.headers["x-device-id"] = identity.id
+        request.headers[HeaderName.deviceID] = identity.id
         request.headers["if-none-match"] = tag
         do {
             let response = try await api.send(request)
@@ -144,7 +145,7 @@ public final class RemoteConfiguration: Sendable {
         return state.withLock { $0.newest.snapshot != $0.active }
     }
 
-    /// Puts into effect what ``fetch()`` loaded. Observers are told if it differs.
+    /// Puts the configuration that ``fetch()`` loaded into effect, and notifies observers if it differs.
     @discardableResult
     public func activate() -> Bool {
         state.withLock { state in
@@ -168,8 +169,9 @@ public final class RemoteConfiguration: Sendable {
             continuation.yield(state.active)
         }
         let following = Task { [self] in
-            for await publication in await events.publications()
-            where publication.concerns("configuration", "experiment") { await refreshQuietly() }
+            for await _ in await events.publications(where: { $0.concerns("configuration", "experiment") }) {
+                await refreshQuietly()
+            }
         }
         continuation.onTermination = { [weak self] _ in
             following.cancel()

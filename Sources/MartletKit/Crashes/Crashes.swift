@@ -28,7 +28,7 @@ public final class Crashes: Sendable {
     private let outbox: LocalFolder
     private let scope = Locked(CrashScope())
     private let isStarted = Locked(false)
-    private let sending = Locked<Task<Void, Never>?>(nil)
+    private let sending = SharedRun()
 
     init(_ api: APIClient, _ folder: LocalFolder) {
         configuration = api.configuration
@@ -166,19 +166,7 @@ public final class Crashes: Sendable {
         for name in outbox.names.dropLast(Self.maximumWaiting) { outbox.remove(name) }
     }
 
-    /// One sending at a time. What is stored meanwhile is sent by it, or by the next one.
-    private func send() async {
-        let task = sending.withLock { sending -> Task<Void, Never> in
-            let before = sending
-            let task = Task { [self] in
-                await before?.value
-                await sendAll()
-            }
-            sending = task
-            return task
-        }
-        await task.value
-    }
+    private func send() async { try? await sending.run { [self] in await sendAll() } }
 
     private func sendAll() async {
         guard let address else { return }
@@ -234,9 +222,7 @@ extension CodeImage {
         let count = martlet_signals_images(&images, images.count)
         return images.prefix(count).map { image in
             let id = withUnsafeBytes(of: image.id) { bytes in
-                bytes.prefix(Int(image.id_length)).map { byte in
-                    (byte < 16 ? "0" : "") + String(byte, radix: 16)
-                }.joined()
+                bytes.prefix(Int(image.id_length)).hexadecimal
             }
             let path = withUnsafeBytes(of: image.path) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
             return CodeImage(

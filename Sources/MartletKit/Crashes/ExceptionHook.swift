@@ -5,8 +5,14 @@ enum ExceptionHook {
     static func install(_ report: @escaping @Sendable (_ name: String, _ reason: String) -> Void) {
         #if canImport(ObjectiveC)
         // Not compiled on Linux, where this project is built.
-        let previous = NSGetUncaughtExceptionHandler()
-        state.withLock { $0 = (report, previous) }
+        // A second client only replaces the report: the handler must not become its own predecessor.
+        let isFirst = state.withLock { state in
+            defer { state.0 = report }
+            guard state.0 == nil else { return false }
+            state.1 = NSGetUncaughtExceptionHandler()
+            return true
+        }
+        guard isFirst else { return }
         NSSetUncaughtExceptionHandler { exception in
             let (report, previous) = ExceptionHook.state.withLock { $0 }
             report?(exception.name.rawValue, exception.reason ?? "")

@@ -1,24 +1,17 @@
 extension Martlet {
-    /// For apps that follow their life cycle themselves: sends what waits. A failure is logged, and what waits stays.
+    /// Sends waiting events and crash reports. A failure is logged, and nothing is lost. For apps that do not use
+    /// `followAppLifecycle()`.
     public func leaveForeground() async {
-        do {
-            try await analytics.flush()
-        } catch {
-            configuration.log(.info, "Could not send events; they are kept", ["error": "\(error)"])
-        }
+        await analytics.flushQuietly()
         await crashes.flush()
     }
 
-    /// Asks for configuration, texts and flags, each of which is a short call if nothing has changed. For the start and
-    /// whenever the app comes to the foreground.
+    /// Refreshes configuration, flags and texts, and sends reports of opened notifications. Call it at the start and
+    /// whenever the app comes to the foreground. If nothing has changed on the server, each refresh is one short call.
     public func enteredForeground() async {
         await remote.refreshQuietly()
         await flags.refreshQuietly()
         await notifications.flush()
-        do {
-            try await translations.refresh()
-        } catch {
-            configuration.log(.info, "Could not refresh the texts", ["error": "\(error)"])
-        }
+        await translations.refreshQuietly()
     }
 }

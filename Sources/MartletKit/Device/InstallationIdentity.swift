@@ -17,20 +17,13 @@ struct InstallationIdentity: Sendable, Hashable {
         {
             return InstallationIdentity(id: id, secret: secret)
         }
-        let made = InstallationIdentity(id: UUID().uuidString.lowercased(), secret: randomSecret())
+        let made = InstallationIdentity(id: UUID().uuidString.lowercased(), secret: Data.random(count: 32).base64URL)
         // If the disk is full, the identity holds until the process ends.
         try? folder.write(JSON.object(["id": .string(made.id), "secret": .string(made.secret)]).data, to: file)
         return made
     }
 
     private static let file = "installation.json"
-
-    private static func randomSecret() -> String {
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        return Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
-            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
-    }
 }
 
 extension InstallationIdentity: CustomStringConvertible {

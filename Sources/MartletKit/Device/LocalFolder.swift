@@ -39,12 +39,13 @@ struct LocalFolder: Sendable {
         do {
             try create()
             let draft = url.appendingPathComponent(".\(name).\(UUID().uuidString)")
+            // What is left of it if the disk is full.
+            defer { try? FileManager.default.removeItem(at: draft) }
             guard
                 FileManager.default.createFile(
                     atPath: draft.path, contents: data, attributes: [.posixPermissions: 0o600])
             else { throw MartletError(.fileFailed, "Could not write \(draft.path).") }
             guard rename(draft.path, path(of: name)) == 0 else {
-                try? FileManager.default.removeItem(at: draft)
                 throw MartletError(.fileFailed, "Could not replace \(path(of: name)).")
             }
         } catch let error as MartletError {

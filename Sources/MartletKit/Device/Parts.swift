@@ -20,26 +20,34 @@ final class Parts: Sendable {
         translations = Translations(api, documents, folder.subfolder("translations"), defaults)
         analytics = Analytics(api, identity, folder.subfolder("analytics"))
         flags = Flags(api, identity, documents, folder.subfolder("flags"), defaults, analytics)
-        analytics.describeCircumstances { [remote, flags] in
+        // Weak, because the flags keep the analytics.
+        analytics.describeCircumstances { [remote, weak flags] in
             let version = remote.current.version
-            return (version.isEmpty ? nil : version, remote.current.experiments.merging(flags.experiments) { $1 })
+            let variants = remote.current.experiments.merging(flags?.experiments ?? [:]) { $1 }
+            return (version.isEmpty ? nil : version, variants)
         }
         crashes = Crashes(api, folder.subfolder("crashes"))
         notifications = Notifications(api, identity, folder.subfolder("notifications"))
         followSignIn(api.session)
     }
 
-    /// Tells the parts who is signed in.
+    /// Updates the parts whenever a user signs in or out.
     private func followSignIn(_ session: SessionKeeper) {
         Task { [weak self] in
+            var calls: Task<Void, Never>?
             for await state in await session.states() {
                 guard let self else { return }
                 var userID: String?
                 if case .signedIn(let user) = state { userID = user.id }
                 analytics.changed(userID: userID)
                 crashes.changed(userID: userID)
-                await flags.changed(userID: userID)
-                await notifications.changedUser()
+                let asksForFlags = flags.changed(userID: userID)
+                // In order, but beside this loop: the next user must not wait for the network.
+                calls = Task { [calls, flags, notifications] in
+                    await calls?.value
+                    if asksForFlags { await flags.refreshQuietly() }
+                    await notifications.changedUser()
+                }
             }
         }
     }

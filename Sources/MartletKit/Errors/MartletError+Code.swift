@@ -101,7 +101,7 @@ extension MartletError.Code {
     public static let headersTooLarge = Self("headers-too-large")
     /// The token is missing, wrong or has expired.
     public static let invalidToken = Self("invalid-token")
-    /// What was sent does not show who is signing in.
+    /// The credential is wrong.
     public static let signInFailed = Self("sign-in-failed")
     /// A code of the second factor is needed, too.
     public static let secondFactorRequired = Self("second-factor-required")

@@ -103,3 +103,18 @@ struct FieldProbe<Root: Decodable> {
 
 private protocol AnyOptional { var wrappedAny: Any? { get } }
 extension Optional: AnyOptional { fileprivate var wrappedAny: Any? { self } }
+
+extension Result where Success == String, Failure == MartletError {
+    /// The name of a field with a value, which is made once the name is known.
+    func with(_ value: () throws -> JSON) -> Result<(name: String, value: JSON), MartletError> {
+        flatMap { name in
+            do {
+                return .success((name, try value()))
+            } catch let error as MartletError {
+                return .failure(error)
+            } catch {
+                return .failure(MartletError(.unencodable, "\(error)", field: name, underlyingError: error))
+            }
+        }
+    }
+}

@@ -80,7 +80,7 @@ struct ProbeDecoder: Decoder {
             switch type {
             case is Date.Type: (Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1))
             case is Data.Type: (Data([0]), Data([1]))
-            case is URL.Type: try pair("http://a.test", "http://b.test") { URL(string: $0) }
+            case is URL.Type: pair("http://a.test", "http://b.test") { URL(string: $0) }
             case is UUID.Type: (UUID(uuid: UUID.zero), UUID(uuid: UUID.one))
             case is Decimal.Type: (Decimal(0), Decimal(1))
             case is JSON.Type: (JSON.string("a"), JSON.string("b"))
@@ -93,7 +93,7 @@ struct ProbeDecoder: Decoder {
         return (try record.leaf(at: path).isChanged ? pair.1 : pair.0) as? Value
     }
 
-    private func pair(_ first: String, _ second: String, _ make: (String) -> Any?) throws -> (Any, Any)? {
+    private func pair(_ first: String, _ second: String, _ make: (String) -> Any?) -> (Any, Any)? {
         guard let first = make(first), let second = make(second) else { return nil }
         return (first, second)
     }
@@ -111,7 +111,7 @@ extension UUID {
     fileprivate static let one: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
 }
 
-extension ProbeDecoder: SingleValueDecodingContainer {
+extension ProbeDecoder: IntegerDecodingContainer {
     private func noted<Value>(_ make: (Int, Bool) -> Value) throws -> Value {
         let (number, isChanged) = try record.leaf(at: path)
         let value = make(number, isChanged)
@@ -120,7 +120,7 @@ extension ProbeDecoder: SingleValueDecodingContainer {
     }
 
     /// Fits the smallest integers.
-    private func integer<Integer: FixedWidthInteger>() throws -> Integer {
+    func integer<Integer: FixedWidthInteger>() throws -> Integer {
         try noted { number, isChanged in Integer(number % 60 + (isChanged ? 64 : 0)) }
     }
 
@@ -129,16 +129,6 @@ extension ProbeDecoder: SingleValueDecodingContainer {
     func decode(_ type: String.Type) throws -> String { try noted { ($1 ? "b" : "a") + String($0) } }
     func decode(_ type: Double.Type) throws -> Double { try noted { Double($0) + ($1 ? 0.5 : 0) } }
     func decode(_ type: Float.Type) throws -> Float { try noted { Float($0) + ($1 ? 0.5 : 0) } }
-    func decode(_ type: Int.Type) throws -> Int { try integer() }
-    func decode(_ type: Int8.Type) throws -> Int8 { try integer() }
-    func decode(_ type: Int16.Type) throws -> Int16 { try integer() }
-    func decode(_ type: Int32.Type) throws -> Int32 { try integer() }
-    func decode(_ type: Int64.Type) throws -> Int64 { try integer() }
-    func decode(_ type: UInt.Type) throws -> UInt { try integer() }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer() }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer() }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer() }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try sample(type) }
 }
 

@@ -24,7 +24,12 @@ extension Files {
             do {
                 try await receive(&download, into: file, progress)
             } catch let error as MartletError where error.mayPass {
-                failures = download.received > before ? 0 : failures + 1
+                if download.received > before {
+                    backoff.reset()
+                    failures = 0
+                } else {
+                    failures += 1
+                }
                 guard failures < api.configuration.retries.maximumAttempts else { throw error }
                 try await backoff.wait(atLeast: error.retryAfter)
             }

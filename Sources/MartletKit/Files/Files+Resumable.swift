@@ -89,10 +89,13 @@ extension Files {
 
     /// How much the server has.
     private func offset(of upload: ResumableUpload) async throws -> Int {
-        let response = try await api.send(Self.tus("HEAD", upload.location, repetition: .harmless))
-        guard let offset = response.headers["upload-offset"].flatMap({ Int($0) }) else {
-            throw MartletError(.unexpectedAnswer, "The answer has no offset.")
-        }
+        try Self.offset(try await api.send(Self.tus("HEAD", upload.location, repetition: .harmless)), of: upload)
+    }
+
+    private static func offset(_ response: HTTPResponse, of upload: ResumableUpload) throws -> Int {
+        guard let offset = response.headers["upload-offset"].flatMap({ Int($0) }),
+            (0...upload.sizeInBytes).contains(offset)
+        else { throw MartletError(.unexpectedAnswer, "Expected an upload offset from 0 to \(upload.sizeInBytes).") }
         return offset
     }
 
@@ -124,7 +127,11 @@ extension Files {
         }
         let began = api.configuration.clock.now()
         let response = try await api.send(request)
-        sender.offset = response.headers["upload-offset"].flatMap { Int($0) } ?? start + part.count
+        let confirmed = try Self.offset(response, of: sender.upload)
+        guard confirmed > start || total == 0 else {
+            throw MartletError(.unexpectedAnswer, "The server confirmed no more bytes than before.")
+        }
+        sender.offset = confirmed
         sender.hasSent = true
         progress?(TransferProgress(completedBytes: sender.offset, totalBytes: total))
         sender.adapt(to: api.configuration.clock.now().timeIntervalSince(began))

@@ -14,7 +14,8 @@ extension Martlet {
 /// try await martlet.files.download("trips/rome.mov", to: destination)
 /// ```
 ///
-/// A file without readers and writers can be read and replaced by everyone who has the app. A file has at most 100 MiB.
+/// Everyone who has the app can read a file without readers, and replace a file without writers. A file can be at most
+/// 100 MiB.
 public struct Files: Sendable {
     let api: APIClient
 

@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 
 extension Martlet {
     /// Values that the server decides by user and device.
@@ -14,8 +15,8 @@ extension Martlet {
 /// if martlet.flags.value("new-checkout", default: false) { … }
 /// ```
 ///
-/// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. Once it has asked,
-/// the client asks again whenever somebody signs in or out.
+/// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. Once it has
+/// asked, the client asks again whenever somebody signs in or out.
 ///
 /// The first time that a user reads a flag whose value was decided by a share or an experiment, the event
 /// `Experiment Viewed` is recorded, once for each user and variant, if the user has agreed to analytics. The results of
@@ -111,7 +112,7 @@ public final class Flags: Sendable {
             return (self.context(state.attributes), state.answers)
         }
         var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .harmless)
-        request.headers["x-device-id"] = identity.id
+        request.headers[HeaderName.deviceID] = identity.id
         if known.context == context { request.headers["if-none-match"] = known.entityTag }
         let response = try await api.send(request)
         guard response.status != 304 else { return false }
@@ -121,10 +122,10 @@ public final class Flags: Sendable {
         }
         let answers = FlagAnswers(json, entityTag: response.headers["etag"], context: context)
         let kept: JSON = ["answer": json, "etag": answers.entityTag.map(JSON.string) ?? .null, "context": context]
-        try? folder.write(kept.data, to: Self.file(of: userID))
         return state.withLock { state in
             // Somebody else may have signed in meanwhile.
             guard state.userID == userID else { return false }
+            try? folder.write(kept.data, to: Self.file(of: userID))
             let hasChanged = state.answers.flags != answers.flags || state.answers.experiments != answers.experiments
             state.answers = answers
             if hasChanged { for observer in state.observers.values { observer.yield() } }
@@ -142,7 +143,7 @@ public final class Flags: Sendable {
             continuation.yield()
         }
         let following = Task { [self] in
-            for await publication in await events.publications() where publication.concerns("flags", "experiment") {
+            for await _ in await events.publications(where: { $0.concerns("flags", "experiment") }) {
                 await refreshQuietly()
             }
         }
@@ -153,11 +154,8 @@ public final class Flags: Sendable {
         return stream
     }
 
-    /// Shows the flags of another user at once, as they were last known, and asks for new ones.
-    func changed(userID: String?) async {
-        guard use(userID), state.withLock({ $0.isInUse }) else { return }
-        await refreshQuietly()
-    }
+    /// Shows the flags of another user, as they were last known. Returns whether to ask for new ones.
+    func changed(userID: String?) -> Bool { use(userID) && state.withLock { $0.isInUse } }
 
     func refreshQuietly() async {
         do {

@@ -104,20 +104,19 @@ private struct EncodingStep: Encoder, SingleValueEncodingContainer {
         EncodingError.invalidValue(value, .init(codingPath: codingPath, debugDescription: "JSON has no such number."))
     }
 
-    private func write(floatingPoint value: Double, text: String) throws {
-        guard value.isFinite else { throw notANumber(value) }
-        node.content = .value(.number(JSONNumber(unchecked: text)))
+    private func write(_ number: JSONNumber?, of value: Any) throws {
+        guard let number else { throw notANumber(value) }
+        node.content = .value(.number(number))
     }
 
     func encodeNil() { node.content = .value(.null) }
     func encode(_ value: Bool) { node.content = .value(.bool(value)) }
     func encode(_ value: String) { node.content = .value(.string(value)) }
-    func encode(_ value: Double) throws { try write(floatingPoint: value, text: JSONNumber(value)?.text ?? "") }
+    func encode(_ value: Double) throws { try write(JSONNumber(value), of: value) }
     func encode(_ value: Float) throws {
         // A float's own digits: 0.1 and not 0.10000000149011612.
-        try write(
-            floatingPoint: Double(value),
-            text: value == value.rounded() ? JSONNumber(Double(value))?.text ?? "" : "\(value)")
+        let hasFraction = value.isFinite && value != value.rounded()
+        try write(hasFraction ? JSONNumber(unchecked: "\(value)") : JSONNumber(Double(value)), of: value)
     }
     func encode(_ value: Int) { node.content = .value(.number(JSONNumber(value))) }
     func encode(_ value: Int8) { node.content = .value(.number(JSONNumber(value))) }

@@ -42,7 +42,7 @@ extension Storage {
 
     /// The pages of changes since a position, and further ones as changes happen.
     ///
-    /// The sequence goes on until its task is cancelled, and waits while the device is offline.
+    /// The sequence ends when its task is cancelled. While the device is offline, it waits and tries again.
     ///
     /// - Throws: While iterating, as ``changes(in:since:limit:waiting:)``.
     public func changeFeed<Value: Storable>(

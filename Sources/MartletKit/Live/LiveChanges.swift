@@ -35,9 +35,8 @@ extension Storage {
     /// }
     /// ```
     ///
-    /// The sequence goes on until its task is cancelled. When the connection breaks or the device is offline, it
-    /// reconnects and continues where it was: no change is lost, and none comes twice. Begin with ``objects(_:)`` if
-    /// you want to show a list.
+    /// The sequence ends when its task is cancelled. After a lost connection it reconnects and resumes from its
+    /// cursor: no change is lost, and none comes twice. Begin with ``objects(_:)`` if you want to show a list.
     ///
     /// - Parameter cursor: Where to begin; nil: now.
     /// - Throws: While iterating, ``MartletError`` with ``MartletError/Code/cursorExpired`` if the device was away for
@@ -141,9 +140,9 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
                 let id = data["id"]?.stringValue
             else { return nil }
             let objects: [Stored<Value>] = try storage.objects(data["object"].map { [$0] } ?? [])
-            if data["object"] != nil, objects.isEmpty { return nil }
-            let object = objects.first
-            return LiveChange(kind: kind, id: id, object: object, cursor: cursor)
+            let change = LiveChange(kind: kind, id: id, object: objects.first, cursor: cursor)
+            // That an object is gone is reported even if it does not decode.
+            return change.matches && data["object"] != nil && objects.isEmpty ? nil : change
         }
     }
 }

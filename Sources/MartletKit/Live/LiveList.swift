@@ -7,9 +7,9 @@ extension Storage {
     /// }
     /// ```
     ///
-    /// Every list is complete and in the query's order. The sequence goes on until its task is cancelled; after a
-    /// break it continues where it was, and after a very long one it reads everything again. It keeps all objects that
-    /// match in memory, so give queries on large collections a condition. The query's limit cuts the list that you get.
+    /// Every list is complete and in the query's order. The sequence ends when its task is cancelled. After a lost
+    /// connection it resumes; if its cursor has expired, it reads all objects again. It keeps all objects that match
+    /// in memory, so give queries on large collections a condition. The query's limit cuts the list that you get.
     /// Conditions have to depend on the object alone: not on distance order, other objects or relative times.
     public func objects<Value: Storable>(_ query: Query<Value>) -> LiveList<Value> {
         LiveList(storage: self, query: query)

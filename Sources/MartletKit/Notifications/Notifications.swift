@@ -43,6 +43,7 @@ public final class Notifications: Sendable {
     private let identity: InstallationIdentity
     private let folder: LocalFolder
     private let state: Locked<State>
+    private let sending = SharedRun()
 
     init(_ api: APIClient, _ identity: InstallationIdentity, _ folder: LocalFolder) {
         self.api = api
@@ -67,9 +68,10 @@ public final class Notifications: Sendable {
 
     /// Registers the installation with the token that Apple has given it.
     public func register(token: Data, environment: TokenEnvironment = .current) async throws {
-        let digits = token.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         try change {
-            $0.push = ["service": "apns", "token": .string(digits), "sandbox": .bool(environment == .sandbox)]
+            $0.push = [
+                "service": "apns", "token": .string(token.hexadecimal), "sandbox": .bool(environment == .sandbox),
+            ]
         }
         try await register()
     }
@@ -80,11 +82,12 @@ public final class Notifications: Sendable {
         try await send("PATCH", "", ["push": .null])
     }
 
-    /// Topics that the device gets messages about. Anybody who has the app can join any channel.
+    /// Subscribes this device to a channel. Channels are not protected: every installation of the app can join any.
     public func join(_ channel: String) async throws {
         try await send("PUT", "/channels/" + APIRequest.escape(channel))
     }
 
+    /// Ends the subscription to a channel.
     public func leave(_ channel: String) async throws {
         try await send("DELETE", "/channels/" + APIRequest.escape(channel))
     }
@@ -101,7 +104,7 @@ public final class Notifications: Sendable {
 
     // MARK: To other users
 
-    /// Sends a message from the signed-in user to others, with a text that the app's server has allowed
+    /// Sends a message from the signed-in user to others, by a template that a client rule allows
     /// (`notifications/client-rules`).
     ///
     /// - Throws: ``MartletError``: `forbidden` if no rule allows it, `tooManyRequests` beyond a rule's limit.
@@ -118,7 +121,7 @@ public final class Notifications: Sendable {
 
     // MARK: Notifications that arrive
 
-    /// Decides what a silent notification does: fetch, sync. Returns whether there was anything new.
+    /// Sets what a silent notification does, such as a fetch. The closure returns whether there was new data.
     public func onSync(_ sync: @escaping @Sendable (_ data: JSON) async throws -> Bool) {
         state.withLock { $0.syncHook = sync }
     }
@@ -176,7 +179,9 @@ public final class Notifications: Sendable {
         await sendOpened()
     }
 
-    private func sendOpened() async {
+    private func sendOpened() async { try? await sending.run { [self] in await sendAllOpened() } }
+
+    private func sendAllOpened() async {
         for message in state.withLock({ $0.registration.waiting }) {
             do {
                 try await send("POST", "/opened", ["message": .string(message)])
@@ -194,11 +199,11 @@ public final class Notifications: Sendable {
     private static let file = "registration.json"
 
     private func change(_ change: (inout Registration) -> Void) throws {
-        let kept = state.withLock { state in
+        // Under the lock, so that the file ends with the last change.
+        try state.withLock { state in
             change(&state.registration)
-            return state.registration.kept
+            try folder.write(state.registration.kept.data, to: Self.file)
         }
-        try folder.write(kept.data, to: Self.file)
     }
 
     private func send(_ method: String, _ path: String, _ body: JSON? = nil) async throws {

@@ -30,7 +30,9 @@ extension Notifications {
 extension JSON {
     fileprivate init(payload: [AnyHashable: Any]) {
         let members = payload.reduce(into: [String: Any]()) { members, member in
-            if let name = member.key as? String { members[name] = member.value }
+            // Local notifications may hold dates and bytes, which JSONSerialization traps on.
+            guard let name = member.key as? String, JSONSerialization.isValidJSONObject([member.value]) else { return }
+            members[name] = member.value
         }
         let data = try? JSONSerialization.data(withJSONObject: members)
         self = data.flatMap { try? JSON(parsing: $0) } ?? .object([:])

@@ -3,7 +3,7 @@ extension Condition {
     fileprivate static func comparison<Member, Operand: Encodable>(
         _ path: KeyPath<Value, Member>, _ operation: String, _ value: Operand
     ) -> Condition {
-        Condition(path) { .member(operation, try JSON(encoding: value)) }
+        Condition(path) { [operation: try JSON(encoding: value)] }
     }
 
     fileprivate static func comparison<Operand: Encodable>(
@@ -13,7 +13,7 @@ extension Condition {
         Condition(.success(field.name)) {
             let json = try JSON(encoding: value)
             let isServers = ["created", "updated", "deleted"].contains(field.name)
-            return .member(operation, isServers ? json["iso"] ?? json : json)
+            return [operation: isServers ? json["iso"] ?? json : json]
         }
     }
 }

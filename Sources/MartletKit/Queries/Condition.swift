@@ -20,15 +20,7 @@ public struct Condition<Value: Storable>: Sendable {
 
     /// `{field: operand}`, with the operand made once the name is known.
     init(_ name: Result<String, MartletError>, _ operand: () throws -> JSON) {
-        filter = name.flatMap { name in
-            do {
-                return .success([name: try operand()])
-            } catch let error as MartletError {
-                return .failure(error)
-            } catch {
-                return .failure(MartletError(.unencodable, "\(error)", field: name, underlyingError: error))
-            }
-        }
+        filter = name.with(operand).map { [$0.name: $0.value] }
     }
 
     init<Member>(_ path: KeyPath<Value, Member>, _ operand: () throws -> JSON) {
@@ -47,22 +39,17 @@ public struct Condition<Value: Storable>: Sendable {
     }
 }
 
-extension JSON {
-    /// An object with this one member, whose name is not known to the compiler.
-    static func member(_ name: String, _ value: JSON) -> JSON { .object([name: value]) }
-}
-
 extension Condition {
     // MARK: Values
 
     /// The field has one of the values.
     public static func `in`<Member: Encodable>(_ path: KeyPath<Value, Member>, _ values: [Member]) -> Condition {
-        Condition(path) { ["$in": .array(try values.map { try JSON(encoding: $0) })] }
+        Condition(path) { ["$in": try JSON(encoding: values)] }
     }
 
     /// The field has none of the values.
     public static func notIn<Member: Encodable>(_ path: KeyPath<Value, Member>, _ values: [Member]) -> Condition {
-        Condition(path) { ["$nin": .array(try values.map { try JSON(encoding: $0) })] }
+        Condition(path) { ["$nin": try JSON(encoding: values)] }
     }
 
     /// The object has the field, even if it holds null.
@@ -83,14 +70,14 @@ extension Condition {
     public static func containsAll<Members: ListField>(
         _ path: KeyPath<Value, Members>, _ elements: [Members.ListElement]
     ) -> Condition {
-        Condition(path) { ["$all": .array(try elements.map { try JSON(encoding: $0) })] }
+        Condition(path) { ["$all": try JSON(encoding: elements)] }
     }
 
     /// Each element of the list is one of these.
     public static func isSubset<Members: ListField>(
         _ path: KeyPath<Value, Members>, of elements: [Members.ListElement]
     ) -> Condition {
-        Condition(path) { ["$containedBy": .array(try elements.map { try JSON(encoding: $0) })] }
+        Condition(path) { ["$containedBy": try JSON(encoding: elements)] }
     }
 
     // MARK: Texts
@@ -187,7 +174,7 @@ extension Condition {
             var parts: JSON = ["className": .string(Target.collection), "where": try query.filter()]
             if !query.sortOrders.isEmpty { parts["order"] = .string(query.orderParameter()) }
             if let limit = query.maximumCount { parts["limit"] = .number(JSONNumber(limit)) }
-            return .member(operation, parts)
+            return [operation: parts]
         }
     }
 

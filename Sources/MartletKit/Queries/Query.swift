@@ -122,7 +122,7 @@ extension Query {
         sortOrders.map { ($0.isDescending ? "-" : "") + $0.field }.joined(separator: ",")
     }
 
-    /// What the server is told beside the filter.
+    /// The query parameters of a request whose body is the filter.
     func parameters() throws -> [(name: String, value: String)] {
         if let failure { throw failure }
         var parameters: [(name: String, value: String)] = []

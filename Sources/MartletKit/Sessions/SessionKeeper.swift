@@ -45,7 +45,7 @@ actor SessionKeeper {
         if hadSession { tell(.signedOut(reason)) }
     }
 
-    /// What a user's call throws when the session has ended, once: it must not be made as the app instead.
+    /// Thrown once by a user's call when the session has ended, so that the call is not sent as the app.
     static var ended: MartletError { MartletError(.notSignedIn, "The session has ended.") }
 
     /// The session with a token that is valid for some seconds at least; nil if nobody is signed in.
@@ -84,7 +84,10 @@ actor SessionKeeper {
     }
 
     private func renewed(_ session: Session, by api: APIClient) async throws -> Session {
-        guard let renewed = try await renewal(of: session, by: api) else { throw Self.ended }
+        // Somebody else may have signed in meanwhile: the call must not be made as that user.
+        guard let renewed = try await renewal(of: session, by: api), renewed.user.id == session.user.id else {
+            throw Self.ended
+        }
         return renewed
     }
 

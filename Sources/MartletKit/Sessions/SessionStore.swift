@@ -34,17 +34,11 @@ public struct FileSessionStore: SessionStore {
     }
 
     public func save(_ session: Session) throws {
-        let folder = url.deletingLastPathComponent()
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        // The file has its mode before it has its content, and the old one stays until the new one is complete.
-        let draft = folder.appendingPathComponent(".\(url.lastPathComponent).\(UUID().uuidString)")
-        let created = FileManager.default.createFile(
-            atPath: draft.path, contents: try JSON(encoding: session).data, attributes: [.posixPermissions: 0o600])
-        guard created else { throw MartletError(.sessionStoreFailed, "Could not write \(draft.path).") }
-        guard rename(draft.path, url.path) == 0 else {
-            try? FileManager.default.removeItem(at: draft)
-            throw MartletError(.sessionStoreFailed, "Could not replace \(url.path).")
+        do {
+            try LocalFolder(url: url.deletingLastPathComponent())
+                .write(JSON(encoding: session).data, to: url.lastPathComponent)
+        } catch let error as MartletError where error.code == .fileFailed {
+            throw MartletError(.sessionStoreFailed, error.message, underlyingError: error.underlyingError)
         }
     }
 
@@ -59,12 +53,7 @@ enum DefaultSessionStore {
         #if canImport(Security)
         return KeychainSessionStore(account: appKey)
         #else
-        // The key without its secret-looking part would be ambiguous, so the whole key names the file.
-        let home = FileManager.default.homeDirectoryForCurrentUser
-        let folder = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].map { URL(fileURLWithPath: $0) }
-        return FileSessionStore(
-            url: (folder ?? home.appendingPathComponent(".local/share"))
-                .appendingPathComponent("martlet").appendingPathComponent("\(appKey).json"))
+        return FileSessionStore(url: LocalFolder.standard(appKey: appKey).appendingPathExtension("json"))
         #endif
     }
 }

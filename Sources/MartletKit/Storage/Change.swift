@@ -12,21 +12,13 @@ public struct Change<Value: Storable>: Sendable {
     }
 
     private init(_ name: Result<String, MartletError>, _ value: () throws -> JSON) {
-        member = name.flatMap { name in
-            do {
-                return .success((name, try value()))
-            } catch let error as MartletError {
-                return .failure(error)
-            } catch {
-                return .failure(MartletError(.unencodable, "\(error)", field: name, underlyingError: error))
-            }
-        }
+        member = name.with(value)
     }
 
     private static func operation(_ name: JSON, _ amount: JSON) -> JSON { ["__op": name, "amount": amount] }
 
     private static func list<Element: Encodable>(_ operation: JSON, _ elements: [Element]) throws -> JSON {
-        ["__op": operation, "objects": .array(try elements.map { try JSON(encoding: $0) })]
+        ["__op": operation, "objects": try JSON(encoding: elements)]
     }
 
     /// Sets the field, to null if the value is nil.
@@ -92,14 +84,14 @@ public struct Change<Value: Storable>: Sendable {
     public static func link<Target: Storable>(
         _ targets: [Pointer<Target>], to path: KeyPath<Value, Relation<Target>?>
     ) -> Change {
-        Change(path) { ["__op": "AddRelation", "objects": .array(targets.map(\.json))] }
+        Change(path) { try list("AddRelation", targets) }
     }
 
     /// Takes objects out of the relation.
     public static func unlink<Target: Storable>(
         _ targets: [Pointer<Target>], from path: KeyPath<Value, Relation<Target>?>
     ) -> Change {
-        Change(path) { ["__op": "RemoveRelation", "objects": .array(targets.map(\.json))] }
+        Change(path) { try list("RemoveRelation", targets) }
     }
 
     /// Sets who may see the object; nil: everyone whom the collection's rules let.

@@ -148,7 +148,7 @@ public struct Aggregate<Value: Storable>: Sendable {
     let json: Result<JSON, MartletError>
 
     private init(_ operation: String, _ path: PartialKeyPath<Value>) {
-        json = FieldName.of(path).map { .member(operation, .string($0)) }
+        json = FieldName.of(path).map { [operation: .string($0)] }
     }
 
     private init(json: JSON) { self.json = .success(json) }

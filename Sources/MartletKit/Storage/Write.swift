@@ -56,9 +56,8 @@ struct Write: Sendable {
         }
     }
 
-    /// - Parameter key: Repeats an earlier write under the same key; nil: a new one.
-    func request(key: String? = nil) -> APIRequest {
-        var request = APIRequest.write(method, path, json: body, key: key)
+    func request() -> APIRequest {
+        var request = APIRequest.write(method, path, json: body)
         request.query = query
         request.headers["if-match"] = ifMatch
         request.headers["if-none-match"] = ifNoneMatch

@@ -30,7 +30,7 @@ enum RFC3339 {
         guard let offset = digits.offset(), digits.isAtEnd else { return nil }
         let days = Self.days(year: year, month: month, day: day)
         guard civil(days: days) == (year, month, day) else { return nil }
-        let seconds = days * 86_400 + hour * 3_600 + (minute - offset) * 60 + second
+        let seconds = Int64(days) * 86_400 + Int64(hour * 3_600 + (minute - offset) * 60 + second)
         return Date(timeIntervalSince1970: Double(seconds) + milliseconds / 1_000)
     }
 

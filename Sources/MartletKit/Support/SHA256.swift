@@ -14,9 +14,7 @@ enum SHA256Digest {
         #endif
     }
 
-    static func hexadecimal(_ data: Data) -> String {
-        of(data).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    }
+    static func hexadecimal(_ data: Data) -> String { of(data).hexadecimal }
 
     /// Without a library, for systems that have none.
     static func portable(_ message: [UInt8]) -> [UInt8] {
@@ -79,4 +77,9 @@ extension Data {
         var generator = SystemRandomNumberGenerator()
         return Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
     }
+}
+
+extension Sequence where Element == UInt8 {
+    /// Two digits for each byte.
+    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }

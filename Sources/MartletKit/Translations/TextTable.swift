@@ -20,7 +20,6 @@ struct TextTable: Sendable {
         texts[key].map { $0.text(arguments, TextStyle(language: origins[key] ?? language)) }
     }
 
-    var keys: [String] { texts.keys.sorted() }
 }
 
 /// What forms are chosen by.
@@ -80,7 +79,9 @@ indirect enum TextForm: Sendable {
             let substitutions = list.compactMap { name, value -> Substitution? in
                 guard let form = TextForm(value, depth: depth + 1) else { return nil }
                 let format = value["format"]?.stringValue.flatMap { TextFormat("%" + $0).specifiers.first }
-                return Substitution(name: name, argument: value["argument"]?.intValue, format: format, form: form)
+                return Substitution(
+                    name: name, argument: value["argument"]?.intValue.flatMap { (1...99).contains($0) ? $0 : nil },
+                    format: format, form: form)
             }
             self = .substituting(form, substitutions)
             return

@@ -110,19 +110,21 @@ public final class Translations: Sendable {
             continuation.yield(state.table?.language ?? state.language)
         }
         let following = Task { [self] in
-            for await publication in await events.publications() where publication.concerns("translation") {
-                do {
-                    try await refresh()
-                } catch {
-                    api.configuration.log(.info, "Could not refresh the texts", ["error": "\(error)"])
-                }
-            }
+            for await _ in await events.publications(where: { $0.concerns("translation") }) { await refreshQuietly() }
         }
         continuation.onTermination = { [weak self] _ in
             following.cancel()
             self?.state.withLock { $0.observers[id] = nil }
         }
         return stream
+    }
+
+    func refreshQuietly() async {
+        do {
+            try await refresh()
+        } catch {
+            api.configuration.log(.info, "Could not refresh the texts", ["error": "\(error)"])
+        }
     }
 
     private func keep(_ response: HTTPResponse, for language: String) throws -> Bool {

@@ -14,6 +14,7 @@ final class Transfer: @unchecked Sendable {
     private struct State {
         var lastActivity = Date()
         var failure: (any Error)?
+        var hasStarted = false
         var hasEnded = false
     }
 
@@ -33,11 +34,21 @@ final class Transfer: @unchecked Sendable {
     }
 
     func resume() {
-        state.withLock { $0.lastActivity = Date() }
-        switch timeout {
-        case .total(let seconds), .idle(let seconds): check(after: seconds)
+        let wasCancelled = state.withLock { state in
+            state.lastActivity = Date()
+            state.hasStarted = true
+            return state.failure != nil
         }
+        check(after: limit)
         task.resume()
+        // Cancelled before the closures were set. Now the end can be reported to them.
+        if wasCancelled { task.cancel() }
+    }
+
+    private var limit: TimeInterval {
+        switch timeout {
+        case .total(let seconds), .idle(let seconds): seconds
+        }
     }
 
     /// Ends the transfer with `CancellationError`.
@@ -69,12 +80,12 @@ final class Transfer: @unchecked Sendable {
     }
 
     private func abort(_ error: any Error) {
-        let isFirst = state.withLock { state in
+        let isUnderWay = state.withLock { state in
             guard !state.hasEnded, state.failure == nil else { return false }
             state.failure = error
-            return true
+            return state.hasStarted
         }
-        if isFirst { task.cancel() }
+        if isUnderWay { task.cancel() }
     }
 
     private func noteActivity() {
@@ -83,14 +94,11 @@ final class Transfer: @unchecked Sendable {
 
     /// Ends the transfer if its time is over, and otherwise looks again when it would be.
     private func check(after delay: TimeInterval) {
-        let limit =
-            switch timeout {
-            case .total(let seconds), .idle(let seconds): seconds
-            }
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
             guard let self else { return }
             let (idle, hasEnded) = state.withLock { (Date().timeIntervalSince($0.lastActivity), $0.hasEnded) }
             if hasEnded { return }
+            let limit = limit
             // A clock that was set back must not keep the transfer alive for ever.
             if idle >= limit || idle < -1 {
                 abort(MartletError(.timedOut, "There was no answer within \(limit) seconds."))

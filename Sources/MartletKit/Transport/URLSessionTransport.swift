@@ -31,8 +31,10 @@ public final class URLSessionTransport: HTTPTransport {
         let transfer = start(request)
         transfer.onSent = progress
         transfer.onData = { data in
-            collector.withLock { $0.body.append(data) }
-            return collector.withLock { $0.body.count } <= Transfer.maximumBodySize
+            collector.withLock { collector in
+                collector.body.append(data)
+                return collector.body.count <= Transfer.maximumBodySize
+            }
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

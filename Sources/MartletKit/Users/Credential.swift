@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What shows who is signing in.
+/// A way to sign in, with its proof of identity.
 public struct Credential: Sendable {
     let path: String
     let body: [String: JSON]
@@ -62,7 +62,7 @@ public struct Credential: Sendable {
     }
 }
 
-/// What shows that a mail was received.
+/// Proof that the user received a mail.
 public struct MailProof: Sendable {
     let body: [String: JSON?]
 

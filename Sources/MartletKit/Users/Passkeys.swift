@@ -58,7 +58,7 @@ public struct Passkeys: Sendable {
     }
 
     public func list() async throws -> [Passkey] {
-        try await users.call("GET", "auth/me/passkeys")["data"]?.decoded(as: [Passkey].self) ?? []
+        try await users.list("auth/me/passkeys")
     }
 
     public func rename(_ passkey: Passkey, to name: String) async throws {

@@ -17,13 +17,13 @@ public struct SecondFactor: Sendable {
 
     let users: Users
 
-    /// Makes a secret. It counts once ``confirm(code:)`` has seen a code of it.
+    /// Makes a secret. It takes effect after ``confirm(code:)``.
     public func begin(password: String? = nil) async throws -> Setup {
         try await users.call("POST", "auth/me/totp", .members(["password": password.map(JSON.string)]))
             .decoded(as: Setup.self)
     }
 
-    /// Turns the second factor on. The answer are recovery codes, which are not shown again.
+    /// Turns the second factor on. Returns the recovery codes, which the server shows only once.
     public func confirm(code: String) async throws -> [String] {
         let codes = try await recoveryCodes("auth/me/totp/confirm", ["code": .string(code)])
         try await users.refresh()

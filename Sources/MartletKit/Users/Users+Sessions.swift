@@ -21,7 +21,7 @@ public struct AppGrant: Sendable, Hashable, Codable {
 extension Users {
     /// Where the user is signed in.
     public func sessions() async throws -> [OpenSession] {
-        try await call("GET", "auth/sessions")["data"]?.decoded(as: [OpenSession].self) ?? []
+        try await list("auth/sessions")
     }
 
     /// Signs the user out on another device.
@@ -46,7 +46,7 @@ extension Users {
 
     /// Applications that may act for the user.
     public func grants() async throws -> [AppGrant] {
-        try await call("GET", "auth/me/grants")["data"]?.decoded(as: [AppGrant].self) ?? []
+        try await list("auth/me/grants")
     }
 
     public func revoke(_ grant: AppGrant) async throws {

@@ -122,7 +122,7 @@ extension Users {
     }
 
     public func identities() async throws -> [LinkedIdentity] {
-        try await call("GET", "auth/me/identities")["data"]?.decoded(as: [LinkedIdentity].self) ?? []
+        try await list("auth/me/identities")
     }
 
     /// - Throws: ``MartletError/Code/conflict`` if it is the last way to sign in.

@@ -33,7 +33,7 @@ public struct Users: Sendable {
 
     /// Who is signed in: the present state at once, and each later one. For the app's first screen.
     public func states() -> AsyncStream<SignInState> {
-        let (stream, continuation) = AsyncStream<SignInState>.makeStream()
+        let (stream, continuation) = AsyncStream<SignInState>.makeStream(bufferingPolicy: .bufferingNewest(16))
         let task = Task {
             for await state in await session.states() { continuation.yield(state) }
             continuation.finish()
@@ -48,7 +48,7 @@ public struct Users: Sendable {
     @discardableResult
     public func refresh() async throws -> User { try await user(call("GET", "auth/me")) }
 
-    /// Changes the signed-in user. What is nil stays; what is given replaces the whole of it.
+    /// Changes the signed-in user. Nil arguments leave the stored value as it is; others replace it completely.
     ///
     /// - Parameter password: Needed for another name, if the user has a password.
     @discardableResult
@@ -91,7 +91,12 @@ public struct Users: Sendable {
         return try await api.json(request)
     }
 
-    /// A call that proves by its body who is asking.
+    /// The elements of a list of the signed-in user's.
+    func list<Element: Decodable>(_ path: String) async throws -> [Element] {
+        try await call("GET", path)["data"]?.decoded(as: [Element].self) ?? []
+    }
+
+    /// A call as the app. Any proof of identity is in the body.
     func callAsApp(_ method: String, _ path: String, _ body: JSON? = nil) async throws -> JSON {
         var request = APIRequest(method, path, json: body)
         request.caller = .app

@@ -12,9 +12,6 @@
 // or errno. A second call only changes the file.
 int martlet_signals_start(const char *path);
 
-// Gives the signals back to whom they belonged before.
-void martlet_signals_stop(void);
-
 // Sets the text that is written into a report: at most 64 KiB; what is longer is cut off. Not to be called by two
 // threads at once.
 void martlet_signals_set_context(const char *text, size_t length);
@@ -32,7 +29,7 @@ struct martlet_image {
     char path[232];
 };
 
-// Copies at most `capacity` known images, and returns how many there are.
+// Copies at most `capacity` known images, and returns how many it copied.
 size_t martlet_signals_images(struct martlet_image *into, size_t capacity);
 
 // The return addresses of the caller, innermost first, by the frame pointers of this thread. Returns how many.

@@ -61,3 +61,25 @@ extension Martlet {
         return Martlet(configuration)
     }
 }
+
+extension HTTPStream {
+    /// The same answer on a connection that breaks after some bytes.
+    func cut(after count: Int) -> HTTPStream {
+        let (cut, feed) = AsyncThrowingStream<Data, any Error>.makeStream()
+        let task = Task {
+            var left = count
+            do {
+                for try await piece in body {
+                    feed.yield(piece.prefix(left))
+                    left -= piece.count
+                    if left <= 0 { throw MartletError(.connectionLost, "Cut.") }
+                }
+                feed.finish()
+            } catch {
+                feed.finish(throwing: error)
+            }
+        }
+        feed.onTermination = { _ in task.cancel() }
+        return HTTPStream(head: head, body: cut)
+    }
+}

@@ -26,6 +26,7 @@ struct TestServer {
             url: try #require(URL(string: try server.text("url"))), appKey: try server.text("appKey"),
             secret: try server.text("secret"))
         configuration.sessionStore = MemorySessionStore()
+        configuration.folder = Scratch.folder()
         change(&configuration)
         return Martlet(configuration)
     }

@@ -56,12 +56,12 @@ has_s3_files() { grep -q '^MARTLET\(_STORAGE\)\?_FILES_S3_BUCKET=.' "$settings/s
 files_without_bytes() {
     local folder=$1 mode=${2:-} lists
     lists=$(mktemp -d "$work/lists.XXXXXX")
-    sql -d "$database" << 'END' | sort -u > "$lists/wanted"
+    sql -d "$database" << 'END' | sort -u > "$lists/wanted" || return 1
 SELECT format('SELECT sha256 || ''  '' || %L || left(blob, 2) || ''/'' || blob FROM %I._files', nspname || '/', nspname)
 FROM pg_namespace AS n WHERE EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = n.oid AND c.relname = '_files') \gexec
 END
     if [[ $mode == --checksums ]]; then
-        (cd "$folder" && sha256sum --check --quiet "$lists/wanted" 2>&1) || true
+        [[ ! -s $lists/wanted ]] || (cd "$folder" && sha256sum --check --quiet "$lists/wanted" 2>&1) || true
     else
         (cd "$folder" && cut -c 67- "$lists/wanted" | while read -r path; do [[ -e $path ]] || echo "$path: missing"; done)
     fi
@@ -69,19 +69,10 @@ END
     rm -rf "$lists"
 }
 
-# Runs COMMAND… once a second until it succeeds, an hour at most.
-wait_until() {
-    local deadline=$((SECONDS + 3600))
-    until "$@"; do
-        ((SECONDS < deadline)) || die "gave up after an hour: $*"
-        sleep 0.5
-    done
-}
-
-# Waits until the cluster has replayed the archive; fails if it stops before.
+# wait_until_recovered COMMAND…: waits until the cluster has replayed the archive; fails when COMMAND, which says whether it runs, does.
 wait_until_recovered() {
     until has_recovered; do
-        [[ $(systemctl is-active "postgresql@$version-$cluster") == active ]] || return 1
+        "$@" || return 1
         sleep 0.5
     done
 }
