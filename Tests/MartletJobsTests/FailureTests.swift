@@ -141,10 +141,10 @@ import Testing
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let handler = Simple { _, _ in
-                try await Task.sleep(for: .seconds(9))
+                try await Task.sleep(for: .seconds(18))
                 return ""
             }
-            try await test.withWorkers([handler], count: 2, lease: .seconds(6)) { _ async throws in
+            try await test.withWorkers([handler], count: 2, lease: .seconds(12)) { _ async throws in
                 let job = try await test.finished(id)
                 #expect(job.state == .done && job.attempt == 1)
             }

@@ -44,6 +44,15 @@ import Testing
         #expect(gaps.allSatisfy { (1_200...3_600).contains($0) }, "\(gaps)")
     }
 
+    @Test(arguments: [1, 1_199, 1_200, 2_399]) func `The first token, too, is used for 20 minutes`(age: Double) throws {
+        let token = APNsProviderToken(try credential())
+        let first = Date(timeIntervalSince1970: 1_795_200_000 + age)
+        let text = try token.text(at: first)
+        #expect(try token.text(at: first + 1_199) == text)
+        let next = try token.text(at: first + 2_400)
+        #expect(next != text && (try claims(next).issued) == 1_795_202_400)
+    }
+
     @Test func `A token that APNs calls expired is replaced by a current one, which is used as long as any other`()
         throws
     {

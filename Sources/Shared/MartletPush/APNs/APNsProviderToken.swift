@@ -7,7 +7,7 @@ import Synchronization
 /// APNs refuses tokens older than an hour, and senders that change their token more often than every 20 minutes. Time
 /// is therefore divided into periods of 40 minutes, the same in all processes, and a token's time of issue is the start
 /// of the current period. No token is older than 40 minutes, and all copies and restarts of a process make tokens with
-/// the same time of issue.
+/// the same time of issue. A token that was first used late in its period is kept for 20 minutes, into the next.
 ///
 /// If APNs still calls a token expired because this machine's clock is slow, a new token is issued at once, and the
 /// periods start at that time.
@@ -20,7 +20,7 @@ final class APNsProviderToken: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var latest: (issued: Int64, text: String)?
+        var latest: (issued: Int64, firstUse: Int64, text: String)?
         /// The start of the periods; 1970 unless a token was renewed early.
         var start: Int64 = 0
     }
@@ -35,9 +35,14 @@ final class APNsProviderToken: Sendable {
             // The clock was set back.
             if seconds < state.start { state.start = 0 }
             let issued = seconds - (seconds - state.start) % Self.period
-            if let latest = state.latest, latest.issued == issued { return latest.text }
+            if let latest = state.latest {
+                let use = seconds - latest.firstUse
+                if latest.issued == issued || (0..<Self.minimumAge.components.seconds).contains(use) {
+                    return latest.text
+                }
+            }
             let text = try key.token(issued: issued)
-            state.latest = (issued, text)
+            state.latest = (issued, seconds, text)
             return text
         }
     }
