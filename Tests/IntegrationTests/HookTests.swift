@@ -29,7 +29,7 @@ extension IntegrationTests {
                 [python, script.path] + files.map(\.path), environment: ["PATH": "/usr/bin:/bin"],
                 output: server.folder.appending(path: "hooks.out"), errors: server.folder.appending(path: "hooks.err"))
             defer { program.signal(SIGKILL) }
-            try await eventually("the hooks' server is there", within: .seconds(20)) {
+            try await eventually("the hooks' server is there") {
                 FileManager.default.fileExists(atPath: files[0].path)
             }
             let url = try String(contentsOf: files[0], encoding: .utf8)

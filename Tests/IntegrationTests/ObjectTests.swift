@@ -153,7 +153,7 @@ extension IntegrationTests {
             let reply = try await client.adding(HeaderName.requestID, name).get("storage/Nowhere/x")
             #expect(reply.isProblem(.objectNotFound) && reply.string("requestId") == name)
             for process in ["gateway", "storage"] {
-                try await eventually("\(process) logs the request", within: .seconds(15)) {
+                try await eventually("\(process) logs the request") {
                     try server.lines(of: process, containing: name).count == 1
                 }
             }
