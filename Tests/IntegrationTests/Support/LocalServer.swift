@@ -50,7 +50,9 @@ final class LocalServer: Sendable {
         let port = try FreePort.find()
         let supervisor = try launch(folder, port: port, environment: environment)
         do {
-            let connection = try await waitUntilReady(supervisor, state)
+            var connection = try await waitUntilReady(supervisor, state)
+            // No test's machine is there.
+            if environment["MARTLET_PUBLIC_URL"] != nil { connection.url = "http://127.0.0.1:\(port)" }
             return LocalServer(folder: folder, state: state, routes: routes, port: port, run: (supervisor, connection))
         } catch {
             printLogs(state)
