@@ -192,9 +192,9 @@ import Testing
     @Test(
         arguments: [
             // Rules, the code and the field of the refusal
-            (#"{"rules":{"find":[{"where":{"a":"$user.name"}}]}}"#, .invalidFilter, "rules.find.0.where.a"),
+            (#"{"rules":{"find":[{"where":{"a":"$user."}}]}}"#, .invalidFilter, "rules.find.0.where.a"),
             (
-                #"{"rules":{"find":["*",{"where":{"a":{"$in":["$user.emailVerified"]}}}]}}"#, .invalidFilter,
+                #"{"rules":{"find":["*",{"where":{"a":{"$in":["$user.na me"]}}}]}}"#, .invalidFilter,
                 "rules.find.1.where.a"
             ),
             (#"{"rules":{"find":[{"where":{"a":{"$near":1}}}]}}"#, .unknownOperator, "rules.find.0.where.$near"),

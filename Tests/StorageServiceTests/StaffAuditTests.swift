@@ -50,9 +50,9 @@ import Testing
         let staff = app.staff(may: Self.everything)
         #expect(try await app.master.post("/storage/Note", "{}").status == 201)
         #expect(try await staff.post("/collections/Note/indexes", #"{"fields":["n"],"name":"byN"}"#).status == 201)
-        #expect(try await staff.put("/collections/Note/rules", #"{"read":[]}"#).status == 200)
+        #expect(try await staff.put("/collections/Note/rules", #"{"rules":{"find":[]}}"#).status == 200)
         #expect(try await staff.put("/collections/Note/schema", #"{"type":"object"}"#).status == 200)
-        #expect(try await staff.put("/roles/editors", #"{"users":["u1"]}"#).status == 200)
+        #expect(try await staff.put("/roles/editors", #"{"add":["u1"]}"#).status == 204)
         #expect(try await staff.put("/upload/a.txt", "text").status == 201)
         #expect(try await staff.delete("/upload/a.txt").status == 204)
         #expect(try await staff.delete("/collections/Note/indexes/byN").status == 204)
@@ -73,8 +73,9 @@ import Testing
     {
         let app = try await StorageApp()
         let staff = app.staff(may: Self.everything)
-        #expect(try await app.master.post("/storage/Note", #"{"_id":"a"}"#).status == 201)
-        #expect(try await staff.post("/storage/Note", #"{"_id":"a"}"#).isProblem(.conflict))
+        #expect(try await app.master.post("/storage/Note", #"{"_id":"a","n":1}"#).status == 201)
+        #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#).status == 201)
+        #expect(try await staff.post("/storage/Note", #"{"n":1}"#).isProblem(.conflict))
         #expect(try await staff.put("/storage/Note/none", "{}").isProblem(.objectNotFound))
         #expect(try await log(app).isEmpty)
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -98,7 +99,7 @@ import Testing
             let staff = app.staff(may: Self.everything)
             let before = try await app.everything()
             #expect(try await staff.post("/storage/Note", #"{"_id":"b"}"#).status >= 400)
-            #expect(try await staff.put("/roles/editors", #"{"users":["u1"]}"#).status >= 400)
+            #expect(try await staff.put("/roles/editors", #"{"add":["u1"]}"#).status >= 400)
             #expect(try await app.everything() == before)
             #expect(try await app.master.post("/storage/Note", #"{"_id":"b"}"#).status == 201)
         }

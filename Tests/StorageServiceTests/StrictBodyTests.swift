@@ -88,7 +88,7 @@ import Testing
 
     private static func app() async throws -> StorageApp {
         let app = try await StorageApp()
-        #expect(try await app.master.put("/collections/Note/rules", rules).text == rules)
+        try await app.set(rules, on: "Note")
         #expect(try await app.master.put("/roles/editors", #"{"add":["ada"]}"#).status == 204)
         return app
     }

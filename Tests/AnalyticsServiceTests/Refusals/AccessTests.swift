@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -233,7 +234,8 @@ import Testing
         uniqueKeysWithValues: StaffArea.allCases.map { ($0, Set(StaffAction.allCases)) })
 
     private static func staff(_ app: AnalyticsApp, _ rights: StaffRights) -> Principal {
-        app.principal(.staff, staff: StaffGrant(id: Colleague.ada.id, userName: "ada", rights: rights))
+        app.principal(.staff, staff: StaffGrant(
+                id: Colleague.ada.id, userName: "ada", rights: rights, confirmed: Int64(Date().timeIntervalSince1970)))
     }
 
     /// All rights but one action.

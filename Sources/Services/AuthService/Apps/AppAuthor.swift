@@ -61,7 +61,9 @@ extension KeyArea {
     /// The staff areas whose rights a key for this area gives.
     fileprivate var staffAreas: [StaffArea] {
         switch self {
-        case .storage, .files, .functions: [.storage]
+        // Its keys change roles, too.
+        case .storage: [.storage, .users]
+        case .files, .functions: [.storage]
         case .auth: [.users]
         case .config: [.config, .experiments, .languages]
         case .analytics: [.analytics, .crashes, .tickets]

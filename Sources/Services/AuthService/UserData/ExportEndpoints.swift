@@ -17,6 +17,16 @@ enum ExportedUser: Sendable {
     func user(_ context: ServiceContext) throws -> (UUID, AppSpace) {
         (self == .me ? try context.signedInUser : try context.userID, try context.userSpace)
     }
+
+    /// Checks that staff may read all that an export contains: it has the user's data of every service.
+    ///
+    /// - Throws: `staff-forbidden`.
+    func checkAreas(_ context: ServiceContext) throws {
+        guard self == .named else { return }
+        for area in [StaffArea.storage, .config, .analytics, .crashes, .tickets, .notifications] {
+            _ = try context.author(may: .read, area)
+        }
+    }
 }
 
 struct StartExport: Endpoint {
@@ -35,6 +45,7 @@ struct StartExport: Endpoint {
         parameters: [
             .path("id", .uuid)
         ],
+        details: "Staff need the right to read in every area that the export contains.",
         answers: [
             .answer(202, "The export has started.", .json(.userExport))
         ],
@@ -47,6 +58,7 @@ struct StartExport: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (user, space) = try exportedUser.user(context)
+        try exportedUser.checkAreas(context)
         try await exports.start(of: user, isLimited: exportedUser == .me, in: space)
         guard let export = try await exports.find(of: user, in: space) else { throw ServiceError(.userNotFound) }
         var response = Response.json(export)
@@ -114,6 +126,7 @@ struct FetchExport: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (user, space) = try exportedUser.user(context)
+        try exportedUser.checkAreas(context)
         guard let file = try await exports.file(of: user, in: space) else {
             throw ServiceError(.conflict, "The user has no finished export.")
         }

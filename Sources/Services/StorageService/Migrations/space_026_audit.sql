@@ -10,6 +10,15 @@ CREATE TRIGGER audit AFTER INSERT OR DELETE ON _roles FOR EACH ROW
 CREATE TRIGGER audit AFTER INSERT OR DELETE ON _role_members FOR EACH ROW
     WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '' AND pg_trigger_depth() = 0)
     EXECUTE FUNCTION storage.record_change('users', 'role-member', 'role member', '');
+CREATE TRIGGER audit AFTER INSERT OR DELETE ON _role_managers FOR EACH ROW
+    WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '' AND pg_trigger_depth() = 0)
+    EXECUTE FUNCTION storage.record_change('users', 'role-manager', 'role manager', '');
+CREATE TRIGGER audit AFTER INSERT OR DELETE ON _role_invitations FOR EACH ROW
+    WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '' AND pg_trigger_depth() = 0)
+    EXECUTE FUNCTION storage.record_change('users', 'role-invitation', 'role id', 'uses expires');
+CREATE TRIGGER audit AFTER UPDATE OF resolved ON _reports FOR EACH ROW
+    WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '')
+    EXECUTE FUNCTION storage.record_change('storage', 'report', 'id', 'collection object resolved');
 CREATE TRIGGER audit AFTER INSERT OR DELETE OR UPDATE OF event, collection, url, timeout_milliseconds, enabled, callers, salt ON _hooks FOR EACH ROW
     WHEN (coalesce(current_setting('martlet.staff', TRUE), '') <> '')
     EXECUTE FUNCTION storage.record_change('storage', 'hook', 'name', 'event collection enabled callers timeout_milliseconds');

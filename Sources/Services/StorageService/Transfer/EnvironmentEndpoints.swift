@@ -40,7 +40,7 @@ struct OpenEnvironment: Endpoint {
         .put, "/environment", "openEnvironment",
         """
         Opens the test environment to clients after a copy, or closes it. Needs a live key.
-        """, callers: .manager(.update, .storage),
+        """, callers: .manager(.update, .storage), needsConfirmation: true,
         body: .json(
             .object(
                 [

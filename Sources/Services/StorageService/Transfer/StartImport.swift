@@ -30,7 +30,7 @@ struct StartImport: Endpoint {
                 "For CSV: whether an empty cell is null instead of no value."),
             .query("idField", .string, "The top-level field that contains the id, if it is not `_id`."),
         ],
-        details: "Staff who replace existing objects need the right to update as well.",
+        details: "Staff who replace existing objects need the right to update as well, and must have signed in or confirmed within ten minutes.",
         body: .contents(
             .type("application/json"), .type("application/x-ndjson"), .type("text/csv"), text: "The file to import."),
         answers: [
@@ -43,7 +43,10 @@ struct StartImport: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (collection, space) = (try context.collectionOfApp, try context.space)
         var options = try ImportOptions(request, collection: collection, space: space)
-        if options.existing == .replace { _ = try context.author(may: .update, .storage) }
+        if options.existing == .replace {
+            _ = try context.author(may: .update, .storage)
+            try context.requireConfirmation()
+        }
         try await transfers.checkNumberOfJobs(of: space)
         var file = try await transfers.spool.write(
             options.file, contentType: options.format.contentType, name: collection.text)

@@ -82,7 +82,7 @@ extension ServiceContext {
     /// Checks that a calling staff member has proved who they are within the last ten minutes. Other callers pass.
     ///
     /// - Throws: `confirmation-required`.
-    func requireConfirmation() throws {
+    public func requireConfirmation() throws {
         guard let staff = try principal.staff else { return }
         let age = Date().timeIntervalSince1970 - Double(staff.confirmed ?? 0)
         guard age <= 600 else { throw ServiceError(.confirmationRequired) }

@@ -27,7 +27,7 @@ struct ChangeSettings: Endpoint {
     static let route = Route(
         .put, "/analytics/settings", "changeAnalyticsSettings",
         "Changes the settings in the body and leaves the others as they are.",
-        callers: .manager(.update, .analytics),
+        callers: .manager(.update, .analytics), needsConfirmation: true,
         body: .json(.analyticsSettings),
         answers: [
             .answer(200, "All settings after the change.", .json(.analyticsSettings))

@@ -25,7 +25,7 @@ struct ReadCrashSettings: Endpoint {
 struct SetCrashSettings: Endpoint {
     static let route = Route(
         .put, "/crashes/settings", "setCrashSettings", "Sets how long the app's crash reports are kept.",
-        callers: .manager(.update, .crashes),
+        callers: .manager(.update, .crashes), needsConfirmation: true,
         body: .json(
             .object(
                 [
