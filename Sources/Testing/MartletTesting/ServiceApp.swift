@@ -1,3 +1,4 @@
+import Foundation
 public import MartletAPI
 public import MartletCore
 
@@ -33,12 +34,14 @@ extension ServiceApp {
         try await gateway.acting(as: principal(.client, user: user)).send(method, path, body, headers: headers)
     }
 
-    /// Sends a request as a staff member.
+    /// Sends a request as a staff member who has just signed in.
     public func staff(
         _ method: String, _ path: String, _ body: String? = nil, rights: StaffRights = .none,
         headers: [String: String] = [:]
     ) async throws -> Answer {
-        let grant = StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights)
+        let grant = StaffGrant(
+            id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights,
+            confirmed: Int64(Date().timeIntervalSince1970))
         return try await gateway.acting(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
     }
 }
