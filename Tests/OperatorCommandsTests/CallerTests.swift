@@ -81,9 +81,10 @@ import Testing
         }
         #expect(
             operations.sorted() == [
-                "archiveApp", "changeKey", "changeStaff", "copyEnvironment", "createKey", "createStaff", "deleteStaff",
-                "deleteUser", "dropCollection", "linkStaffIdentity", "resetStaffSecondFactor", "restoreApp",
-                "revokeKey", "rotateKey", "saveStaffProvider", "wipeEnvironment",
+                "archiveApp", "changeAnalyticsSettings", "changeKey", "changeStaff", "copyEnvironment", "createKey",
+                "createStaff", "deleteStaff", "deleteUser", "dropCollection", "linkStaffIdentity", "openEnvironment",
+                "resetStaffSecondFactor", "restoreApp", "revokeKey", "rotateKey", "saveStaffProvider",
+                "setCrashSettings", "wipeEnvironment",
             ])
     }
 

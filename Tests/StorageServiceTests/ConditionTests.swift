@@ -194,7 +194,7 @@ import Testing
             // Rules, the code and the field of the refusal
             (#"{"rules":{"find":[{"where":{"a":"$user."}}]}}"#, .invalidFilter, "rules.find.0.where.a"),
             (
-                #"{"rules":{"find":["*",{"where":{"a":{"$in":["$user.na me"]}}}]}}"#, .invalidFilter,
+                #"{"rules":{"find":["*",{"where":{"a":{"$in":["$user.id.x"]}}}]}}"#, .invalidFilter,
                 "rules.find.1.where.a"
             ),
             (#"{"rules":{"find":[{"where":{"a":{"$near":1}}}]}}"#, .unknownOperator, "rules.find.0.where.$near"),

@@ -309,7 +309,7 @@ import Testing
         for client in [app.client, app.acting(as: .ada)] {
             #expect(try await client.put("/collections/Note/rules", "{}").isProblem(.forbidden))
             #expect(try await client.get("/collections/Note/rules").isProblem(.forbidden))
-            #expect(try await client.put("/roles/a", "{}").isProblem(.forbidden))
+            #expect(try await client.put("/roles/a", #"{"add":["ada"]}"#).isProblem(.forbidden))
             #expect(try await client.get("/roles").isProblem(.forbidden))
             #expect(try await client.delete("/roles/a").isProblem(.forbidden))
         }

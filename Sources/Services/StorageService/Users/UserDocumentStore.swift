@@ -58,7 +58,9 @@ struct UserDocumentStore: Sendable {
                 INSERT INTO \(table) AS stored (id, created, updated, deleted, version, doc, email_verified)
                 SELECT id, coalesce(new_created, now()), coalesce(new_updated, now()), CASE WHEN new_doc IS NULL THEN now() END,
                     new_version, coalesce(new_doc, '{}'), coalesce(verified, FALSE)
-                FROM item ORDER BY id
+                FROM item
+                -- Forces `old` to read and lock its rows before they are written here.
+                WHERE (SELECT count(*) FROM old) IS NOT NULL ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET created = excluded.created, updated = excluded.updated, deleted = excluded.deleted,
                     version = excluded.version, doc = excluded.doc, email_verified = excluded.email_verified
                 WHERE stored.version < excluded.version
