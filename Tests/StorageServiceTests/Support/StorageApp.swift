@@ -94,16 +94,15 @@ struct StorageApp: Sendable {
         let schema = try space(environment).schema
         var contents: [String: String] = [:]
         for row in try await superuser.query(
-            "SELECT tablename::text FROM pg_tables WHERE schemaname = \(schema) AND tablename <> '_hook_failures'")
+            """
+            SELECT relname::text, (SELECT string_agg(pg_get_indexdef(indexrelid), '|' ORDER BY indexrelid) FROM pg_index WHERE indrelid = c.oid)
+            FROM pg_class AS c WHERE relnamespace = \(schema)::regnamespace AND relkind IN ('r', 'p') AND relname <> '_hook_failures'
+            """)
         {
-            let name: String = try row.decode(0)
+            let (name, indexes) = (try row.decode(0, as: String.self), try row.decode(1, as: String?.self) ?? "")
             let qualified = try #require(PostgresIdentifier(schema: schema, name: name))
-            var query: PostgresQuery = """
-                SELECT coalesce(string_agg(t::text, '|' ORDER BY t::text), '')
-                    || (SELECT string_agg(indexdef, '|' ORDER BY indexdef) FROM pg_indexes
-                        WHERE schemaname = \(schema) AND tablename = \(name)), count(*)
-                FROM \(qualified) AS t
-                """
+            var query: PostgresQuery =
+                "SELECT coalesce(string_agg(t::text, '|' ORDER BY t::text), '') || \(indexes), count(*) FROM \(qualified) AS t"
             query.isPrepared = false
             let table = try await superuser.query(query)[0]
             // The absence of files is recorded when a space is created.
