@@ -96,7 +96,7 @@ struct StorageApp: Sendable {
         for row in try await superuser.query(
             """
             SELECT relname::text, (SELECT string_agg(pg_get_indexdef(indexrelid), '|' ORDER BY indexrelid) FROM pg_index WHERE indrelid = c.oid)
-            FROM pg_class AS c WHERE relnamespace = \(schema)::regnamespace AND relkind IN ('r', 'p') AND relname <> '_hook_failures'
+            FROM pg_class AS c WHERE relnamespace = to_regnamespace(\(schema)) AND relkind IN ('r', 'p') AND relname <> '_hook_failures'
             """)
         {
             let (name, indexes) = (try row.decode(0, as: String.self), try row.decode(1, as: String?.self) ?? "")
