@@ -11,7 +11,7 @@ state=${MARTLET_STATE:-$root/.martlet}
 read -ra build_options <<< "-debug-info-format none --disable-index-store ${MARTLET_BUILD:-}"
 
 # For debug builds: see Package.swift.
-export MARTLET_OPTIMIZE_SHARED=1
+export SWIFT_OPTIMIZE_SHARED=1
 
 # For release builds, so that programs are small. Each function has a section of its own, and the linker leaves out what nothing calls.
 # Packed relocations save 2 MB in `martlet`; the loader understands them since glibc 2.36 (Debian 12).
