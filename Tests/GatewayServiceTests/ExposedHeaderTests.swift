@@ -10,7 +10,7 @@ import Testing
     /// Headers of requests.
     private static let requests: Set = [
         "dnt", "sec-gpc", "idempotency-key", "installation-secret", "opt-out-secret", "last-event-id", "x-device-id",
-        "receipt-token",
+        "receipt-token", "martlet-dashboard",
     ]
     /// Headers between internal services, which the gateway removes.
     private static let own = [

@@ -26,7 +26,7 @@ import Testing
             let names = Set(head.headers.map { $0.name.lowercased() })
             #expect(
                 names == [
-                    "host", "x-kept", "traceparent", "cookie", "accept", "x-martlet-principal", "x-request-id",
+                    "host", "x-kept", "traceparent", "accept", "x-martlet-principal", "x-request-id",
                     "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host",
                 ])
             #expect(head.headers["x-martlet-principal"].count == 1)
