@@ -1,0 +1,153 @@
+import Foundation
+
+/// What the device keeps of a collection: the server's objects, and the writes that wait.
+///
+/// Only records change it, so the same records make the same state again after a restart.
+struct OfflineState: Sendable {
+    /// The filter of the objects kept.
+    private(set) var filter: JSON = [:]
+    /// Where the change feed continues; nil: from the beginning.
+    private(set) var cursor: String?
+    /// The server's objects, without the writes that wait.
+    private(set) var base: [String: JSON] = [:]
+    /// The writes that wait, in the order in which they were done.
+    private(set) var writes: [PendingWrite] = []
+    /// About how much room they take, in bytes.
+    private(set) var outboxSize = 0
+    /// When the collection was last read from the beginning to the end.
+    private(set) var fullySynced: Date?
+    /// How many objects and writes the records so far were about: the journal is rewritten when most are outdated.
+    private(set) var recordedCount = 0
+
+    /// Objects that were not read again yet since a restart of the feed.
+    private var unconfirmed: Set<String> = []
+    /// Whether the feed was begun anew and has not ended.
+    private var isRestarting = true
+    /// Objects with writes that wait, as the app sees them; nil for deleted ones.
+    private var shown: [String: JSON?] = [:]
+
+    var liveCount: Int { base.count + writes.count }
+
+    mutating func apply(_ record: OfflineRecord) {
+        recordedCount += 1
+        switch record {
+        case .filter(let new):
+            if new != filter { restart() }
+            filter = new
+        case .restart: restart()
+        case .wipe:
+            base = [:]
+            restart()
+            showAgain()
+        case .page(let page): apply(page)
+        case .write(let write, let other):
+            outboxSize += write.size
+            if let index = writes.firstIndex(where: { $0.id == other ?? write.id }) {
+                outboxSize -= writes[index].size
+                writes[index] = write
+            } else {
+                writes.append(write)
+            }
+            show(write.objectID)
+        case .done(let id):
+            guard let index = writes.firstIndex(where: { $0.id == id }) else { return }
+            let write = writes.remove(at: index)
+            outboxSize -= write.size
+            show(write.objectID)
+        case .object(let id, let object):
+            base[id] = object
+            unconfirmed.remove(id)
+            show(id)
+        }
+    }
+
+    private mutating func restart() {
+        cursor = nil
+        isRestarting = true
+        unconfirmed = Set(base.keys)
+    }
+
+    private mutating func apply(_ page: OfflineRecord.Page) {
+        recordedCount += page.changed.count + page.deleted.count
+        for object in page.changed {
+            guard let id = object["_id"]?.stringValue else { continue }
+            base[id] = object
+            unconfirmed.remove(id)
+        }
+        for id in page.deleted {
+            base[id] = nil
+            unconfirmed.remove(id)
+        }
+        cursor = page.cursor
+        if !page.hasMore, isRestarting {
+            for id in unconfirmed { base[id] = nil }
+            unconfirmed = []
+            isRestarting = false
+            fullySynced = page.time
+        }
+        showAgain()
+    }
+
+    private mutating func showAgain() {
+        for id in Set(shown.keys) { show(id) }
+    }
+
+    private mutating func show(_ id: String) {
+        let own = writes.filter { $0.objectID == id }
+        if own.isEmpty {
+            shown.removeValue(forKey: id)
+        } else {
+            shown.updateValue(own.reduce(base[id]) { $1.applied(to: $0) }, forKey: id)
+        }
+    }
+}
+
+extension OfflineState {
+    /// The object as the app sees it.
+    func object(_ id: String) -> JSON? {
+        if let shown = shown[id] { return shown }
+        return base[id]
+    }
+
+    /// All objects as the app sees them.
+    var objects: some Sequence<JSON> {
+        let pending = shown
+        return [
+            AnySequence(base.lazy.filter { pending.isEmpty || pending[$0.key] == nil }.map(\.value)),
+            AnySequence(pending.values.lazy.compactMap { $0 }),
+        ].joined()
+    }
+
+    /// The last write of the object that waits.
+    func lastWrite(of id: String) -> PendingWrite? { writes.last { $0.objectID == id } }
+
+    /// The object's next write that waits after this one.
+    func write(after write: PendingWrite) -> PendingWrite? {
+        guard let index = writes.firstIndex(where: { $0.id == write.id }) else { return nil }
+        return writes[(index + 1)...].first { $0.objectID == write.objectID }
+    }
+
+    /// Records that make this state.
+    var snapshot: [[OfflineRecord]] {
+        let old = base.filter { unconfirmed.contains($0.key) }.map(\.value)
+        let confirmed = base.filter { !unconfirmed.contains($0.key) }.map(\.value)
+        let time = fullySynced ?? .distantPast
+        var lines: [[OfflineRecord]] = [[.filter(filter)]] + Self.pages(old, cursor: nil, hasMore: true, time: time)
+        if isRestarting { lines.append([.restart]) }
+        lines += Self.pages(confirmed, cursor: cursor, hasMore: isRestarting, time: time)
+        return lines + writes.map { [.write($0, insteadOf: nil)] }
+    }
+
+    private static func pages(
+        _ objects: [JSON], cursor: String?, hasMore: Bool, time: Date
+    ) -> [[OfflineRecord]] {
+        var pages = stride(from: 0, to: objects.count, by: 1_000).map { start in
+            OfflineRecord.Page(
+                changed: Array(objects[start..<min(start + 1_000, objects.count)]), deleted: [], cursor: nil,
+                hasMore: true, time: time)
+        }
+        // Where the feed continues is true only after all of them.
+        pages.append(.init(changed: [], deleted: [], cursor: cursor, hasMore: hasMore, time: time))
+        return pages.map { [.page($0)] }
+    }
+}
