@@ -124,17 +124,21 @@ struct FieldTest: Sendable {
         let wanted = normalized(wanted)
         switch wanted {
         case .null: return { value(in: $0).map { $0.isNull } ?? true }
-        case .bool, .number, .string: return { Self.equals(value(in: $0), wanted) }
+        case .number:
+            let key = SortKey(wanted)
+            return { Self.holds(value(in: $0)) { SortKey($0).compare(key) == 0 } }
+        case .bool, .string: return { Self.holds(value(in: $0)) { $0 == wanted } }
         case .array: return { value(in: $0) == wanted }
-        case .object(let members) where members["__type"] != nil: return { Self.equals(value(in: $0), wanted) }
+        case .object(let members) where members["__type"] != nil: return { Self.holds(value(in: $0)) { $0 == wanted } }
         case .object: return { value(in: $0) == wanted }
         }
     }
 
-    private static func equals(_ value: JSON?, _ wanted: JSON) -> Bool {
+    /// For the value, or for an element of the list that it is.
+    private static func holds(_ value: JSON?, _ test: (JSON) -> Bool) -> Bool {
         guard let value else { return false }
-        if case .array(let elements) = value { return elements.contains(wanted) }
-        return value == wanted
+        if case .array(let elements) = value { return elements.contains(where: test) }
+        return test(value)
     }
 
     private func isAmong(_ operand: JSON) throws -> LocalFilter.Test {

@@ -14,27 +14,64 @@ struct LocalQuery: Sendable {
         guard !query.includesRemoved else { throw LocalFilter.unsupported("deleted") }
         filter = try LocalFilter(try query.filter())
         orders = query.sortOrders.map { ($0.field.split(separator: ".").map(String.init), $0.isDescending) }
-        skipped = max(0, query.skippedCount)
+        skipped = max(0, min(query.skippedCount, 1_000_000))
         // As many as the server answers.
         limit = max(0, min(query.maximumCount ?? 100, 1_000))
     }
 
-    func count(_ objects: some Sequence<JSON>) -> Int { objects.reduce(0) { filter.matches($1) ? $0 + 1 : $0 } }
+    func count(_ state: OfflineState) -> Int {
+        var count = 0
+        state.forEachObject { if filter.matches($0) { count += 1 } }
+        return count
+    }
 
-    func answer(_ objects: some Sequence<JSON>) -> [JSON] {
-        var found: [(keys: [SortKey], id: String, object: JSON)] = []
-        for object in objects where filter.matches(object) {
-            let keys = orders.map { order in SortKey(order.path.reduce(Optional(object)) { $0?[$1] }) }
-            found.append((keys, object["_id"]?.stringValue ?? "", object))
+    func answer(_ state: OfflineState) -> [JSON] {
+        var best = Best(count: skipped + limit, orders: orders)
+        state.forEachObject { if filter.matches($0) { best.insert($0) } }
+        return best.candidates.dropFirst(skipped).map(\.object)
+    }
+}
+
+/// The first objects in an order. Most of a large collection is compared once, with the last of these.
+private struct Best {
+    struct Candidate {
+        let keys: [SortKey]
+        let object: JSON
+    }
+
+    let count: Int
+    let orders: [(path: [String], isDescending: Bool)]
+    private(set) var candidates: [Candidate] = []
+
+    init(count: Int, orders: [(path: [String], isDescending: Bool)]) {
+        self.count = count
+        self.orders = orders
+    }
+
+    mutating func insert(_ object: JSON) {
+        let isFull = candidates.count >= count
+        if isFull {
+            guard let last = candidates.last, comparison(of: object, with: last) < 0 else { return }
+            candidates.removeLast()
         }
-        found.sort { left, right in
-            for (index, order) in orders.enumerated() {
-                let comparison = left.keys[index].compare(right.keys[index])
-                if comparison != 0 { return (comparison < 0) != order.isDescending }
-            }
-            return left.id < right.id
+        var low = 0, high = candidates.count
+        while low < high {
+            let middle = (low + high) / 2
+            if comparison(of: object, with: candidates[middle]) > 0 { low = middle + 1 } else { high = middle }
         }
-        return found.dropFirst(skipped).prefix(limit).map(\.object)
+        candidates.insert(Candidate(keys: orders.map { Self.key(object, $0.path) }, object: object), at: low)
+    }
+
+    private static func key(_ object: JSON, _ path: [String]) -> SortKey {
+        SortKey(path.count == 1 ? object[path[0]] : path.reduce(Optional(object)) { $0?[$1] })
+    }
+
+    private func comparison(of object: JSON, with other: Candidate) -> Int {
+        for (order, key) in zip(orders, other.keys) {
+            let comparison = Self.key(object, order.path).compare(key)
+            if comparison != 0 { return order.isDescending ? -comparison : comparison }
+        }
+        return SortKey(object["_id"]).compare(SortKey(other.object["_id"]))
     }
 }
 
@@ -44,38 +81,53 @@ struct SortKey: Sendable {
     enum Rank: Int, Sendable { case emptyArray, null, string, number, bool, array, object, missing }
 
     let rank: Rank
+    /// A number, or 0 and 1 for booleans.
     private let number: Double
-    private let text: String
+    /// The first eight bytes of a text: most comparisons end there.
+    private let prefix: UInt64
     private let value: JSON?
 
     init(_ value: JSON?) {
-        var number = 0.0, text = "", rest: JSON?
+        self.value = value
+        var number = 0.0, prefix: UInt64 = 0
         switch value {
         case nil: rank = .missing
         case .null: rank = .null
-        case .string(let string): (rank, text) = (.string, string)
-        case .number(let digits): (rank, number, rest) = (.number, digits.double, value)
+        case .string(let text): (rank, prefix) = (.string, Self.prefix(text))
+        case .number(let digits): (rank, number) = (.number, digits.double)
         case .bool(let bool): (rank, number) = (.bool, bool ? 1 : 0)
-        case .array(let elements): (rank, rest) = (elements.isEmpty ? .emptyArray : .array, value)
-        case .object: (rank, rest) = (.object, value)
+        case .array(let elements): rank = elements.isEmpty ? .emptyArray : .array
+        case .object: rank = .object
         }
-        (self.number, self.text, self.value) = (number, text, rest)
+        (self.number, self.prefix) = (number, prefix)
+    }
+
+    private static func prefix(_ text: String) -> UInt64 {
+        var prefix: UInt64 = 0, shift: UInt64 = 64
+        for byte in text.utf8 {
+            shift -= 8
+            prefix |= UInt64(byte) << shift
+            if shift == 0 { break }
+        }
+        return prefix
     }
 
     /// Negative if this comes first, 0 if they are equal.
     func compare(_ other: SortKey) -> Int {
         if rank != other.rank { return rank.rawValue - other.rank.rawValue }
-        switch rank {
-        case .null, .missing, .emptyArray: return 0
-        // Swift compares strings by normalized scalars, the server by bytes.
-        case .string:
-            if text == other.text, text.utf8.elementsEqual(other.text.utf8) { return 0 }
-            return text.utf8.lexicographicallyPrecedes(other.text.utf8) ? -1 : 1
-        case .bool: return Int(number - other.number)
-        case .number where number != other.number: return number < other.number ? -1 : 1
-        case .number: return JSONOrder.compare(value, other.value)
-        case .array: return Self.compare(value?.arrayValue ?? [], other.value?.arrayValue ?? [])
-        case .object: return Self.compare(value?.objectValue ?? [:], other.value?.objectValue ?? [:])
+        switch (value, other.value) {
+        case (.string(let left), .string(let right)):
+            if prefix != other.prefix { return prefix < other.prefix ? -1 : 1 }
+            // Swift compares strings by normalized scalars, the server by bytes.
+            if left.utf8.elementsEqual(right.utf8) { return 0 }
+            return left.utf8.lexicographicallyPrecedes(right.utf8) ? -1 : 1
+        case (.number(let left), .number(let right)):
+            if number != other.number { return number < other.number ? -1 : 1 }
+            return left.text == right.text ? 0 : JSONOrder.compare(value, other.value)
+        case (.bool, .bool): return Int(number - other.number)
+        case (.array(let left), .array(let right)): return Self.compare(left, right)
+        case (.object(let left), .object(let right)): return Self.compare(left, right)
+        default: return 0
         }
     }
 

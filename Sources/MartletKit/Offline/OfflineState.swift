@@ -109,13 +109,14 @@ extension OfflineState {
         return base[id]
     }
 
-    /// All objects as the app sees them.
-    var objects: some Sequence<JSON> {
-        let pending = shown
-        return [
-            AnySequence(base.lazy.filter { pending.isEmpty || pending[$0.key] == nil }.map(\.value)),
-            AnySequence(pending.values.lazy.compactMap { $0 }),
-        ].joined()
+    /// Visits all objects as the app sees them, in no order.
+    func forEachObject(_ visit: (JSON) -> Void) {
+        if shown.isEmpty {
+            for object in base.values { visit(object) }
+        } else {
+            for (id, object) in base where shown[id] == nil { visit(object) }
+            for case let object? in shown.values { visit(object) }
+        }
     }
 
     /// The last write of the object that waits.

@@ -85,8 +85,8 @@ actor OfflineStore {
 
 extension OfflineStore {
     func object(_ id: String) -> JSON? { state.object(id) }
-    func answer(_ query: LocalQuery) -> [JSON] { query.answer(state.objects) }
-    func count(_ query: LocalQuery) -> Int { query.count(state.objects) }
+    func answer(_ query: LocalQuery) -> [JSON] { query.answer(state) }
+    func count(_ query: LocalQuery) -> Int { query.count(state) }
 
     /// Adds a write, or merges it with the object's last one. It is on disk when this returns.
     ///
