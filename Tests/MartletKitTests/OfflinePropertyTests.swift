@@ -15,15 +15,25 @@ struct OfflinePropertyTests {
         var text: String = ""
     }
 
+    /// Keeps what both sides added. Operations do so by themselves where the client wins.
+    private static let merging = ConflictPolicy<Item>.merge { conflict in
+        var item = conflict.server.value
+        item.sum += conflict.local.sum - (conflict.original?.sum ?? 0)
+        item.marks += conflict.local.marks.filter { !item.marks.contains($0) }
+        item.text = conflict.local.text
+        return item
+    }
+
     /// A device with its files, and what it was promised.
     final class Device {
         let folder = Scratch.folder()
         let network: CuttingTransport
         let run: String
+        let policy: ConflictPolicy<Item>
         var martlet: Martlet
         var items: OfflineCollection<Item>
 
-        init(run: String, random: SeededGenerator) async throws {
+        init(run: String, policy: ConflictPolicy<Item>, random: SeededGenerator) async throws {
             let random = Locked(random)
             // One in four requests is lost, half of them after the server carried them out. Some are late.
             network = CuttingTransport { _ in
@@ -34,12 +44,15 @@ struct OfflinePropertyTests {
                 return dice == 0 ? .neverLeaves : dice == 1 ? .answerIsLost : .arrives
             }
             self.run = run
+            self.policy = policy
             martlet = try await TestServer.offlineDevice(folder: folder, network)
-            items = try await Self.items(martlet, run)
+            items = try await Self.items(martlet, run, policy)
         }
 
-        private static func items(_ martlet: Martlet, _ run: String) async throws -> OfflineCollection<Item> {
-            try await martlet.offline.collection(Item.self, where: \.run == run, conflicts: .clientWins)
+        private static func items(
+            _ martlet: Martlet, _ run: String, _ policy: ConflictPolicy<Item>
+        ) async throws -> OfflineCollection<Item> {
+            try await martlet.offline.collection(Item.self, where: \.run == run, conflicts: policy)
         }
 
         /// The process ends, maybe in the middle of a line, and starts again.
@@ -57,7 +70,7 @@ struct OfflinePropertyTests {
                 }
             }
             martlet = try await TestServer.offlineDevice(folder: folder, network)
-            items = try await Self.items(martlet, run)
+            items = try await Self.items(martlet, run, policy)
         }
     }
 
@@ -75,9 +88,13 @@ struct OfflinePropertyTests {
     ) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let run = UUID().uuidString
+        let clientWins = seed.isMultiple(of: 2)
+        let policy = clientWins ? ConflictPolicy<Item>.clientWins : Self.merging
         var devices: [Device] = []
         for number in 0..<3 {
-            devices.append(try await Device(run: run, random: SeededGenerator(seed: UInt64(1_000 * seed + number))))
+            devices.append(
+                try await Device(run: run, policy: policy, random: SeededGenerator(seed: UInt64(1_000 * seed + number)))
+            )
         }
         var promised = Promised(), crashes = 0
         for _ in 0..<120 {
@@ -102,7 +119,7 @@ struct OfflinePropertyTests {
             default: try await write(on: device, &promised, &random)
             }
         }
-        try await check(devices, promised, run)
+        try await check(devices, promised, run, clientWins: clientWins)
         #expect(crashes > 5 && promised.count > 40, "\(crashes) crashes, \(promised.count) writes")
     }
 
@@ -130,7 +147,7 @@ struct OfflinePropertyTests {
         }
     }
 
-    private func check(_ devices: [Device], _ promised: Promised, _ run: String) async throws {
+    private func check(_ devices: [Device], _ promised: Promised, _ run: String, clientWins: Bool) async throws {
         for device in devices { device.network.decide { _ in .arrives } }
         // Once to send, and once more to receive what the others sent.
         for _ in 0..<2 { for device in devices { try await device.items.sync() } }
@@ -141,9 +158,10 @@ struct OfflinePropertyTests {
             #expect(try await device.items.find(query) == stored)
             #expect(try await device.items.pendingWrites().isEmpty)
         }
-        // A deletion wins over changes, so what was deleted anywhere is gone, and everything else is there.
-        #expect(Set(stored.map(\.id)) == Set(promised.sums.keys).subtracting(promised.deleted))
-        for item in stored {
+        // A deletion wins over changes, so what was deleted anywhere is gone; where changes are merged they may win.
+        let ids = Set(stored.map(\.id)), kept = Set(promised.sums.keys).subtracting(promised.deleted)
+        #expect(clientWins ? ids == kept : ids.isSuperset(of: kept) && ids.isSubset(of: promised.sums.keys))
+        for item in stored where kept.contains(item.id) {
             #expect(item.sum == promised.sums[item.id] ?? 0)
             #expect(item.marks.count == Set(item.marks).count && Set(item.marks) == promised.marks[item.id] ?? [])
         }

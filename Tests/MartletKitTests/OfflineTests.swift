@@ -28,6 +28,20 @@ struct OfflineTests {
         try await device.offline.collection(Note.self, where: \.room == room, conflicts: conflicts)
     }
 
+    @Test func `a collection that nobody wrote to yet is empty, and takes the first write`() async throws {
+        struct Fresh: Storable {
+            static let collection = TestServer.name("KitFresh")
+            var n: Int
+        }
+        let device = try await TestServer.offlineDevice()
+        let kept = try await device.offline.collection(Fresh.self)
+        try await kept.sync()
+        try await kept.create(Fresh(n: 1))
+        try await kept.sync()
+        try await kept.sync()
+        #expect(try await kept.find().map(\.version) == [1])
+    }
+
     private func note(_ text: String, n: Int = 0) -> Note { Note(text: text, room: room, n: n) }
 
     private func texts(_ notes: OfflineCollection<Note>) async throws -> [String] {
