@@ -2,42 +2,60 @@ import Foundation
 
 /// A filter of the server's language that the device evaluates by itself (`docs/api/queries.md`).
 struct LocalFilter: Sendable {
-    typealias Test = @Sendable (JSON) -> Bool
+    /// The fields of an object: those of a row of ``OfflineTable``.
+    struct Row {
+        let fields: [[JSON?]]
+        let index: Int
+    }
+
+    typealias Test = @Sendable (Row) -> Bool
 
     private static let maximumDepth = 8
 
+    /// The fields that it reads. A row has them first, in this order.
+    let paths: [String]
     let matches: Test
 
     /// - Throws: ``MartletError/Code/unsupportedOffline``, which names the operator.
-    init(_ filter: JSON) throws { matches = try Self.all(filter, depth: 0) }
-
-    private static func all(_ filter: JSON, depth: Int) throws -> Test {
-        guard let members = filter.objectValue, depth < maximumDepth else { throw invalid(filter) }
-        let tests = try members.map { try member($0.key, $0.value, depth: depth) }
-        if tests.count == 1 { return tests[0] }
-        return { object in tests.allSatisfy { $0(object) } }
+    init(_ filter: JSON) throws {
+        var paths: [String] = []
+        matches = try Self.all(filter, &paths, depth: 0)
+        self.paths = paths
     }
 
-    private static func member(_ name: String, _ value: JSON, depth: Int) throws -> Test {
+    func matches(_ object: JSON) -> Bool { matches(Row(fields: paths.map { [object.at(path: $0)] }, index: 0)) }
+
+    private static func all(_ filter: JSON, _ paths: inout [String], depth: Int) throws -> Test {
+        guard let members = filter.objectValue, depth < maximumDepth else { throw invalid(filter) }
+        let tests = try members.map { try member($0.key, $0.value, &paths, depth: depth) }
+        if tests.count == 1 { return tests[0] }
+        return { row in tests.allSatisfy { $0(row) } }
+    }
+
+    private static func member(
+        _ name: String, _ value: JSON, _ paths: inout [String], depth: Int
+    ) throws -> Test {
         switch name {
         case "$and":
-            let parts = try filters(value, depth)
-            return { object in parts.allSatisfy { $0(object) } }
+            let parts = try filters(value, &paths, depth)
+            return { row in parts.allSatisfy { $0(row) } }
         case "$or":
-            let parts = try filters(value, depth)
-            return { object in parts.contains { $0(object) } }
+            let parts = try filters(value, &paths, depth)
+            return { row in parts.contains { $0(row) } }
         case "$nor":
-            let parts = try filters(value, depth)
-            return { object in !parts.contains { $0(object) } }
+            let parts = try filters(value, &paths, depth)
+            return { row in !parts.contains { $0(row) } }
         default:
             guard !name.hasPrefix("$") else { throw unsupported(name) }
-            return try field(FieldTest(name), value)
+            let column = paths.firstIndex(of: name) ?? paths.count
+            if column == paths.count { paths.append(name) }
+            return try field(FieldTest(name, column: column), value)
         }
     }
 
-    private static func filters(_ list: JSON, _ depth: Int) throws -> [Test] {
+    private static func filters(_ list: JSON, _ paths: inout [String], _ depth: Int) throws -> [Test] {
         guard let filters = list.arrayValue, !filters.isEmpty else { throw invalid(list) }
-        return try filters.map { try all($0, depth: depth + 1) }
+        return try filters.map { try all($0, &paths, depth: depth + 1) }
     }
 
     private static func field(_ field: FieldTest, _ value: JSON) throws -> Test {
@@ -45,7 +63,7 @@ struct LocalFilter: Sendable {
             return field.equals(value)
         }
         let tests = try operators.map { name, operand in try field.test(name, operand, among: operators) }
-        return { object in tests.allSatisfy { $0(object) } }
+        return { row in tests.allSatisfy { $0(row) } }
     }
 
     static func unsupported(_ what: String) -> MartletError {
@@ -59,18 +77,15 @@ struct LocalFilter: Sendable {
 
 /// Conditions on one field.
 struct FieldTest: Sendable {
-    private let path: [String]
+    private let column: Int
     private let isTime: Bool
 
-    init(_ name: String) {
-        path = name.split(separator: ".").map(String.init)
+    init(_ name: String, column: Int) {
+        self.column = column
         isTime = ["created", "updated", "deleted"].contains(name)
     }
 
-    private func value(in object: JSON) -> JSON? {
-        guard path.count > 1 else { return object[path.first ?? ""] }
-        return path.reduce(Optional(object)) { value, name in value?[name] }
-    }
+    private func value(in row: LocalFilter.Row) -> JSON? { row.fields[column][row.index] }
 
     /// Times in the one form in which the server answers them.
     private func normalized(_ value: JSON) -> JSON {
@@ -100,8 +115,8 @@ struct FieldTest: Sendable {
             guard !wanted.contains(where: { $0["$regex"] != nil }) else {
                 throw LocalFilter.unsupported("$all of $regex")
             }
-            return { object in
-                guard let elements = value(in: object)?.arrayValue else { return false }
+            return { row in
+                guard let elements = value(in: row)?.arrayValue else { return false }
                 return wanted.allSatisfy { elements.contains($0) }
             }
         case "$containedBy":
@@ -143,7 +158,7 @@ struct FieldTest: Sendable {
 
     private func isAmong(_ operand: JSON) throws -> LocalFilter.Test {
         let tests = try list(operand).map(equals)
-        return { object in tests.contains { $0(object) } }
+        return { row in tests.contains { $0(row) } }
     }
 
     /// Values of the same type only.
@@ -151,8 +166,8 @@ struct FieldTest: Sendable {
         let wanted = SortKey(normalized(operand))
         let isDate = operand["__type"] == "Date"
         guard [.string, .number, .bool].contains(wanted.rank) || isDate else { throw LocalFilter.invalid(operand) }
-        return { object in
-            guard let value = value(in: object) else { return false }
+        return { row in
+            guard let value = value(in: row) else { return false }
             if isDate, value["__type"] != "Date" { return false }
             let key = SortKey(value)
             return key.rank == wanted.rank && holds(key.compare(wanted))
@@ -169,8 +184,8 @@ struct FieldTest: Sendable {
             throw LocalFilter.unsupported("$regex")
         }
         let bytes = Array(text.utf8)
-        return { object in
-            guard let value = value(in: object)?.stringValue else { return false }
+        return { row in
+            guard let value = value(in: row)?.stringValue else { return false }
             return isPrefix ? value.utf8.starts(with: bytes) : bytes.isEmpty || value.contains(text)
         }
     }

@@ -3,7 +3,9 @@ import Foundation
 /// A query that the device answers by itself, from objects in memory.
 struct LocalQuery: Sendable {
     private let filter: LocalFilter
-    private let orders: [(path: [String], isDescending: Bool)]
+    private let isDescending: [Bool]
+    /// The fields that the filter reads, and then those to sort by.
+    private let paths: [String]
     private let skipped: Int
     private let limit: Int
 
@@ -13,65 +15,70 @@ struct LocalQuery: Sendable {
         guard query.includedPaths.isEmpty else { throw LocalFilter.unsupported("include") }
         guard !query.includesRemoved else { throw LocalFilter.unsupported("deleted") }
         filter = try LocalFilter(try query.filter())
-        orders = query.sortOrders.map { ($0.field.split(separator: ".").map(String.init), $0.isDescending) }
+        isDescending = query.sortOrders.map(\.isDescending)
+        paths = filter.paths + query.sortOrders.map(\.field)
         skipped = max(0, min(query.skippedCount, 1_000_000))
         // As many as the server answers.
         limit = max(0, min(query.maximumCount ?? 100, 1_000))
     }
 
-    func count(_ state: OfflineState) -> Int {
-        var count = 0
-        state.forEachObject { if filter.matches($0) { count += 1 } }
-        return count
+    func count(_ table: inout OfflineTable) -> Int {
+        let fields = table.fields(paths)
+        return table.rows.indices.reduce(0) { count, index in
+            guard table.rows[index] != nil, filter.matches(.init(fields: fields, index: index)) else { return count }
+            return count + 1
+        }
     }
 
-    func answer(_ state: OfflineState) -> [JSON] {
-        var best = Best(count: skipped + limit, orders: orders)
-        state.forEachObject { if filter.matches($0) { best.insert($0) } }
-        return best.candidates.dropFirst(skipped).map(\.object)
+    func answer(_ table: inout OfflineTable) -> [JSON] {
+        let fields = table.fields(paths)
+        let keys = Array(fields[filter.paths.count...])
+        var best = Best(count: skipped + limit, keys: keys, isDescending: isDescending, ids: table.ids)
+        for index in table.rows.indices where table.rows[index] != nil {
+            if filter.matches(.init(fields: fields, index: index)) { best.insert(index) }
+        }
+        return best.candidates.dropFirst(skipped).compactMap { table.rows[$0.index] }
     }
 }
 
-/// The first objects in an order. Most of a large collection is compared once, with the last of these.
+/// The first rows in an order. Most of a large collection is compared once, with the last of these.
 private struct Best {
     struct Candidate {
+        let index: Int
         let keys: [SortKey]
-        let object: JSON
     }
 
     let count: Int
-    let orders: [(path: [String], isDescending: Bool)]
+    /// The fields to sort by, one for each row.
+    let keys: [[JSON?]]
+    let isDescending: [Bool]
+    let ids: [String]
     private(set) var candidates: [Candidate] = []
 
-    init(count: Int, orders: [(path: [String], isDescending: Bool)]) {
-        self.count = count
-        self.orders = orders
+    init(count: Int, keys: [[JSON?]], isDescending: [Bool], ids: [String]) {
+        (self.count, self.keys, self.isDescending, self.ids) = (count, keys, isDescending, ids)
     }
 
-    mutating func insert(_ object: JSON) {
-        let isFull = candidates.count >= count
-        if isFull {
-            guard let last = candidates.last, comparison(of: object, with: last) < 0 else { return }
+    mutating func insert(_ index: Int) {
+        if candidates.count >= count {
+            guard let last = candidates.last, comparison(of: index, with: last) < 0 else { return }
             candidates.removeLast()
         }
         var low = 0, high = candidates.count
         while low < high {
             let middle = (low + high) / 2
-            if comparison(of: object, with: candidates[middle]) > 0 { low = middle + 1 } else { high = middle }
+            if comparison(of: index, with: candidates[middle]) > 0 { low = middle + 1 } else { high = middle }
         }
-        candidates.insert(Candidate(keys: orders.map { Self.key(object, $0.path) }, object: object), at: low)
+        candidates.insert(Candidate(index: index, keys: keys.map { SortKey($0[index]) }), at: low)
     }
 
-    private static func key(_ object: JSON, _ path: [String]) -> SortKey {
-        SortKey(path.count == 1 ? object[path[0]] : path.reduce(Optional(object)) { $0?[$1] })
-    }
-
-    private func comparison(of object: JSON, with other: Candidate) -> Int {
-        for (order, key) in zip(orders, other.keys) {
-            let comparison = Self.key(object, order.path).compare(key)
-            if comparison != 0 { return order.isDescending ? -comparison : comparison }
+    private func comparison(of index: Int, with other: Candidate) -> Int {
+        for order in keys.indices {
+            let comparison = SortKey(keys[order][index]).compare(other.keys[order])
+            if comparison != 0 { return isDescending[order] ? -comparison : comparison }
         }
-        return SortKey(object["_id"]).compare(SortKey(other.object["_id"]))
+        // Ids are ASCII.
+        return ids[index] == ids[other.index] ? 0 : ids[index] < ids[other.index] ? -1 : 1
     }
 }
 

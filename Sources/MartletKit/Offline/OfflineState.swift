@@ -19,8 +19,14 @@ struct OfflineState: Sendable {
     /// How many objects and writes the records so far were about: the journal is rewritten when most are outdated.
     private(set) var recordedCount = 0
 
+    /// Objects that may look different since this was last emptied.
+    private(set) var touched: Set<String> = []
+
     /// Objects that were not read again yet since a restart of the feed.
     private var unconfirmed: Set<String> = []
+    /// Objects that an answer to a write brought, and the feed did not mention yet. If it does not when it is read next,
+    /// they are gone again: what was created and deleted since its position is not part of it.
+    private var unmentioned: Set<String> = []
     /// Whether the feed was begun anew and has not ended.
     private var isRestarting = true
     /// Objects with writes that wait, as the app sees them; nil for deleted ones.
@@ -36,7 +42,9 @@ struct OfflineState: Sendable {
             filter = new
         case .restart: restart()
         case .wipe:
+            touched.formUnion(base.keys)
             base = [:]
+            unmentioned = []
             restart()
             showAgain()
         case .page(let page): apply(page)
@@ -55,8 +63,8 @@ struct OfflineState: Sendable {
             outboxSize -= write.size
             show(write.objectID)
         case .object(let id, let object):
-            base[id] = object
-            unconfirmed.remove(id)
+            if base[id] == nil, object != nil { unmentioned.insert(id) }
+            set(id, object)
             show(id)
         }
     }
@@ -71,21 +79,32 @@ struct OfflineState: Sendable {
         recordedCount += page.changed.count + page.deleted.count
         for object in page.changed {
             guard let id = object["_id"]?.stringValue else { continue }
-            base[id] = object
-            unconfirmed.remove(id)
+            set(id, object)
+            unmentioned.remove(id)
         }
-        for id in page.deleted {
-            base[id] = nil
-            unconfirmed.remove(id)
-        }
+        for id in page.deleted { set(id, nil) }
         cursor = page.cursor
-        if !page.hasMore, isRestarting {
-            for id in unconfirmed { base[id] = nil }
-            unconfirmed = []
-            isRestarting = false
-            fullySynced = page.time
-        }
+        if !page.hasMore { drop(at: page.time) }
         showAgain()
+    }
+
+    /// Drops what the feed should have mentioned by its end.
+    private mutating func drop(at time: Date) {
+        guard isRestarting else {
+            for id in unmentioned { set(id, nil) }
+            return
+        }
+        // What was written while everything was read again comes with the next changes.
+        for id in unconfirmed { set(id, nil) }
+        isRestarting = false
+        fullySynced = time
+    }
+
+    private mutating func set(_ id: String, _ object: JSON?) {
+        base[id] = object
+        unconfirmed.remove(id)
+        if object == nil { unmentioned.remove(id) }
+        touched.insert(id)
     }
 
     private mutating func showAgain() {
@@ -93,6 +112,7 @@ struct OfflineState: Sendable {
     }
 
     private mutating func show(_ id: String) {
+        touched.insert(id)
         let own = writes.filter { $0.objectID == id }
         if own.isEmpty {
             shown.removeValue(forKey: id)
@@ -109,14 +129,10 @@ extension OfflineState {
         return base[id]
     }
 
-    /// Visits all objects as the app sees them, in no order.
-    func forEachObject(_ visit: (JSON) -> Void) {
-        if shown.isEmpty {
-            for object in base.values { visit(object) }
-        } else {
-            for (id, object) in base where shown[id] == nil { visit(object) }
-            for case let object? in shown.values { visit(object) }
-        }
+    /// The objects that may look different since the last call, as the app sees them; nil for those that are gone.
+    mutating func takeTouched() -> [String: JSON?] {
+        defer { touched = [] }
+        return Dictionary(uniqueKeysWithValues: touched.map { ($0, object($0)) })
     }
 
     /// The last write of the object that waits.
@@ -131,11 +147,13 @@ extension OfflineState {
     /// Records that make this state.
     var snapshot: [[OfflineRecord]] {
         let old = base.filter { unconfirmed.contains($0.key) }.map(\.value)
-        let confirmed = base.filter { !unconfirmed.contains($0.key) }.map(\.value)
+        let confirmed = base.filter { !unconfirmed.contains($0.key) && !unmentioned.contains($0.key) }.map(\.value)
+        let answered = base.filter { !unconfirmed.contains($0.key) && unmentioned.contains($0.key) }
         let time = fullySynced ?? .distantPast
         var lines: [[OfflineRecord]] = [[.filter(filter)]] + Self.pages(old, cursor: nil, hasMore: true, time: time)
         if isRestarting { lines.append([.restart]) }
         lines += Self.pages(confirmed, cursor: cursor, hasMore: isRestarting, time: time)
+        lines += answered.map { [.object(id: $0.key, $0.value)] }
         return lines + writes.map { [.write($0, insteadOf: nil)] }
     }
 

@@ -12,6 +12,7 @@ actor OfflineStore {
     private let options: OfflineOptions
     private var observers: [UUID: AsyncStream<Void>.Continuation] = [:]
     private(set) var state = OfflineState()
+    private var table = OfflineTable()
     private(set) var filter: LocalFilter
     /// What to do about conflicts, as the collection was last opened.
     private(set) var resolver: ConflictResolver
@@ -69,6 +70,7 @@ actor OfflineStore {
         var fresh = OfflineState()
         for record in lines.joined() { fresh.apply(record) }
         state = fresh
+        table = OfflineTable()
     }
 
     /// Yields after each change, once for several.
@@ -85,8 +87,20 @@ actor OfflineStore {
 
 extension OfflineStore {
     func object(_ id: String) -> JSON? { state.object(id) }
-    func answer(_ query: LocalQuery) -> [JSON] { query.answer(state) }
-    func count(_ query: LocalQuery) -> Int { query.count(state) }
+
+    func answer(_ query: LocalQuery) -> [JSON] {
+        refreshTable()
+        return query.answer(&table)
+    }
+
+    func count(_ query: LocalQuery) -> Int {
+        refreshTable()
+        return query.count(&table)
+    }
+
+    private func refreshTable() {
+        for (id, object) in state.takeTouched() { table.update(id, to: object) }
+    }
 
     /// Adds a write, or merges it with the object's last one. It is on disk when this returns.
     ///
