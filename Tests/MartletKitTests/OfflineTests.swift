@@ -200,6 +200,21 @@ struct OfflineTests {
         #expect(try await kept.pendingWrites().isEmpty)
     }
 
+    @Test func `an object that was created here and deleted elsewhere before the feed was read is gone`() async throws {
+        let network = CuttingTransport()
+        let device = try await TestServer.offlineDevice(network)
+        let kept = try await notes(device)
+        try await kept.sync()
+        let new = try await kept.create(note("new"))
+        network.decide { $0.method == "GET" ? .neverLeaves : .arrives }
+        await #expect(throws: MartletError.self) { try await kept.sync() }
+        #expect(try await kept.get(id: new.id)?.version == 1)
+        try await server.delete(Note.self, id: new.id)
+        network.decide { _ in .arrives }
+        try await kept.sync()
+        #expect(try await kept.find() == [])
+    }
+
     @Test func `a refused write is reported with its object put back, and the others are sent`() async throws {
         let network = CuttingTransport()
         let device = try await TestServer.offlineDevice(network)
