@@ -85,6 +85,7 @@ struct APIClient: Sendable {
         if session == nil, request.caller == .user {
             throw MartletError(.notSignedIn, "This call needs a user who is signed in.")
         }
+        if let expected = request.expectedUser, expected != session?.user.id { throw SessionKeeper.ended }
         return session
     }
 

@@ -27,6 +27,9 @@ struct APIRequest: Sendable {
     var headers: HTTPHeaders = [:]
     var body: Data?
     var caller = Caller.userIfSignedIn
+    /// The id of the user whose call it has to be, or `.some(nil)` if nobody may be signed in. Otherwise the call fails
+    /// with `notSignedIn`.
+    var expectedUser: String??
     var repetition: Repetition
     /// Seconds for one attempt; nil: the client's.
     var timeout: TimeInterval?

@@ -31,6 +31,7 @@ extension Martlet {
         /// The app's defaults, `Martlet.json` in the main bundle. See <doc:ConfiguringAnApp>.
         public var defaults = Bundle.main.url(forResource: "Martlet", withExtension: "json")
         public var analytics = AnalyticsOptions()
+        public var offline = OfflineOptions()
         /// Where reports of errors and crashes go, `https://key@host/crash/1`: `sentryDSN` of the server's
         /// `connection.json`. Nil: nothing is reported.
         public var sentryDSN: String?

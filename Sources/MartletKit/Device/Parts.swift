@@ -10,6 +10,7 @@ final class Parts: Sendable {
     let flags: Flags
     let crashes: Crashes
     let notifications: Notifications
+    let offline: Offline
 
     init(_ configuration: Martlet.Configuration, api: APIClient) {
         let folder = LocalFolder(url: configuration.folder)
@@ -28,6 +29,7 @@ final class Parts: Sendable {
         }
         crashes = Crashes(api, folder.subfolder("crashes"))
         notifications = Notifications(api, identity, folder.subfolder("notifications"))
+        offline = Offline(api, folder.subfolder("offline"))
         followSignIn(api.session)
     }
 

@@ -33,6 +33,16 @@ extension MartletError.Code {
     public static let fileFailed = Self("device-file-failed")
     /// An argument is not valid; nothing was sent.
     public static let invalidArgument = Self("device-invalid-argument")
+    /// The device cannot evaluate the query without the server. ``MartletError/field`` names what it cannot.
+    public static let unsupportedOffline = Self("device-unsupported-offline")
+    /// Too many writes wait to be sent. See ``OfflineOptions``.
+    public static let outboxFull = Self("device-outbox-full")
+    /// The objects kept on the device take too much room. Keep fewer of them.
+    public static let offlineStoreFull = Self("device-offline-store-full")
+    /// Another client, maybe of another process, uses the same files.
+    public static let offlineStoreInUse = Self("device-offline-store-in-use")
+    /// The answer to a write was lost for so long that the server does not remember the write. It may have taken place.
+    public static let unknownOutcome = Self("device-unknown-outcome")
 }
 
 /// Errors that the server answers. Its documentation says more about each (`docs/ERRORS.md`).

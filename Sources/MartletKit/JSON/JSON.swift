@@ -16,7 +16,11 @@ public enum JSON: Sendable, Hashable {
 
     /// The member with this name, or nil.
     public subscript(name: String) -> JSON? {
-        get { objectValue?[name] }
+        get {
+            // Not by `objectValue`, which would copy a reference: local queries spend most of their time here.
+            guard case .object(let members) = self else { return nil }
+            return members[name]
+        }
         set {
             var members = objectValue ?? [:]
             members[name] = newValue

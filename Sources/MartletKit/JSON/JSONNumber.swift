@@ -29,7 +29,21 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
     public var description: String { text }
 
     /// The nearest `Double`.
-    public var double: Double { Double(text) ?? .nan }
+    public var double: Double { shortInteger ?? Double(text) ?? .nan }
+
+    /// Most numbers are integers of few digits, which need no general parser.
+    private var shortInteger: Double? {
+        var rest = text.utf8[...]
+        let isNegative = rest.first == UInt8(ascii: "-")
+        if isNegative { rest = rest.dropFirst() }
+        guard (1...15).contains(rest.count) else { return nil }
+        var value: Int64 = 0
+        for byte in rest {
+            guard (48...57).contains(byte) else { return nil }
+            value = value * 10 + Int64(byte - 48)
+        }
+        return isNegative ? -Double(value) : Double(value)
+    }
 
     /// Nil if the number does not fit.
     public var decimal: Decimal? { Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) }

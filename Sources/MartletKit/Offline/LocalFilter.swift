@@ -1,0 +1,210 @@
+import Foundation
+
+/// A filter of the server's language that the device evaluates by itself (`docs/api/queries.md`).
+struct LocalFilter: Sendable {
+    /// The fields of an object: those of a row of ``OfflineTable``.
+    struct Row {
+        let fields: [[JSON?]]
+        let index: Int
+    }
+
+    typealias Test = @Sendable (Row) -> Bool
+
+    private static let maximumDepth = 8
+
+    /// The fields that it reads. A row has them first, in this order.
+    let paths: [String]
+    let matches: Test
+
+    /// - Throws: ``MartletError/Code/unsupportedOffline``, which names the operator.
+    init(_ filter: JSON) throws {
+        var paths: [String] = []
+        matches = try Self.all(filter, &paths, depth: 0)
+        self.paths = paths
+    }
+
+    func matches(_ object: JSON) -> Bool { matches(Row(fields: paths.map { [object.at(path: $0)] }, index: 0)) }
+
+    private static func all(_ filter: JSON, _ paths: inout [String], depth: Int) throws -> Test {
+        guard let members = filter.objectValue, depth < maximumDepth else { throw invalid(filter) }
+        let tests = try members.map { try member($0.key, $0.value, &paths, depth: depth) }
+        if tests.count == 1 { return tests[0] }
+        return { row in tests.allSatisfy { $0(row) } }
+    }
+
+    private static func member(
+        _ name: String, _ value: JSON, _ paths: inout [String], depth: Int
+    ) throws -> Test {
+        switch name {
+        case "$and":
+            let parts = try filters(value, &paths, depth)
+            return { row in parts.allSatisfy { $0(row) } }
+        case "$or":
+            let parts = try filters(value, &paths, depth)
+            return { row in parts.contains { $0(row) } }
+        case "$nor":
+            let parts = try filters(value, &paths, depth)
+            return { row in !parts.contains { $0(row) } }
+        default:
+            guard !name.hasPrefix("$") else { throw unsupported(name) }
+            let column = paths.firstIndex(of: name) ?? paths.count
+            if column == paths.count { paths.append(name) }
+            return try field(FieldTest(name, column: column), value)
+        }
+    }
+
+    private static func filters(_ list: JSON, _ paths: inout [String], _ depth: Int) throws -> [Test] {
+        guard let filters = list.arrayValue, !filters.isEmpty else { throw invalid(list) }
+        return try filters.map { try all($0, &paths, depth: depth + 1) }
+    }
+
+    private static func field(_ field: FieldTest, _ value: JSON) throws -> Test {
+        guard let operators = value.objectValue, operators.keys.contains(where: { $0.hasPrefix("$") }) else {
+            return field.equals(value)
+        }
+        let tests = try operators.map { name, operand in try field.test(name, operand, among: operators) }
+        return { row in tests.allSatisfy { $0(row) } }
+    }
+
+    static func unsupported(_ what: String) -> MartletError {
+        MartletError(.unsupportedOffline, "The device cannot evaluate \(what); ask the server.", field: what)
+    }
+
+    static func invalid(_ filter: JSON) -> MartletError {
+        MartletError(.invalidFilter, "Expected a filter, found \(filter.text.prefix(100)).")
+    }
+}
+
+/// Conditions on one field.
+struct FieldTest: Sendable {
+    private let column: Int
+    private let isTime: Bool
+
+    init(_ name: String, column: Int) {
+        self.column = column
+        isTime = ["created", "updated", "deleted"].contains(name)
+    }
+
+    private func value(in row: LocalFilter.Row) -> JSON? { row.fields[column][row.index] }
+
+    /// Times in the one form in which the server answers them.
+    private func normalized(_ value: JSON) -> JSON {
+        if isTime, let date = value.stringValue.flatMap(RFC3339.date) { return .string(RFC3339.text(date)) }
+        guard value["__type"] == "Date", let date = value.dateValue else { return value }
+        var result = value
+        result["iso"] = .string(RFC3339.text(date))
+        return result
+    }
+
+    func test(_ name: String, _ operand: JSON, among operators: [String: JSON]) throws -> LocalFilter.Test {
+        if operand["$relativeTime"] != nil { throw LocalFilter.unsupported("$relativeTime") }
+        switch name {
+        case "$eq": return equals(operand)
+        case "$ne": return not(equals(operand))
+        case "$in": return try isAmong(operand)
+        case "$nin": return not(try isAmong(operand))
+        case "$gt": return try compares(operand) { $0 > 0 }
+        case "$gte": return try compares(operand) { $0 >= 0 }
+        case "$lt": return try compares(operand) { $0 < 0 }
+        case "$lte": return try compares(operand) { $0 <= 0 }
+        case "$exists":
+            guard let exists = operand.boolValue else { throw LocalFilter.invalid(operand) }
+            return { (value(in: $0) != nil) == exists }
+        case "$all":
+            let wanted = try list(operand)
+            guard !wanted.contains(where: { $0["$regex"] != nil }) else {
+                throw LocalFilter.unsupported("$all of $regex")
+            }
+            return { row in
+                guard let elements = value(in: row)?.arrayValue else { return false }
+                return wanted.allSatisfy { elements.contains($0) }
+            }
+        case "$containedBy":
+            let allowed = Set(try list(operand))
+            return { value(in: $0)?.arrayValue?.allSatisfy { allowed.contains($0) } ?? false }
+        case "$regex": return try matches(operand, options: operators["$options"])
+        default: throw LocalFilter.unsupported(name)
+        }
+    }
+
+    private func not(_ test: @escaping LocalFilter.Test) -> LocalFilter.Test { { !test($0) } }
+
+    private func list(_ operand: JSON) throws -> [JSON] {
+        guard let list = operand.arrayValue else { throw LocalFilter.invalid(operand) }
+        return list.map(normalized)
+    }
+
+    /// A list equals what one of its elements does, and null what is missing.
+    func equals(_ wanted: JSON) -> LocalFilter.Test {
+        let wanted = normalized(wanted)
+        switch wanted {
+        case .null: return { value(in: $0).map { $0.isNull } ?? true }
+        case .number:
+            let key = SortKey(wanted)
+            return { Self.holds(value(in: $0)) { SortKey($0).compare(key) == 0 } }
+        case .bool, .string: return { Self.holds(value(in: $0)) { $0 == wanted } }
+        case .array: return { value(in: $0) == wanted }
+        case .object(let members) where members["__type"] != nil: return { Self.holds(value(in: $0)) { $0 == wanted } }
+        case .object: return { value(in: $0) == wanted }
+        }
+    }
+
+    /// For the value, or for an element of the list that it is.
+    private static func holds(_ value: JSON?, _ test: (JSON) -> Bool) -> Bool {
+        guard let value else { return false }
+        if case .array(let elements) = value { return elements.contains(where: test) }
+        return test(value)
+    }
+
+    private func isAmong(_ operand: JSON) throws -> LocalFilter.Test {
+        let tests = try list(operand).map(equals)
+        return { row in tests.contains { $0(row) } }
+    }
+
+    /// Values of the same type only.
+    private func compares(_ operand: JSON, _ holds: @escaping @Sendable (Int) -> Bool) throws -> LocalFilter.Test {
+        let wanted = SortKey(normalized(operand))
+        let isDate = operand["__type"] == "Date"
+        guard [.string, .number, .bool].contains(wanted.rank) || isDate else { throw LocalFilter.invalid(operand) }
+        return { row in
+            guard let value = value(in: row) else { return false }
+            if isDate, value["__type"] != "Date" { return false }
+            let key = SortKey(value)
+            return key.rank == wanted.rank && holds(key.compare(wanted))
+        }
+    }
+
+    /// Patterns that are plain text, maybe with `^` in front: what `hasPrefix` and `containsText` make.
+    private func matches(_ operand: JSON, options: JSON?) throws -> LocalFilter.Test {
+        guard let pattern = operand.stringValue, options == nil || options == "" else {
+            throw LocalFilter.unsupported("$options")
+        }
+        let isPrefix = pattern.hasPrefix("^")
+        guard let text = Self.plain(isPrefix ? pattern.dropFirst() : pattern[...]) else {
+            throw LocalFilter.unsupported("$regex")
+        }
+        let bytes = Array(text.utf8)
+        return { row in
+            guard let value = value(in: row)?.stringValue else { return false }
+            return isPrefix ? value.utf8.starts(with: bytes) : bytes.isEmpty || value.contains(text)
+        }
+    }
+
+    /// Nil if it is more than text.
+    private static func plain(_ pattern: Substring) -> String? {
+        var text = "", isQuoted = false
+        for character in pattern {
+            if isQuoted {
+                guard character.isASCII, !character.isLetter, !character.isNumber else { return nil }
+                text.append(character)
+                isQuoted = false
+            } else if character == "\\" {
+                isQuoted = true
+            } else {
+                guard !"^$.|?*+()[]{}".contains(character) else { return nil }
+                text.append(character)
+            }
+        }
+        return isQuoted ? nil : text
+    }
+}

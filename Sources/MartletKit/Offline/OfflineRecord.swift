@@ -1,0 +1,72 @@
+import Foundation
+
+/// Something that changed what the device keeps of a collection; the lines of the ``Journal`` are lists of these.
+enum OfflineRecord: Sendable {
+    /// The objects kept are those that match this filter from now on.
+    case filter(JSON)
+    /// A page of the change feed.
+    case page(Page)
+    /// Everything is read again: what no later page has is dropped by the last one.
+    case restart
+    /// The user may see nothing here any longer.
+    case wipe
+    /// A write that waits: changed, in the place of another, or new.
+    case write(PendingWrite, insteadOf: String? = nil)
+    /// A write that no longer waits.
+    case done(id: String)
+    /// An object as the server answered it; nil if there is none.
+    case object(id: String, JSON?)
+
+    struct Page: Sendable {
+        var changed: [JSON]
+        var deleted: [String]
+        var cursor: String?
+        var hasMore: Bool
+        var time: Date
+    }
+
+    var json: JSON {
+        get throws {
+            switch self {
+            case .filter(let filter): return ["filter": filter]
+            case .restart: return ["restart": true]
+            case .wipe: return ["wipe": true]
+            case .write(let write, let other):
+                return .members(["write": try JSON(encoding: write), "insteadOf": other.map(JSON.string)])
+            case .done(let id): return ["done": .string(id)]
+            case .object(let id, let object): return ["id": .string(id), "object": object ?? .null]
+            case .page(let page):
+                return [
+                    "changed": .array(page.changed), "deleted": .array(page.deleted.map(JSON.string)),
+                    "cursor": page.cursor.map(JSON.string) ?? .null, "more": .bool(page.hasMore),
+                    "time": .string(RFC3339.text(page.time)),
+                ]
+            }
+        }
+    }
+
+    /// Nil if a newer version wrote it.
+    init?(_ json: JSON) {
+        if let changed = json["changed"]?.arrayValue {
+            self = .page(
+                Page(
+                    changed: changed, deleted: (json["deleted"]?.arrayValue ?? []).compactMap(\.stringValue),
+                    cursor: json["cursor"]?.stringValue, hasMore: json["more"]?.boolValue ?? true,
+                    time: json["time"]?.dateValue ?? .distantPast))
+        } else if let filter = json["filter"] {
+            self = .filter(filter)
+        } else if json["restart"] != nil {
+            self = .restart
+        } else if json["wipe"] != nil {
+            self = .wipe
+        } else if let write = json["write"], let write = try? write.decoded(as: PendingWrite.self) {
+            self = .write(write, insteadOf: json["insteadOf"]?.stringValue)
+        } else if let id = json["done"]?.stringValue {
+            self = .done(id: id)
+        } else if let id = json["id"]?.stringValue, let object = json["object"] {
+            self = .object(id: id, object.isNull ? JSON?.none : object)
+        } else {
+            return nil
+        }
+    }
+}

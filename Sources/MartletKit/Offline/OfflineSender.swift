@@ -1,0 +1,189 @@
+import Foundation
+
+/// Sends the writes that wait, each object's in their order.
+struct OfflineSender: Sendable {
+    private static let maximumResolutions = 10
+    /// The server remembers a key for a day.
+    private static let maximumKeyAge: TimeInterval = 23 * 3_600
+
+    let store: OfflineStore
+    let api: APIClient
+    let reports: OfflineReports
+
+    private var now: Date { api.configuration.clock.now() }
+
+    /// Returns the first failure that may pass; the writes it is about stay in the queue.
+    ///
+    /// - Throws: If the server cannot be reached.
+    func sendAll() async throws -> MartletError? {
+        var blocked: Set<String> = []
+        var failure: MartletError?
+        while let write = try await store.beginSending(except: blocked, at: now) {
+            try Task.checkCancellation()
+            do {
+                try await send(write)
+            } catch let error as MartletError where error.isAnswered && error.mayPass {
+                failure = failure ?? error
+                blocked.insert(write.objectID)
+                try await note(error, of: write)
+            }
+        }
+        return failure
+    }
+
+    private func send(_ write: PendingWrite) async throws {
+        guard try await isSafe(write) else {
+            return try await giveUp(
+                write, MartletError(.unknownOutcome, "The answer to a write was lost more than a day ago."))
+        }
+        do {
+            let response = try await api.send(try await request(write))
+            try await confirm(write, response)
+        } catch let error as MartletError where error.status == 412 {
+            try await resolve(write, error)
+        } catch let error as MartletError where error.code == .objectNotFound {
+            if write.kind != .delete { report(write, error) }
+            try await store.finish(write, .object(id: write.objectID, nil))
+        } catch let error as MartletError where error.isFinal {
+            try await giveUp(write, error)
+        }
+    }
+
+    /// Whether a repetition cannot have an effect a second time.
+    private func isSafe(_ write: PendingWrite) async throws -> Bool {
+        guard let sent = write.firstSent, now.timeIntervalSince(sent) > Self.maximumKeyAge, write.kind == .update else {
+            return true
+        }
+        if await store.resolver.checksVersion, write.ifMatch != nil { return true }
+        return !(write.body?.objectValue ?? [:]).values.contains { $0["__op"] == "Increment" || $0["__op"] == "Add" }
+    }
+
+    private func request(_ write: PendingWrite) async throws -> APIRequest {
+        let checks = await store.resolver.checksVersion
+        var request: APIRequest
+        switch write.kind {
+        case .create:
+            request = .write("POST", Write.path(store.collection), json: write.body)
+            if !write.replaces { request.headers["if-none-match"] = "*" }
+        case .update: request = .write("PATCH", Write.path(store.collection, write.objectID), json: write.body)
+        // The server ignores keys here; an object that is gone already is a success.
+        case .delete:
+            request = APIRequest("DELETE", Write.path(store.collection, write.objectID), repetition: .harmless)
+        }
+        if write.kind != .delete { request.repetition = .idempotencyKey(write.id) }
+        if checks, write.kind != .create { request.headers["if-match"] = write.ifMatch }
+        request.expectedUser = .some(store.userID)
+        return request
+    }
+}
+
+// MARK: - Answers
+
+extension OfflineSender {
+    private func confirm(_ write: PendingWrite, _ response: HTTPResponse) async throws {
+        guard write.kind != .delete else { return try await store.finish(write, .object(id: write.objectID, nil)) }
+        let written = try JSON(parsing: response.body)
+        guard written["_id"]?.stringValue == write.objectID else {
+            throw MartletError(.unexpectedAnswer, "The answer is not the object that was written.")
+        }
+        var current: JSON? = written
+        // The first answer again: the object may have been changed or deleted since.
+        if response.headers["idempotency-replayed"] != nil { current = try await read(write.objectID) }
+        try await store.finish(write, await record(write.objectID, current), made: written)
+    }
+
+    /// The object on the server; nil if there is none that the user may see.
+    private func read(_ id: String) async throws -> JSON? {
+        var request = APIRequest("GET", Write.path(store.collection, id))
+        request.expectedUser = .some(store.userID)
+        do {
+            return try await api.json(request)
+        } catch let error as MartletError where error.isNotFound || error.code == .forbidden {
+            return nil
+        }
+    }
+
+    /// Objects that do not match the collection's condition are not kept: the change feed would never mention them.
+    private func record(_ id: String, _ object: JSON?) async -> OfflineRecord {
+        guard let object, await store.filter.matches(object) else { return .object(id: id, nil) }
+        return .object(id: id, object)
+    }
+
+    /// Drops a write that the server will not carry out; of a new object also what was done with it.
+    private func giveUp(_ write: PendingWrite, _ error: MartletError, server: OfflineRecord? = nil) async throws {
+        report(write, error)
+        let following = await store.state.writes.filter { $0.objectID == write.objectID && $0.id != write.id }
+        guard write.kind == .create else { return try await store.finish(write, server) }
+        for next in following { report(next, error) }
+        try await store.commit((server.map { [$0] } ?? []) + ([write] + following).map { .done(id: $0.id) })
+    }
+
+    private func report(_ write: PendingWrite, _ error: MartletError) {
+        api.configuration.log(
+            .warning, "The server refused a write that was done on the device",
+            ["collection": store.collection, "write.kind": write.kind.rawValue, "error.code": error.code.rawValue])
+        reports.report(OfflineFailure(collection: store.collection, write: write, error: error))
+    }
+
+    /// Counts what may be the server's fault, or the write's.
+    private func note(_ error: MartletError, of write: PendingWrite) async throws {
+        guard error.status.map({ $0 >= 500 && $0 != 503 }) ?? false,
+            var write = await store.state.writes.first(where: { $0.id == write.id })
+        else { return }
+        write.failures += 1
+        if write.failures >= api.configuration.offline.maximumFailures { return try await giveUp(write, error) }
+        try await store.commit([.write(write)])
+    }
+}
+
+// MARK: - Conflicts
+
+extension OfflineSender {
+    /// The object was changed or created on the server since the device read it.
+    private func resolve(_ write: PendingWrite, _ error: MartletError) async throws {
+        let server = try await read(write.objectID)
+        let record = await record(write.objectID, server)
+        guard let server else { return try await giveUp(write, error, server: record) }
+        // Created by an attempt that the server has forgotten.
+        if write.kind == .create, Self.isSame(write.body, server) {
+            return try await store.finish(write, record, made: server)
+        }
+        guard write.resolutions < Self.maximumResolutions, let new = await resolution(write, server) else {
+            return try await giveUp(write, error, server: record)
+        }
+        guard new.body != [:] else { return try await store.finish(write, record, made: server) }
+        try await store.commit([record, .write(new, insteadOf: write.id)])
+    }
+
+    private static func isSame(_ body: JSON?, _ server: JSON) -> Bool {
+        (body?.objectValue ?? [:]).allSatisfy { server[$0.key] == $0.value }
+    }
+
+    /// The write that takes the place of the refused one; nil: the server wins.
+    private func resolution(_ write: PendingWrite, _ server: JSON) async -> PendingWrite? {
+        let resolver = await store.resolver
+        guard resolver.checksVersion else {
+            guard write.kind == .create else { return nil }
+            var new = PendingWrite(.create, objectID: write.objectID, body: write.body, date: write.date)
+            new.replaces = true
+            return new
+        }
+        guard let body = try? resolver.merge(write, server) else { return nil }
+        var new = PendingWrite(
+            .update, objectID: write.objectID, body: body, date: write.date, ifMatch: server.entityTag,
+            original: server)
+        new.resolutions = write.resolutions + 1
+        return new
+    }
+}
+
+extension MartletError {
+    /// Whether an answer arrived, so that the connection is not to blame.
+    fileprivate var isAnswered: Bool { status != nil || code == .unexpectedAnswer }
+
+    /// Whether the server said no, and will again. Something in front of it, which has no codes, does not count.
+    fileprivate var isFinal: Bool {
+        guard let status, (400..<500).contains(status), !code.rawValue.hasPrefix("http-") else { return false }
+        return ![401, 404, 408, 429].contains(status)
+    }
+}

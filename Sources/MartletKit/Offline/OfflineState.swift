@@ -1,0 +1,172 @@
+import Foundation
+
+/// What the device keeps of a collection: the server's objects, and the writes that wait.
+///
+/// Only records change it, so the same records make the same state again after a restart.
+struct OfflineState: Sendable {
+    /// The filter of the objects kept.
+    private(set) var filter: JSON = [:]
+    /// Where the change feed continues; nil: from the beginning.
+    private(set) var cursor: String?
+    /// The server's objects, without the writes that wait.
+    private(set) var base: [String: JSON] = [:]
+    /// The writes that wait, in the order in which they were done.
+    private(set) var writes: [PendingWrite] = []
+    /// About how much room they take, in bytes.
+    private(set) var outboxSize = 0
+    /// When the collection was last read from the beginning to the end.
+    private(set) var fullySynced: Date?
+    /// How many objects and writes the records so far were about: the journal is rewritten when most are outdated.
+    private(set) var recordedCount = 0
+
+    /// Objects that may look different since this was last emptied.
+    private(set) var touched: Set<String> = []
+
+    /// Objects that were not read again yet since a restart of the feed.
+    private var unconfirmed: Set<String> = []
+    /// Objects that an answer to a write brought, and the feed did not mention yet. If it does not when it is read next,
+    /// they are gone again: what was created and deleted since its position is not part of it.
+    private var unmentioned: Set<String> = []
+    /// Whether the feed was begun anew and has not ended.
+    private var isRestarting = true
+    /// Objects with writes that wait, as the app sees them; nil for deleted ones.
+    private var shown: [String: JSON?] = [:]
+
+    var liveCount: Int { base.count + writes.count }
+
+    mutating func apply(_ record: OfflineRecord) {
+        recordedCount += 1
+        switch record {
+        case .filter(let new):
+            if new != filter { restart() }
+            filter = new
+        case .restart: restart()
+        case .wipe:
+            touched.formUnion(base.keys)
+            base = [:]
+            unmentioned = []
+            restart()
+            showAgain()
+        case .page(let page): apply(page)
+        case .write(let write, let other):
+            outboxSize += write.size
+            if let index = writes.firstIndex(where: { $0.id == other ?? write.id }) {
+                outboxSize -= writes[index].size
+                writes[index] = write
+            } else {
+                writes.append(write)
+            }
+            show(write.objectID)
+        case .done(let id):
+            guard let index = writes.firstIndex(where: { $0.id == id }) else { return }
+            let write = writes.remove(at: index)
+            outboxSize -= write.size
+            show(write.objectID)
+        case .object(let id, let object):
+            if base[id] == nil, object != nil { unmentioned.insert(id) }
+            set(id, object)
+            show(id)
+        }
+    }
+
+    private mutating func restart() {
+        cursor = nil
+        isRestarting = true
+        unconfirmed = Set(base.keys)
+    }
+
+    private mutating func apply(_ page: OfflineRecord.Page) {
+        recordedCount += page.changed.count + page.deleted.count
+        for object in page.changed {
+            guard let id = object["_id"]?.stringValue else { continue }
+            set(id, object)
+            unmentioned.remove(id)
+        }
+        for id in page.deleted { set(id, nil) }
+        cursor = page.cursor
+        if !page.hasMore { drop(at: page.time) }
+        showAgain()
+    }
+
+    /// Drops what the feed should have mentioned by its end.
+    private mutating func drop(at time: Date) {
+        guard isRestarting else {
+            for id in unmentioned { set(id, nil) }
+            return
+        }
+        // What was written while everything was read again comes with the next changes.
+        for id in unconfirmed { set(id, nil) }
+        isRestarting = false
+        fullySynced = time
+    }
+
+    private mutating func set(_ id: String, _ object: JSON?) {
+        base[id] = object
+        unconfirmed.remove(id)
+        if object == nil { unmentioned.remove(id) }
+        touched.insert(id)
+    }
+
+    private mutating func showAgain() {
+        for id in Set(shown.keys) { show(id) }
+    }
+
+    private mutating func show(_ id: String) {
+        touched.insert(id)
+        let own = writes.filter { $0.objectID == id }
+        if own.isEmpty {
+            shown.removeValue(forKey: id)
+        } else {
+            shown.updateValue(own.reduce(base[id]) { $1.applied(to: $0) }, forKey: id)
+        }
+    }
+}
+
+extension OfflineState {
+    /// The object as the app sees it.
+    func object(_ id: String) -> JSON? {
+        if let shown = shown[id] { return shown }
+        return base[id]
+    }
+
+    /// The objects that may look different since the last call, as the app sees them; nil for those that are gone.
+    mutating func takeTouched() -> [String: JSON?] {
+        defer { touched = [] }
+        return Dictionary(uniqueKeysWithValues: touched.map { ($0, object($0)) })
+    }
+
+    /// The last write of the object that waits.
+    func lastWrite(of id: String) -> PendingWrite? { writes.last { $0.objectID == id } }
+
+    /// The object's next write that waits after this one.
+    func write(after write: PendingWrite) -> PendingWrite? {
+        guard let index = writes.firstIndex(where: { $0.id == write.id }) else { return nil }
+        return writes[(index + 1)...].first { $0.objectID == write.objectID }
+    }
+
+    /// Records that make this state.
+    var snapshot: [[OfflineRecord]] {
+        let old = base.filter { unconfirmed.contains($0.key) }.map(\.value)
+        let confirmed = base.filter { !unconfirmed.contains($0.key) && !unmentioned.contains($0.key) }.map(\.value)
+        let answered = base.filter { !unconfirmed.contains($0.key) && unmentioned.contains($0.key) }
+        let time = fullySynced ?? .distantPast
+        var lines: [[OfflineRecord]] = [[.filter(filter)]] + Self.pages(old, cursor: nil, hasMore: true, time: time)
+        if isRestarting { lines.append([.restart]) }
+        lines += Self.pages(confirmed, cursor: cursor, hasMore: isRestarting, time: time)
+        lines += answered.map { [.object(id: $0.key, $0.value)] }
+        return lines + writes.map { [.write($0, insteadOf: nil)] }
+    }
+
+    private static func pages(
+        _ objects: [JSON], cursor: String?, hasMore: Bool, time: Date
+    ) -> [[OfflineRecord]] {
+        var pages = stride(from: 0, to: objects.count, by: 1_000).map { start in
+            OfflineRecord.Page(
+                changed: Array(objects[start..<min(start + 1_000, objects.count)]), deleted: [], cursor: nil,
+                hasMore: true, time: time)
+        }
+        // Where the feed continues is true only after all of them.
+        pages.append(.init(changed: [], deleted: [], cursor: cursor, hasMore: hasMore, time: time))
+        return pages.map { [.page($0)] }
+    }
+}

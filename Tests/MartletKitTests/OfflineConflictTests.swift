@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+@testable import MartletKit
+
+/// Against a real server.
+struct OfflineConflictTests {
+    struct Note: Storable, Equatable {
+        static let collection = TestServer.name("KitConflicts")
+        var text: String
+        var n: Int = 0
+    }
+
+    let server: Storage
+
+    init() async throws { server = try await TestServer.device().storage }
+
+    /// A device that changes `text` to "mine" and adds 10 to `n`, after the server changed `text` and added 1.
+    private func conflict(
+        _ policy: ConflictPolicy<Note>, _ device: Martlet
+    ) async throws -> (OfflineCollection<Note>, id: String) {
+        let old = try await server.create(Note(text: "old"))
+        let kept = try await device.offline.collection(Note.self, conflicts: policy)
+        try await kept.sync()
+        try await server.update(old, .set(\.text, to: "theirs"), .increment(\.n))
+        try await kept.update(old, .set(\.text, to: "mine"), .increment(\.n, by: 10))
+        try await kept.sync()
+        return (kept, old.id)
+    }
+
+    private func expect(_ note: Note, _ kept: OfflineCollection<Note>, _ id: String) async throws {
+        #expect(try await server.get(Note.self, id: id)?.value == note)
+        #expect(try await kept.get(id: id)?.value == note)
+        #expect(try await kept.pendingWrites().isEmpty)
+    }
+
+    @Test func `the server wins, and the app is told`() async throws {
+        let device = try await TestServer.offlineDevice()
+        var failures = device.offline.failures().makeAsyncIterator()
+        let (kept, id) = try await conflict(.serverWins, device)
+        try await expect(Note(text: "theirs", n: 1), kept, id)
+        let failure = await failures.next()
+        #expect(failure?.error.code == .preconditionFailed && failure?.write.body?["text"] == "mine")
+    }
+
+    @Test func `the client wins where it changed something, and operations add up`() async throws {
+        let (kept, id) = try await conflict(.clientWins, try await TestServer.offlineDevice())
+        try await expect(Note(text: "mine", n: 11), kept, id)
+    }
+
+    @Test func `a closure merges the three states`() async throws {
+        let seen = Locked<[Conflict<Note>]>([])
+        let policy = ConflictPolicy<Note>.merge { conflict in
+            seen.withLock { $0.append(conflict) }
+            let added = conflict.local.n - (conflict.original?.n ?? 0)
+            return Note(text: conflict.local.text + "+" + conflict.server.text, n: conflict.server.n + added)
+        }
+        let (kept, id) = try await conflict(policy, try await TestServer.offlineDevice())
+        try await expect(Note(text: "mine+theirs", n: 11), kept, id)
+        let conflict = try #require(seen.withLock { $0 }.first)
+        #expect(conflict.original == Note(text: "old") && conflict.server.value == Note(text: "theirs", n: 1))
+        #expect(conflict.local == Note(text: "mine", n: 10))
+    }
+
+    @Test func `a closure that returns nothing or throws leaves it to the server`() async throws {
+        for policy: ConflictPolicy<Note> in [.merge { _ in nil }, .merge { _ in throw CancellationError() }] {
+            let (kept, id) = try await conflict(policy, try await TestServer.offlineDevice())
+            try await expect(Note(text: "theirs", n: 1), kept, id)
+        }
+    }
+
+    @Test func `a write after a merged one builds upon it`() async throws {
+        let network = CuttingTransport()
+        let device = try await TestServer.offlineDevice(network)
+        let old = try await server.create(Note(text: "old"))
+        let kept = try await device.offline.collection(Note.self, conflicts: .merge { $0.local })
+        try await kept.sync()
+        try await server.update(old, .set(\.text, to: "theirs"))
+        try await kept.update(old, .set(\.text, to: "first"))
+        // Sent, so that the second is not merged into it.
+        network.decide { $0.method == "PATCH" ? .neverLeaves : .arrives }
+        await #expect(throws: MartletError.self) { try await kept.sync() }
+        try await kept.update(old, .set(\.text, to: "second"))
+        network.decide { _ in .arrives }
+        try await kept.sync()
+        try await expect(Note(text: "second"), kept, old.id)
+        #expect(try await server.get(Note.self, id: old.id)?.version == 4)
+    }
+
+    @Test func `a deletion gives way to a change under the server's policy, and not under the client's`() async throws {
+        for (policy, remains) in [(ConflictPolicy<Note>.serverWins, true), (.clientWins, false)] {
+            let device = try await TestServer.offlineDevice()
+            let old = try await server.create(Note(text: "old"))
+            let kept = try await device.offline.collection(Note.self, conflicts: policy)
+            try await kept.sync()
+            try await server.update(old, .set(\.text, to: "theirs"))
+            try await kept.delete(old)
+            #expect(try await kept.get(id: old.id) == nil)
+            try await kept.sync()
+            #expect(try await (kept.get(id: old.id) != nil) == remains)
+            #expect(try await (server.get(Note.self, id: old.id) != nil) == remains)
+        }
+    }
+
+    @Test func `two devices that create the same id follow the policy`() async throws {
+        for (policy, text) in [(ConflictPolicy<Note>.serverWins, "theirs"), (.clientWins, "mine")] {
+            let id = UUID().uuidString
+            let kept = try await TestServer.offlineDevice().offline.collection(Note.self, conflicts: policy)
+            try await kept.create(Note(text: "mine"), id: id)
+            try await server.create(Note(text: "theirs"), id: id)
+            try await kept.sync()
+            try await expect(Note(text: text), kept, id)
+        }
+    }
+
+    @Test func `a change of what somebody deleted is reported`() async throws {
+        let device = try await TestServer.offlineDevice()
+        var failures = device.offline.failures().makeAsyncIterator()
+        let old = try await server.create(Note(text: "old"))
+        let kept = try await device.offline.collection(Note.self)
+        try await kept.sync()
+        try await server.delete(old)
+        try await kept.update(old, .increment(\.n))
+        try await kept.sync()
+        #expect(await failures.next()?.error.code == .objectNotFound)
+        #expect(try await kept.get(id: old.id) == nil)
+    }
+}
