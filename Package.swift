@@ -513,8 +513,8 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     }
 }
 
-// The tests run in the debug configuration. There the code that all services share is optimized all the same (deploy/lib.sh
-// asks for it): parsing JSON alone took half of the tests' time.
+// The tests run in the debug configuration. There the code that all services share is optimized all the same
+// (deploy/lib.sh asks for it): parsing JSON alone took half of the tests' time.
 if Context.environment["SWIFT_OPTIMIZE_SHARED"] != nil {
     for target in package.targets where target.path?.hasPrefix("Sources/Shared/") == true {
         guard target.type == .regular else { continue }

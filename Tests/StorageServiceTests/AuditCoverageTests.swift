@@ -20,12 +20,14 @@ import Testing
         "auth.used_id_tokens", "_relations", "_thumbnails", "_transfers", "_transfer_parts", "_uploads",
         "notifications.client_receipts",
         // Follows from a row that is logged
-        "_User", "_rule_versions", "auth.receipts", "auth.revocations", "config.versions", "config.ended_experiments", "analytics.ticket_history",
+        "_User", "_rule_versions", "auth.receipts", "auth.revocations", "config.versions", "config.ended_experiments",
+        "analytics.ticket_history",
         "analytics.ticket_people", "analytics.ticket_orphans", "analytics.ticket_feedback", "analytics.issue_history",
         "analytics.commit_fixes", "notifications.deliveries",
         // Kept by the services for themselves
         "auth.attempts", "auth.id_token_keys", "auth.job_files", "auth.job_portions", "auth.jobs", "auth.key_ring",
-        "auth.mail_counts", "auth.signing_keys", "auth.user_changes", "storage.hook_spaces", "storage.job_files", "storage.job_portions",
+        "auth.mail_counts", "auth.signing_keys", "auth.user_changes", "storage.hook_spaces", "storage.job_files",
+        "storage.job_portions",
         "storage.spaces", "_changes_floor", "_hook_deliveries", "_hook_failures", "_idempotency", "_orphans",
         "_role_guesses",
         "config.erased_units", "config.exposures", "config.observations", "config.spaces",

@@ -74,7 +74,8 @@ import Testing
         let app = try await StorageApp()
         let staff = app.staff(may: Self.everything)
         #expect(try await app.master.post("/storage/Note", #"{"_id":"a","n":1}"#).status == 201)
-        #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#).status == 201)
+        #expect(
+            try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#).status == 201)
         #expect(try await staff.post("/storage/Note", #"{"n":1}"#).isProblem(.conflict))
         #expect(try await staff.put("/storage/Note/none", "{}").isProblem(.objectNotFound))
         #expect(try await log(app).isEmpty)

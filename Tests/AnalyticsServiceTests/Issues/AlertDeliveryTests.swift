@@ -51,7 +51,8 @@ import Testing
             #expect(Set(received.map(\.body)).count == 1)
             let done = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries")
             #expect(
-                done.each("state") == ["\"done\""] && done["data.0.attempts"] == "\(received.count)" && done["data.0.status"] == "204"
+                done.each("state") == ["\"done\""] && done["data.0.attempts"] == "\(received.count)"
+                    && done["data.0.status"] == "204"
                     && done["data.0.error"] == "null")
             #expect(
                 done["data.0.id"] == receiver.received.first?.headers["webhook-id"].map(JSONValue.quote)

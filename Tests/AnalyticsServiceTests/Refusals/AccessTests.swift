@@ -234,7 +234,9 @@ import Testing
         uniqueKeysWithValues: StaffArea.allCases.map { ($0, Set(StaffAction.allCases)) })
 
     private static func staff(_ app: AnalyticsApp, _ rights: StaffRights) -> Principal {
-        app.principal(.staff, staff: StaffGrant(
+        app.principal(
+            .staff,
+            staff: StaffGrant(
                 id: Colleague.ada.id, userName: "ada", rights: rights, confirmed: Int64(Date().timeIntervalSince1970)))
     }
 

@@ -164,7 +164,9 @@ import Testing
             let rights = StaffRights([StaffRights.everyApp: [.status: [.read]]])
             try await app.expect(
                 Self.requests,
-                as: app.principal(.staff, staff: StaffGrant(
+                as: app.principal(
+                    .staff,
+                    staff: StaffGrant(
                         id: Colleague.ada.id, userName: "ada", rights: rights,
                         confirmed: Int64(Date().timeIntervalSince1970))))
             try await app.expect(try Self.experiments(), as: .service("config"))

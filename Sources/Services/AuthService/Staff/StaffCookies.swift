@@ -5,8 +5,8 @@ import MartletHTTP
 
 /// The tokens of staff who sign in in a browser, as cookies that no script can read.
 ///
-/// The prefix `__Host-` keeps other hosts of the domain from setting them (RFC 6265bis §4.1.3.2). The gateway accepts the
-/// access token from its cookie (`BrowserSession`); the refresh token is only read by `RefreshStaffSession`.
+/// The prefix `__Host-` keeps other hosts of the domain from setting them (RFC 6265bis §4.1.3.2). The gateway accepts
+/// the access token from its cookie (`BrowserSession`); the refresh token is only read by `RefreshStaffSession`.
 enum StaffCookies {
     private static let access = "__Host-martlet-staff"
     private static let refresh = "__Host-martlet-staff-refresh"

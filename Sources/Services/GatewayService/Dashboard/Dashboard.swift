@@ -3,9 +3,9 @@ import MartletAPI
 
 /// The dashboard: static files under `/dashboard/`, read once at startup and served from memory.
 ///
-/// Names under `/dashboard/assets/` contain a digest of the file, so clients may keep them for ever. Every other path is
-/// the page itself, which shows what the path names. Only files found at startup are served: a path is looked up, never
-/// opened.
+/// Names under `/dashboard/assets/` contain a digest of the file, so clients may keep them for ever. Every other path
+/// is the page itself, which shows what the path names. Only files found at startup are served: a path is looked up,
+/// never opened.
 struct Dashboard: Sendable {
     private let page: StaticFile
     private let assets: [String: StaticFile]

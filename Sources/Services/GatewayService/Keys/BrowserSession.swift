@@ -3,7 +3,8 @@ import MartletAPI
 /// Staff who signed in in a browser: the access token is in a cookie.
 ///
 /// Browsers also send cookies with requests that other sites cause. So the cookie counts only together with
-/// `Martlet-Dashboard`, which pages of other sites cannot add, and only if the browser names our own origin as the source.
+/// `Martlet-Dashboard`, which pages of other sites cannot add, and only if the browser names our own origin as the
+/// source.
 enum BrowserSession {
     static let cookie: StaticString = "__Host-martlet-staff"
 

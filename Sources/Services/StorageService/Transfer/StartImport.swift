@@ -30,7 +30,10 @@ struct StartImport: Endpoint {
                 "For CSV: whether an empty cell is null instead of no value."),
             .query("idField", .string, "The top-level field that contains the id, if it is not `_id`."),
         ],
-        details: "Staff who replace existing objects need the right to update as well, and must have signed in or confirmed within ten minutes.",
+        details: """
+            Staff who replace existing objects need the right to update as well, and must have signed in or confirmed \
+            within ten minutes.
+            """,
         body: .contents(
             .type("application/json"), .type("application/x-ndjson"), .type("text/csv"), text: "The file to import."),
         answers: [

@@ -1,7 +1,7 @@
 import MartletCore
 
-/// Passes requests to libpq, with a longer `statement_timeout` where a request needs one, and with the name of the staff
-/// member who acts.
+/// Passes requests to libpq, with a longer `statement_timeout` where a request needs one, and with the name of the
+/// staff member who acts.
 final class Sender {
     private let queryTimeout: Nanoseconds
     private let parameters = ParameterBuffer()
