@@ -67,8 +67,18 @@ struct Connection: Codable, Sendable {
                    -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/Notes
               curl -H 'X-Martlet-Secret: \(secret)' \\
                    -d '{"title":"hello"}' \(url)/api/\(appKey)/storage/query/Notes
+            \(isOpen.map { "\n" + access(isOpen: $0, file) + "\n" } ?? "")
 
+            """
+    }
 
+    private func access(isOpen: Bool, _ file: URL) -> String {
+        guard isOpen else { return "  access       closed: clients may only do what a rule allows" }
+        return """
+              access       open: whoever has the secret may do what no rule restricts. Close the app before you ship it:
+
+                  curl -X PUT -H "X-Martlet-Master-Key: $(jq -r .masterKey \(file.path))" \\
+                       -d '{"access":"closed"}' \(url)/api/\(appKey)/rules/settings
             """
     }
 }

@@ -49,7 +49,7 @@ function Password() {
     <Section title={t("Password")}>
       <div className="form-page">
         <Form send={send} action={t("Change password")} fields={["password", "newPassword"]} report={report}>
-          <TextField label={t("Present password")} type="password" value={password} change={setPassword} isRequired autoComplete="current-password" error={errorOf("password", problem)} />
+          <TextField label={t("Current password")} type="password" value={password} change={setPassword} isRequired autoComplete="current-password" error={errorOf("password", problem)} />
           <TextField label={t("New password")} type="password" value={next} change={setNext} isRequired autoComplete="new-password" error={errorOf("newPassword", problem)} />
         </Form>
       </div>

@@ -93,7 +93,7 @@ function Issues() {
           <Table label={t("Issues")} rows={rows} id={(issue) => issue.number ?? 0} to={(issue) => place.to("crashes/" + issue.number)} hasMore={list.hasMore} more={list.more}
             selected={canUpdate ? selected : undefined} select={canUpdate ? toggle : undefined}
             empty={state === "open" && !level && !text
-              ? <Empty icon="check" title={t("No open crashes")}>{t("Sentry's clients report to this server with an ingest key; the address is under Keys.")}</Empty>
+              ? <Empty icon="check" title={t("No open crashes")}>{t("Sentry's clients report to this server with an ingest key.")}</Empty>
               : <Empty icon="crash" title={t("Nothing matches")} />} columns={[
               { name: "title", title: t("Issue"), cell: (issue) => (
                 <span className="two-lines"><Link to={place.to("crashes/" + issue.number)}>{issue.title}</Link><span className="faint">#{issue.number} · {issue.culprit}</span></span>

@@ -166,7 +166,7 @@ function Add({ kind, name, draft, save, source, close, done }: { kind: "key" | "
             <TextField label={t("Key")} value={text} change={setText} isCode isRequired autoFocus placeholder="checkout.pay" />
             <TextField label={t("Text in {language}", { language: source })} value={value} change={setValue} lines={2} />
           </>
-        ) : <TextField label={t("Language tag")} value={text} change={setText} isCode isRequired autoFocus placeholder="de-AT" hint={t("It is off until you publish it in the JSON.")} />}
+        ) : <TextField label={t("Language tag")} value={text} change={setText} isCode isRequired autoFocus placeholder="de-AT" hint={t("It is off until you set published to true in the JSON.")} />}
       </Form>
     </Dialog>
   );

@@ -84,7 +84,7 @@ function NewPassword() {
     <Form action={t("Save and continue")} fields={["password", "newPassword"]} report={report} isDisabled={differs}
       send={() => changePassword(password, next)}
       extra={<Button kind="quiet" onPress={signOut}>{t("Sign out")}</Button>}>
-      <p className="soft">{t("The password you were given may be used once. Choose one that only you know.")}</p>
+      <p className="soft">{t("Replace the password you were given by one that only you know. Until then, you can do nothing else.")}</p>
       <TextField label={t("Password you were given")} type="password" value={password} change={setPassword} isRequired autoFocus
         autoComplete="current-password" error={errorOf("password", problem)} />
       <TextField label={t("New password")} type="password" value={next} change={setNext} isRequired autoComplete="new-password"
@@ -122,7 +122,7 @@ export function Confirmation() {
   return (
     <Dialog title={t("Is it you?")} close={() => end(false)}>
       <Form send={send} action={t("Confirm")} cancel={() => end(false)} fields={["password"]} report={report}>
-        <p className="soft">{t("This cannot be undone, and you signed in more than ten minutes ago.")}</p>
+        <p className="soft">{t("This needs a sign-in within the last ten minutes. Please enter your password again.")}</p>
         <TextField label={t("Password")} type="password" value={password} change={setPassword} isRequired autoFocus autoComplete="current-password" error={errorOf("password", problem)} />
         {hasFactor && <TextField label={t("Code")} value={code} change={setCode} isRequired autoComplete="one-time-code" />}
       </Form>

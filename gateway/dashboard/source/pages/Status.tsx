@@ -31,7 +31,7 @@ export function StatusPage() {
       </PageHead>
       <Show from={requests}>{(found) => <Requests rows={found.data} />}</Show>
       <Section title={t("Backup")}>
-        <Empty icon="clock" title={t("Not set up")}>{t("This server does not report backups. Until it does, back up its PostgreSQL and files as OPERATIONS.md describes.")}</Empty>
+        <Empty icon="clock" title={t("Not shown here")}>{t("The dashboard does not show backups. In an installed package, martlet backup list does. OPERATIONS.md says how to back up.")}</Empty>
       </Section>
     </div>
   );

@@ -36,7 +36,7 @@ export function StoragePage({ collection }: { collection: string }) {
       </PageHead>
       <Show from={list}>
         {(collections) => collections.length === 0 && !collection ? (
-          <Empty icon="data" title={t("Nothing is stored yet")} action={make}>{t("A collection appears with its first object: store one here, or from the app.")}</Empty>
+          <Empty icon="data" title={t("Nothing is stored yet")} action={make}>{t("A collection is created with its first object. Store one here, or from your server.")}</Empty>
         ) : (
           <div className="workspace">
             <nav className="shelf" aria-label={t("Collections")}>
@@ -290,7 +290,7 @@ function JSONPart({ collection, part }: { collection: string; part: "rules" | "s
   }, [place.app.id, place.environment, collection, part]);
   return (
     <div style={{ overflowY: "auto", paddingBottom: 24 }} className="stack">
-      <p className="note">{part === "rules" ? t("Who may read and write. Without rules, everybody who has the app may do both.") : t("What objects look like: JSON Schema. Checked on every write from then on.")}</p>
+      <p className="note">{part === "rules" ? t("Who may read and write. Without a rule, the access of the environment decides: closed or open.") : t("What objects look like: JSON Schema. Checked on every write from then on.")}</p>
       <Show from={loaded}>{(data) => <JSONPartEditor key={data.text} collection={collection} part={part} stored={data.text} exists={data.exists} saved={loaded.reload} address={address} />}</Show>
     </div>
   );

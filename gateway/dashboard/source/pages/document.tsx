@@ -200,8 +200,8 @@ function Editor({ kind, name, area, back, title, views = [], actions, note, load
             onPress={() => setPublishing(true)}>{t("Publish")}</Button>
         )}
         <Menu label={t("More")} items={[
-          { title: place.environment === "live" ? t("Take over from test") : t("Take over from live"), isHidden: isReadOnly || isExperiment, act: () => ask({
-            title: t("Take over from the other environment?"), action: t("Take over"), isDanger: false, text: t("What is live there becomes the next version here, at once."),
+          { title: place.environment === "live" ? t("Copy from test") : t("Copy from live"), isHidden: isReadOnly || isExperiment, act: () => ask({
+            title: t("Copy from the other environment?"), action: t("Publish here"), isDanger: false, text: t("What is live there becomes the next version here, at once."),
             act: async () => {
               await request(`POST ${path}/promote`, { ...given(place, { kind, name }), body: { from: place.environment === "live" ? "test" : "live" } });
               loaded.reload();

@@ -156,7 +156,7 @@ export function explain(error: unknown): { title: string; detail: string } {
   };
   const title = titles[error.status];
   const fallback: Text = error.status >= 500 ? "The server made a mistake" : "The server refused this";
-  const detail = error.status === 0 ? t("Check the connection; nothing was changed.") : error.detail;
+  const detail = error.status === 0 ? t("Check the connection. A change that was being sent may have been stored.") : error.detail;
   return { title: t(title ?? fallback), detail: error.field ? `${detail} (${error.field})` : detail };
 }
 
