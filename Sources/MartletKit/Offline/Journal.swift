@@ -4,8 +4,9 @@ import Foundation
 ///
 /// A line is there as a whole or not at all: what a crash left unfinished at the end is cut off.
 ///
-/// Why not SQLite: a query by its JSON functions took 39 ms over 10,000 objects, so objects have to be in memory anyway.
-/// Then a log is all that is needed. It stored the same objects in a third of SQLite's time, and apps need no library.
+/// Why not SQLite: a query by its JSON functions took 39 ms over 10,000 objects, so objects have to be in memory
+/// anyway. Then a log is all that is needed. It stored the same objects in a third of SQLite's time, and apps need no
+/// library.
 final class Journal {
     static let maximumSize = 128 << 20
 

@@ -24,8 +24,8 @@ struct OfflineState: Sendable {
 
     /// Objects that were not read again yet since a restart of the feed.
     private var unconfirmed: Set<String> = []
-    /// Objects that an answer to a write brought, and the feed did not mention yet. If it does not when it is read next,
-    /// they are gone again: what was created and deleted since its position is not part of it.
+    /// Objects that an answer to a write brought, and the feed did not mention yet. If it does not when it is read
+    /// next, they are gone again: what was created and deleted since its position is not part of it.
     private var unmentioned: Set<String> = []
     /// Whether the feed was begun anew and has not ended.
     private var isRestarting = true
