@@ -12,8 +12,8 @@ public struct Conflict<Value: Storable>: Sendable {
 public enum ConflictPolicy<Value: Storable>: Sendable {
     /// The change is dropped and reported (``Offline/failures()``).
     case serverWins
-    /// The change is made: its fields get its values, and the others keep the server's. Operations such as
-    /// ``Change/increment(_:by:)-(KeyPath<Value,Number>,_)`` are carried out on the server's values.
+    /// The change is made: its fields get its values, and the others keep the server's. Increments and list operations
+    /// are carried out on the server's values.
     case clientWins
     /// What the closure returns is stored; nil drops the change and reports it. It may be called more than once for a
     /// change. Deletions are not merged: the server wins.
