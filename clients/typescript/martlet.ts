@@ -1234,6 +1234,17 @@ export declare namespace API {
         [name: string]: unknown;
     }
     type ObjectID = string;
+    interface ObjectReport {
+        id?: string;
+        collection?: CollectionName;
+        object?: ObjectID;
+        /** The user's id. */
+        reporter?: string;
+        reason?: string;
+        created?: string;
+        resolved?: string;
+        resolution?: string;
+    }
     interface Operators {
         $eq?: unknown;
         $ne?: unknown;
@@ -1324,6 +1335,7 @@ export declare namespace API {
             | "http-version-not-supported"
             | "staff-not-found"
             | "password-reset-required"
+            | "confirmation-required"
             | "app-not-found"
             | "version-not-found"
             | "picture-not-found"
@@ -1553,6 +1565,18 @@ export declare namespace API {
         experiments: {
             [name: string]: string;
         };
+    }
+    interface RoleInvitation {
+        id?: string;
+        role?: string;
+        /** Only in the answer to its creation. */
+        code?: string;
+        /** The manager's id; absent if the app's server created it. */
+        inviter?: string;
+        uses?: number;
+        usesLeft?: number;
+        expires?: string;
+        created?: string;
     }
     interface Sessions {
         count: number;
@@ -2034,11 +2058,101 @@ export interface Calls {
             more: boolean;
         };
     };
+    /** Reports an object to the app's moderators. */
+    "POST storage/{collection}/{id}/report": {
+        path: {
+            /** The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved. */
+            collection: API.CollectionName;
+            id: API.ObjectID;
+        };
+        body: {
+            reason: string;
+        };
+        answer: API.ObjectReport;
+    };
+    /** Returns a role with a page of its members, ordered by name. */
+    "GET roles/{role}": {
+        path: {
+            /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
+            role: string;
+        };
+        query?: {
+            /** The last member of the previous page. */
+            after?: string;
+            limit?: number;
+        };
+        answer: unknown;
+    };
+    /** Adds and removes members of a role. For the app's server, creates the role if it is missing. */
+    "PUT roles/{role}": {
+        path: {
+            /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
+            role: string;
+        };
+        body: {
+            add?: string[];
+            remove?: string[];
+            /**
+             * For the app's server: users' ids and `role:<name>`, which replace the former managers. Absent means no
+             * change.
+             */
+            managers?: string[];
+        };
+        answer: undefined;
+    };
+    /** Takes the role from the signed-in user. */
+    "DELETE roles/{role}/members/me": {
+        path: {
+            /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
+            role: string;
+        };
+        answer: undefined;
+    };
+    /** Lists the open invitations to a role, without their codes. */
+    "GET roles/{role}/invitations": {
+        path: {
+            /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
+            role: string;
+        };
+        answer: unknown;
+    };
+    /** Creates a code by which users become members of a role. */
+    "POST roles/{role}/invitations": {
+        path: {
+            /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
+            role: string;
+        };
+        body: {
+            /** How many users may take it. */
+            uses?: number;
+            /** How long it is valid. */
+            days?: number;
+        };
+        answer: API.RoleInvitation;
+    };
+    /** Revokes an invitation. Whoever has taken it stays a member. */
+    "DELETE roles/{role}/invitations/{id}": {
+        path: {
+            /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
+            role: string;
+            id: string;
+        };
+        answer: undefined;
+    };
     /** Lists the signed-in user's roles by name, including those inherited through other roles. */
     "GET auth/me/roles": {
         answer: {
             count?: number;
             data?: string[];
+        };
+    };
+    /** Makes the signed-in user a member of a role, by an invitation's code. */
+    "POST auth/me/roles": {
+        body: {
+            code: string;
+        };
+        answer: {
+            role?: string;
         };
     };
     /** Lists the files and directories in the root directory. */

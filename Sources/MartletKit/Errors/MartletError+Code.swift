@@ -123,6 +123,8 @@ extension MartletError.Code {
     public static let sessionNotFound = Self("session-not-found")
     /// The client does not exist.
     public static let clientNotFound = Self("client-not-found")
+    /// A member of staff has to confirm who they are first.
+    public static let confirmationRequired = Self("confirmation-required")
     /// The staff member does not exist.
     public static let staffNotFound = Self("staff-not-found")
     /// Another password has to be chosen first.
