@@ -7,7 +7,7 @@ import MartletHTTP
 struct ConfirmStaff: Endpoint {
     static let route = Route(
         .post, "/admin/auth/confirm", "confirmStaff",
-        "Confirms who the staff member is, before calls that cannot be undone.", callers: .signedInStaff,
+        "Confirms who the staff member is, before a call that asks for it.", callers: .signedInStaff,
         parameters: [.dashboard],
         details: """
             Calls such as `dropCollection` are refused with `confirmation-required` if the member neither signed in nor \

@@ -93,8 +93,9 @@ extension Schema {
                 "entry": .string.described("Such as `rules.find.1`."),
                 "failed": .string.described(
                     """
-                    `who`, a member of the filter such as `where.state`, `fields.<field>`, `no rule`, `empty list`, \
-                    `_readers`, `_writers`, `hidden.<field>`, `object` for one that does not exist, or `environment`.
+                    `who`, `where` or a member of it such as `where.state`, `fields.<field>`, `new field <field>`, \
+                    `no rule`, `empty list`, `_readers`, `_writers`, `hidden.<field>`, `object` for one that does not \
+                    exist, or `environment`.
                     """),
             ], required: ["failed"]))
 

@@ -62,7 +62,7 @@ function Keys() {
   });
   return (
     <Section note={t("Keys are stored as hashes: a key is shown once, when it is made.")}
-      actions={place.may("applications", "create") && <Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("New key")}</Button>}>
+      actions={place.may("applications", "update") && <Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("New key")}</Button>}>
       <Show from={list}>
         {(keys) => (
           <Table label={t("Keys")} rows={keys.data} id={(key) => key.id} columns={[
@@ -75,8 +75,8 @@ function Keys() {
             { name: "expires", title: t("Expires"), width: "120px", isExtra: true, cell: (key) => key.expires && <Badge tone="warning">{ago(key.expires)}</Badge> },
             { name: "menu", title: "", width: "56px", cell: (key) => (
               <Menu label={t("More about this key")} items={[
-                { title: t("Rotate"), act: () => rotate(key), isHidden: !place.may("applications", "create") },
-                { title: t("Revoke"), act: () => revoke(key), isDanger: true, isHidden: !place.may("applications", "delete") },
+                { title: t("Rotate"), act: () => rotate(key), isHidden: !place.may("applications", "update") },
+                { title: t("Revoke"), act: () => revoke(key), isDanger: true, isHidden: !place.may("applications", "update") },
               ]} />
             ) },
           ]} empty={<Empty icon="keys" title={t("No keys")} />} />
