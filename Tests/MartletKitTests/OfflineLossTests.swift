@@ -90,12 +90,8 @@ struct OfflineLossTests {
         let now = Locked(Date()), calls = Locked(0)
         let (device, _) = try device(now: now) { request in
             if request.method == "GET" { return HTTPResponse(200, Self.object("one", version: 2, n: 2)) }
-            if calls.withLock({
-                $0 += 1
-                return $0
-            }) == 1 {
-                throw MartletError(.connectionLost, "Cut.")
-            }
+            calls.withLock { $0 += 1 }
+            if calls.withLock({ $0 }) == 1 { throw MartletError(.connectionLost, "Cut.") }
             return .problem(412, "precondition-failed")
         }
         let kept = try await device.offline.collection(

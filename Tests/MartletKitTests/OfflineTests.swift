@@ -238,7 +238,7 @@ struct OfflineTests {
     @Test func `the queue has limits, and local mistakes are errors at once`() async throws {
         let device = try await TestServer.offlineDevice(CuttingTransport { _ in .neverLeaves }) {
             $0.offline.maximumPendingWrites = 2
-            $0.offline.maximumPendingBytes = 2_000
+            $0.offline.maximumPendingBytes = 800
         }
         let kept = try await notes(device)
         let one = try await kept.create(note("1"), id: "one-\(room)")

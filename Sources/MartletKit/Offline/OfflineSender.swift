@@ -39,7 +39,8 @@ struct OfflineSender: Sendable {
     private func next(except blocked: Set<String>) async throws -> (write: PendingWrite, isFirst: Bool)? {
         try Task.checkCancellation()
         // If that fails, nothing was sent yet.
-        _ = try await api.session.valid(by: api)
+        let session = try await api.session.valid(by: api)
+        guard session?.user.id == store.userID else { throw SessionKeeper.ended }
         return try await store.beginSending(except: blocked, at: now)
     }
 
