@@ -78,13 +78,35 @@ struct OfflineConflictTests {
         try await server.update(old, .set(\.text, to: "theirs"))
         try await kept.update(old, .set(\.text, to: "first"))
         // Sent, so that the second is not merged into it.
-        network.decide { $0.method == "PATCH" ? .neverLeaves : .arrives }
+        network.decide { $0.method == "PATCH" ? .answerIsLost : .arrives }
         await #expect(throws: MartletError.self) { try await kept.sync() }
         try await kept.update(old, .set(\.text, to: "second"))
         network.decide { _ in .arrives }
         try await kept.sync()
         try await expect(Note(text: "second"), kept, old.id)
         #expect(try await server.get(Note.self, id: old.id)?.version == 4)
+    }
+
+    @Test func `a write after a merged one is merged in its turn, and overwrites nothing`() async throws {
+        let network = CuttingTransport()
+        let device = try await TestServer.offlineDevice(network)
+        let old = try await server.create(Note(text: "old"))
+        // What was added to the text is added to the server's.
+        let policy = ConflictPolicy<Note>.merge { conflict in
+            let added = conflict.local.text.dropFirst(conflict.original?.text.count ?? 0)
+            return Note(text: conflict.server.value.text + added, n: conflict.server.value.n)
+        }
+        let kept = try await device.offline.collection(Note.self, conflicts: policy)
+        try await kept.sync()
+        try await server.update(old, .set(\.text, to: "old, theirs"))
+        try await kept.update(old, .set(\.text, to: "old, first"))
+        network.decide { $0.method == "PATCH" ? .answerIsLost : .arrives }
+        await #expect(throws: MartletError.self) { try await kept.sync() }
+        try await kept.update(old, .set(\.text, to: "old, first, second"))
+        try await kept.update(old, .set(\.text, to: "old, first, second, third"))
+        network.decide { _ in .arrives }
+        try await kept.sync()
+        try await expect(Note(text: "old, theirs, first, second, third"), kept, old.id)
     }
 
     @Test func `a deletion gives way to a change under the server's policy, and not under the client's`() async throws {

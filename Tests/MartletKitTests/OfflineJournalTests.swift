@@ -7,9 +7,15 @@ struct OfflineJournalTests {
     private let folder = LocalFolder(url: Scratch.folder())
     private var url: URL { folder.url.appendingPathComponent("a") }
 
+    private static func read(_ journal: Journal) throws -> (lines: [JSON], isDamaged: Bool) {
+        var lines: [JSON] = []
+        let isDamaged = try journal.read { lines.append($0) }
+        return (lines, isDamaged)
+    }
+
     private func written(_ lines: [JSON]) throws {
         let journal = try Journal("a", in: folder)
-        #expect(try journal.read().lines == [])
+        #expect(try Self.read(journal).lines == [])
         for line in lines { try journal.append(line, durably: true) }
     }
 
@@ -17,11 +23,11 @@ struct OfflineJournalTests {
         try written([["n": 1], "two\nlines"])
         do {
             let journal = try Journal("a", in: folder)
-            #expect(try journal.read().lines == [["n": 1], "two\nlines"])
+            #expect(try Self.read(journal).lines == [["n": 1], "two\nlines"])
             try journal.replace([["n": 3]])
             try journal.append(4, durably: false)
         }
-        #expect(try Journal("a", in: folder).read().lines == [["n": 3], 4])
+        #expect(try Self.read(try Journal("a", in: folder)).lines == [["n": 3], 4])
     }
 
     @Test func `what a crash left unfinished is cut off wherever it ended`() throws {
@@ -30,11 +36,11 @@ struct OfflineJournalTests {
         for length in 0...whole.count {
             try whole.prefix(length).write(to: url)
             let journal = try Journal("a", in: folder)
-            let content = try journal.read()
+            let content = try Self.read(journal)
             #expect(!content.isDamaged && content.lines.count == (length == whole.count ? 2 : length >= 19 ? 1 : 0))
             try journal.append("next", durably: false)
             journal.closeFiles()
-            #expect(try Journal("a", in: folder).read().lines == content.lines + ["next"])
+            #expect(try Self.read(try Journal("a", in: folder)).lines == content.lines + ["next"])
         }
     }
 
@@ -43,13 +49,13 @@ struct OfflineJournalTests {
         var data = try Data(contentsOf: url)
         data[data.count / 2] ^= 1
         try data.write(to: url)
-        let content = try Journal("a", in: folder).read()
+        let content = try Self.read(try Journal("a", in: folder))
         #expect(content.isDamaged && content.lines == [1, 3])
     }
 
     @Test func `a file has one owner, and is closed for good`() throws {
         let journal = try Journal("a", in: folder)
-        _ = try journal.read()
+        _ = try Self.read(journal)
         #expect { try Journal("a", in: folder) } throws: { ($0 as? MartletError)?.code == .offlineStoreInUse }
         journal.closeFiles()
         #expect(throws: MartletError.self) { try journal.append(1, durably: false) }
@@ -95,6 +101,43 @@ struct OfflineStateTests {
         #expect(sent.merged(with: update) == .both && sent.merged(with: delete) == .both)
     }
 
+    @Test func `a page that is older than the answer to a write does not bring the old state back`() {
+        func object(_ version: Int) -> JSON {
+            [
+                "_id": "a", "_version": .number(JSONNumber(version)),
+                "updated": .string("2026-11-21T09:57:1\(version).000Z"),
+            ]
+        }
+        func page(_ object: JSON, hasMore: Bool = false) -> OfflineRecord {
+            .page(.init(changed: [object], deleted: [], cursor: "c", hasMore: hasMore, time: Date()))
+        }
+        var state = OfflineState()
+        state.apply(page(object(1)))
+        state.apply(.object(id: "a", object(3)))
+        state.apply(page(object(2)))
+        #expect(state.object("a") == object(3))
+        state.apply(page(object(4)))
+        #expect(state.object("a") == object(4))
+        // A server that was restored from a backup is right.
+        state.apply(.restart)
+        state.apply(page(object(2)))
+        #expect(state.object("a") == object(2))
+    }
+
+    @Test(
+        arguments: [
+            (["a": .null], ["a": ["__op": "Increment", "amount": 2]], ["a": 2]),
+            (["a": .null], ["a": ["__op": "Add", "objects": [1]]], ["a": [1]]),
+            (["a": .null], ["a": ["__op": "AddUnique", "objects": [1]]], ["a": [1]]),
+            (["a": .null], ["a": ["__op": "Remove", "objects": [1]]], ["a": []]),
+            (["a": .null], ["a.b": 1], ["a": ["b": 1]]),
+            ([:], ["a.b": ["__op": "Delete"]], [:]), (["a": .null], ["a.b": ["__op": "Delete"]], ["a": .null]),
+            (["a": ["b": 1]], ["a.b": ["__op": "Delete"]], ["a": [:]]),
+        ] as [(JSON, JSON, JSON)])
+    func `operations on nulls and missing parents do what the server does`(old: JSON, change: JSON, new: JSON) throws {
+        #expect(try FieldOperations.apply(change, to: old) == new)
+    }
+
     @Test(arguments: 0..<20) func `records make the same state again, and so does its snapshot`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var state = OfflineState(), copy = OfflineState(), table = OfflineTable()
@@ -126,7 +169,8 @@ struct OfflineStateTests {
 
     private static func expectEqual(_ left: OfflineState, _ right: OfflineState) {
         #expect(left.base == right.base && left.writes == right.writes && left.cursor == right.cursor)
-        #expect(left.filter == right.filter)
+        #expect(left.filter == right.filter && left.isRestarting == right.isRestarting)
+        #expect(left.fullySynced == right.fullySynced)
         #expect(left.outboxSize == right.outboxSize)
         #expect(left.outboxSize == left.writes.reduce(0) { $0 + $1.size })
     }
@@ -151,6 +195,10 @@ struct OfflineStateTests {
             let kinds: [PendingWrite.Kind] = [.create, .update, .delete]
             let kind = kinds.randomElement(using: &random) ?? .update
             return .write(PendingWrite(kind, objectID: id(), body: kind == .delete ? JSON?.none : body, date: Date()))
+        case 5 where Bool.random(using: &random):
+            let time = Bool.random(using: &random) ? Date(timeIntervalSince1970: 7) : nil
+            return .sending(
+                id: state.writes.randomElement(using: &random)?.id ?? "none", since: time, checksVersion: true)
         case 5: return .done(id: state.writes.randomElement(using: &random)?.id ?? "none")
         case 6: return .object(id: id(), Bool.random(using: &random) ? ["_id": "o1", "n": 100] : JSON?.none)
         default:

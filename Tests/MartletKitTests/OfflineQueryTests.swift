@@ -34,7 +34,7 @@ struct OfflineQueryTests {
         case 5: return [name: ["$gt": scalar()]]
         case 6: return [name: ["$lte": scalar(), "$ne": value()]]
         case 7: return [name: ["$gte": ["__type": "Date", "iso": "2026-12-01T00:00:00Z"]]]
-        case 8: return [name: ["$all": [scalar()]]]
+        case 8: return [name: ["$all": Int.random(in: 0..<4, using: &random) == 0 ? [] : [scalar()]]]
         case 9: return [name: ["$containedBy": ["a", "b", scalar()]]]
         case 10: return [name: ["$regex": .string(["^Br", "rea", "^b\\-", "a"].randomElement(using: &random) ?? "")]]
         case let kind:
@@ -87,6 +87,14 @@ struct OfflineQueryTests {
         ] as [JSON])
     func `what the device cannot evaluate is an error, and never a wrong answer`(filter: JSON) {
         #expect { try LocalFilter(filter) } throws: { ($0 as? MartletError)?.code == .unsupportedOffline }
+    }
+
+    @Test func `patterns compare bytes, and an empty list of wanted elements finds nothing`() throws {
+        let composed: JSON = ["f": "caf\u{e9}"], decomposed: JSON = ["f": "cafe\u{301}!"]
+        let filter = try LocalFilter(["f": ["$regex": "\u{e9}"]])
+        #expect(filter.matches(composed) && !filter.matches(decomposed))
+        #expect(try LocalFilter(["f": ["$regex": "cafe"]]).matches(decomposed))
+        #expect(try !LocalFilter(["f": ["$all": []]]).matches(["f": ["a"]]))
     }
 
     @Test func `what is no filter is an error`() {

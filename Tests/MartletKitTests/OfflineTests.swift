@@ -238,7 +238,7 @@ struct OfflineTests {
     @Test func `the queue has limits, and local mistakes are errors at once`() async throws {
         let device = try await TestServer.offlineDevice(CuttingTransport { _ in .neverLeaves }) {
             $0.offline.maximumPendingWrites = 2
-            $0.offline.maximumPendingBytes = 2_000
+            $0.offline.maximumPendingBytes = 800
         }
         let kept = try await notes(device)
         let one = try await kept.create(note("1"), id: "one-\(room)")
@@ -250,6 +250,11 @@ struct OfflineTests {
         try await kept.create(note("2"))
         await #expect { try await kept.create(note("3")) } throws: { ($0 as? MartletError)?.code == .outboxFull }
         #expect(try await texts(kept) == ["1", "2"])
+        // What makes the queue no longer is allowed.
+        try await kept.update(one, .set(\.text, to: "4"))
+        #expect(try await texts(kept) == ["2", "4"])
+        try await kept.delete(one)
+        #expect(try await kept.pendingWrites().count == 1)
         let unknown = try Stored<Note>(json: ["_id": "x", "_version": 1, "text": "", "room": "", "n": 0])
         await #expect { try await kept.update(unknown, .increment(\.n)) } throws: {
             ($0 as? MartletError)?.code == .objectNotFound

@@ -41,6 +41,9 @@ struct OfflineUserTests {
         try await device.session.begin(session)
         #expect(try await adas.find(Note.query().order(by: \.text)).map(\.text) == ["secret", "unsent"])
         try await device.offline.removeAll()
+        #expect(try await adas.count() == 0)
+        #expect(try await adas.pendingWrites().isEmpty)
+        await #expect(throws: MartletError.self) { try await adas.create(Note(text: "late")) }
         #expect(try await device.offline.collection(Note.self).count() == 0)
     }
 

@@ -13,7 +13,7 @@ public enum ConflictPolicy<Value: Storable>: Sendable {
     /// The change is dropped and reported (``Offline/failures()``).
     case serverWins
     /// The change is made: its fields get its values, and the others keep the server's. Increments and list operations
-    /// are carried out on the server's values.
+    /// are carried out on the server's values. A new object replaces one that was created with its id.
     case clientWins
     /// What the closure returns is stored; nil drops the change and reports it. It may be called more than once for a
     /// change. Deletions are not merged: the server wins.

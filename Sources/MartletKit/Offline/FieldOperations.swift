@@ -22,7 +22,10 @@ enum FieldOperations {
         if path.count == 1 {
             members[name] = try change(members[name])
         } else {
-            members[name] = try updated(members[name] ?? [:], at: path.dropFirst(), change)
+            // A null counts as missing. What is deleted from a missing object does not create it.
+            let old = members[name].flatMap { $0.isNull ? JSON?.none : $0 }
+            let new = try updated(old ?? [:], at: path.dropFirst(), change)
+            if old != nil || new != [:] { members[name] = new }
         }
         return .object(members)
     }
@@ -45,14 +48,14 @@ enum FieldOperations {
     }
 
     private static func list(_ value: JSON?) throws -> [JSON] {
-        guard let value else { return [] }
+        guard let value, !value.isNull else { return [] }
         guard let list = value.arrayValue else { throw NotApplicable() }
         return list
     }
 
     private static func sum(_ old: JSON?, _ amount: JSON?) throws -> JSON {
         guard let amount = amount?.numberValue else { throw NotApplicable() }
-        guard let old else { return .number(amount) }
+        guard let old, !old.isNull else { return .number(amount) }
         guard let old = old.numberValue, let left = old.decimal, let right = amount.decimal else {
             throw NotApplicable()
         }

@@ -10,18 +10,17 @@ import Foundation
 final class Journal {
     static let maximumSize = 128 << 20
 
-    struct Content {
-        var lines: [JSON] = []
-        /// Lines in the middle could not be read: what they said is lost.
-        var isDamaged = false
-    }
+    /// The last of the lines that replaced others.
+    private static let mark: JSON = "compacted"
 
     private let path: String
     private let folder: LocalFolder
     private let name: String
     private var lock: Int32
     private var file: Int32 = -1
-    private var size = 0
+    private(set) var size = 0
+    /// How large it was when its content was last replaced; 0 if it never was.
+    private(set) var compactedSize = 0
 
     /// - Throws: ``MartletError/Code/offlineStoreInUse`` if another client has it open.
     init(_ name: String, in folder: LocalFolder) throws {
@@ -46,24 +45,28 @@ final class Journal {
         (file, lock) = (-1, -1)
     }
 
-    /// All lines. An unfinished one at the end is cut off.
-    func read() throws -> Content {
-        var content = Content()
+    /// Passes on all lines. An unfinished one at the end is cut off.
+    ///
+    /// - Returns: Whether lines in the middle could not be read: what they said is lost.
+    func read(_ body: (JSON) -> Void) throws -> Bool {
+        var isDamaged = false
         var end = 0
+        let isNew = !FileManager.default.fileExists(atPath: path)
         let data = try contents()
         for line in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             guard !line.isEmpty else { continue }
             if let json = Self.parse(line), line.endIndex < data.endIndex {
-                content.lines.append(json)
                 end = line.endIndex + 1
+                if json == Self.mark { compactedSize = end } else { body(json) }
             } else if line.endIndex + 1 < data.endIndex {
-                content.isDamaged = true
+                isDamaged = true
             }
         }
         try openFile()
         guard ftruncate(file, off_t(end)) == 0 else { throw Self.failure("truncate", path) }
         size = end
-        return content
+        if isNew { try syncFolders() }
+        return isDamaged
     }
 
     private func contents() throws -> Data {
@@ -81,7 +84,7 @@ final class Journal {
         guard size + line.count <= Self.maximumSize else {
             throw MartletError(.offlineStoreFull, "\(path) would be larger than \(Self.maximumSize) bytes.")
         }
-        guard Self.write(line, to: file), !durably || fsync(file) == 0 else {
+        guard Self.write(line, to: file), !durably || Self.sync(file) else {
             let failure = Self.failure("write", path)
             // A part of a line in the middle would damage the file.
             if ftruncate(file, off_t(size)) != 0 { closeFiles() }
@@ -94,13 +97,32 @@ final class Journal {
     func replace(_ lines: [JSON]) throws {
         guard file >= 0 else { throw MartletError(.fileFailed, "\(path) is closed.") }
         var data = Data()
-        for line in lines { data.append(Self.line(line)) }
-        try folder.write(data, to: name)
+        for line in lines + [Self.mark] { data.append(Self.line(line)) }
+        let draft = folder.path(of: "." + name + ".draft")
+        unlink(draft)
+        let new = open(draft, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard new >= 0 else { throw Self.failure("open", draft) }
+        // The old file stays in use until the new one is complete, on disk and in its place.
+        guard Self.write(data, to: new), Self.sync(new), rename(draft, path) == 0 else {
+            let failure = Self.failure("replace", path)
+            close(new)
+            unlink(draft)
+            throw failure
+        }
         close(file)
-        file = -1
-        try openFile()
-        guard fsync(file) == 0 else { throw Self.failure("write", path) }
-        size = data.count
+        file = new
+        (size, compactedSize) = (data.count, data.count)
+        try syncFolders()
+    }
+
+    /// Until the file's name survives a loss of power.
+    private func syncFolders() throws {
+        for url in [folder.url, folder.url.deletingLastPathComponent()] {
+            let folder = open(url.path, O_RDONLY | O_CLOEXEC)
+            guard folder >= 0 else { throw Self.failure("open", url.path) }
+            defer { close(folder) }
+            guard fsync(folder) == 0 else { throw Self.failure("write", url.path) }
+        }
     }
 
     private func openFile() throws {
@@ -144,6 +166,15 @@ extension Journal {
             for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
             return hash
         }
+    }
+
+    /// Until the file's content survives a loss of power.
+    private static func sync(_ file: Int32) -> Bool {
+        #if canImport(Darwin)
+        // There `fsync` leaves the content in the drive's cache. Not all file systems know more.
+        if fcntl(file, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(file) == 0
     }
 
     private static func write(_ data: Data, to file: Int32) -> Bool {

@@ -116,7 +116,7 @@ struct FieldTest: Sendable {
                 throw LocalFilter.unsupported("$all of $regex")
             }
             return { row in
-                guard let elements = value(in: row)?.arrayValue else { return false }
+                guard !wanted.isEmpty, let elements = value(in: row)?.arrayValue else { return false }
                 return wanted.allSatisfy { elements.contains($0) }
             }
         case "$containedBy":
@@ -186,7 +186,16 @@ struct FieldTest: Sendable {
         let bytes = Array(text.utf8)
         return { row in
             guard let value = value(in: row)?.stringValue else { return false }
-            return isPrefix ? value.utf8.starts(with: bytes) : bytes.isEmpty || value.contains(text)
+            return isPrefix ? value.utf8.starts(with: bytes) : Self.contains(Array(value.utf8), bytes)
+        }
+    }
+
+    /// Swift compares texts by normalized scalars, the server by bytes.
+    private static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
+        guard let first = part.first else { return true }
+        guard text.count >= part.count else { return false }
+        return (0...(text.count - part.count)).contains { start in
+            text[start] == first && text[start..<(start + part.count)].elementsEqual(part)
         }
     }
 

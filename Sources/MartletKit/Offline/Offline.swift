@@ -11,12 +11,15 @@ public struct OfflineOptions: Sendable, Hashable {
     public var maximumPendingWrites = 1_000
     /// How much room they may take, in bytes.
     public var maximumPendingBytes = 8 << 20
-    /// How often the server may fail to carry out a write (5xx) before it is given up. Times without a connection do
-    /// not count.
+    /// How often the server may fail to carry out a write (`internal-error`), while it carries out others, before it is
+    /// given up.
     public var maximumFailures = 20
     /// After how many seconds everything is read again, because the change feed does not show what changed rules and
     /// roles show or hide.
     public var fullSyncInterval: TimeInterval = 24 * 3_600
+
+    /// By how many bytes the file of a collection grows before it is rewritten without what is outdated.
+    var compactionSlack = 4 << 20
 
     public init() {}
 }
@@ -24,6 +27,8 @@ public struct OfflineOptions: Sendable, Hashable {
 /// A write that was done on the device and that the server refused. The object is as on the server again.
 public struct OfflineFailure: Sendable {
     public let collection: String
+    /// Whose write it was; nil: nobody was signed in.
+    public let userID: String?
     public let write: PendingWrite
     /// The server's answer: ``MartletError/Code/preconditionFailed`` after a conflict that the server won.
     public let error: MartletError
@@ -56,6 +61,9 @@ public final class Offline: Sendable {
     ///   - condition: Which objects to keep; nil: all that the user may see. With another condition than before,
     ///     everything is read again.
     ///   - conflicts: What becomes of changes to objects that were changed on the server, too.
+    ///
+    ///   A type's collections are one: the condition and policy of the last call hold for those of earlier calls, too,
+    ///   and for writes that wait and were not sent yet.
     /// - Throws: ``MartletError/Code/unsupportedOffline`` for a condition that the device cannot evaluate;
     ///   ``MartletError/Code/offlineStoreInUse``; ``MartletError/Code/fileFailed``.
     public func collection<Value: Storable>(
@@ -74,7 +82,7 @@ public final class Offline: Sendable {
             let key = collection + "\n" + (userID ?? "")
             if let store = stores[key] { return store }
             let store = try OfflineStore(
-                collection, userID: userID, in: subfolder(userID), options: api.configuration.offline,
+                collection, userID: userID, in: subfolder(userID), configuration: api.configuration,
                 resolver: resolver)
             stores[key] = store
             return store
@@ -91,25 +99,42 @@ public final class Offline: Sendable {
         return folder.subfolder(String(SHA256Digest.hexadecimal(JSON.array(owner).data).prefix(32)))
     }
 
-    /// The writes that the server refuses from now on, and the last 100 that nobody was told about.
+    /// The signed-in user's writes that the server refuses from now on, and the last 100 that nobody was told about.
     ///
-    /// They are also in the client's log.
-    public func failures() -> AsyncStream<OfflineFailure> { reports.stream() }
+    /// Those are in memory: listen from the app's start on. They are also in the client's log.
+    public func failures() -> AsyncStream<OfflineFailure> {
+        let (stream, reader) = reports.stream()
+        Task { [api, reports] in reports.deliver(to: reader, of: try await api.session.current()?.user.id) }
+        return stream
+    }
 
     /// Removes everything that is kept for the signed-in user, also writes that were not sent.
     ///
     /// Signing out removes nothing: the user finds it when they sign in again. Call this before
-    /// ``Users/signOut()`` on devices that people share.
+    /// ``Users/signOut()`` on devices that people share. Collections from before are empty and take no writes: ask
+    /// ``collection(_:where:conflicts:)`` again.
     public func removeAll() async throws {
         let userID = try await api.session.current()?.user.id
-        let open = stores.withLock { stores in
-            let own = stores.filter { $0.value.userID == userID }
-            for key in own.keys { stores[key] = nil }
-            return own.values
+        var closed: Set<String> = []
+        while let (key, store) = try stores.withLock({ try next(of: userID, except: closed, &$0) }) {
+            await store.close(erases: true)
+            closed.insert(key)
         }
-        for store in open { await store.close() }
+        reports.forget(userID)
+    }
+
+    /// A user's store that is not closed yet. If there is none, the files are removed and the stores forgotten.
+    ///
+    /// Until then nobody opens these files anew, and then nobody has them open.
+    private func next(
+        of userID: String?, except closed: Set<String>, _ stores: inout [String: OfflineStore]
+    ) throws -> (key: String, store: OfflineStore)? {
+        let open = stores.first { $0.value.userID == userID && !closed.contains($0.key) }
+        if let open { return (open.key, open.value) }
+        for key in closed { stores[key] = nil }
         let folder = subfolder(userID).url
         if FileManager.default.fileExists(atPath: folder.path) { try FileManager.default.removeItem(at: folder) }
+        return nil
     }
 
     /// Ends the use of all files, as a crash would.
@@ -121,7 +146,8 @@ public final class Offline: Sendable {
 /// Passes failures on, and keeps some while nobody listens.
 final class OfflineReports: Sendable {
     private struct State {
-        var waiting: [OfflineFailure] = []
+        /// By user.
+        var waiting: [String?: [OfflineFailure]] = [:]
         var readers: [UUID: AsyncStream<OfflineFailure>.Continuation] = [:]
     }
 
@@ -129,23 +155,33 @@ final class OfflineReports: Sendable {
 
     private let state = Locked(State())
 
-    func report(_ failure: OfflineFailure) {
+    /// - Parameter isCurrent: Whether its user is the one who is signed in. Otherwise it waits for them.
+    func report(_ failure: OfflineFailure, isCurrent: Bool) {
         state.withLock { state in
-            for reader in state.readers.values { reader.yield(failure) }
-            if state.readers.isEmpty { state.waiting = state.waiting.suffix(Self.maximumCount - 1) + [failure] }
+            if isCurrent, !state.readers.isEmpty {
+                for reader in state.readers.values { reader.yield(failure) }
+            } else {
+                let waiting = state.waiting[failure.userID] ?? []
+                state.waiting[failure.userID] = waiting.suffix(Self.maximumCount - 1) + [failure]
+            }
         }
     }
 
-    func stream() -> AsyncStream<OfflineFailure> {
+    /// Passes on what waits for a user.
+    func deliver(to reader: AsyncStream<OfflineFailure>.Continuation, of userID: String?) {
+        state.withLock { state in
+            for failure in state.waiting.removeValue(forKey: userID) ?? [] { reader.yield(failure) }
+        }
+    }
+
+    func forget(_ userID: String?) { state.withLock { $0.waiting[userID] = nil } }
+
+    func stream() -> (AsyncStream<OfflineFailure>, AsyncStream<OfflineFailure>.Continuation) {
         let (stream, reader) = AsyncStream<OfflineFailure>.makeStream(
             bufferingPolicy: .bufferingNewest(Self.maximumCount))
         let id = UUID()
         reader.onTermination = { [weak self] _ in self?.state.withLock { $0.readers[id] = nil } }
-        state.withLock { state in
-            for failure in state.waiting { reader.yield(failure) }
-            state.waiting = []
-            state.readers[id] = reader
-        }
-        return stream
+        state.withLock { $0.readers[id] = reader }
+        return (stream, reader)
     }
 }

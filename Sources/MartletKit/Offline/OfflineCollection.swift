@@ -105,7 +105,7 @@ extension OfflineCollection {
     public func delete(_ object: Stored<Value>) async throws {
         let write = PendingWrite(
             .delete, objectID: object.id, date: api.configuration.clock.now(), ifMatch: object.knownEntityTag)
-        try await checkedStore().add(write)
+        try await checkedStore().add(write) { _ in }
     }
 
     private func add(
@@ -114,10 +114,10 @@ extension OfflineCollection {
         let write = PendingWrite(
             kind, objectID: id, body: body, date: api.configuration.clock.now(), ifMatch: object?.knownEntityTag,
             original: object?.fields)
-        guard let json = try await checkedStore().add(write) else {
+        guard let stored = try await checkedStore().add(write, { try self.stored($0) }) else {
             throw MartletError(.objectNotFound, "The device has no object with the id \(id).")
         }
-        return try stored(json)
+        return stored
     }
 }
 

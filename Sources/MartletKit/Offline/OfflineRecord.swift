@@ -12,6 +12,8 @@ enum OfflineRecord: Sendable {
     case wipe
     /// A write that waits: changed, in the place of another, or new.
     case write(PendingWrite, insteadOf: String? = nil)
+    /// A write is sent since this time, maybe with a check of the object's version; nil: it has not left the device.
+    case sending(id: String, since: Date?, checksVersion: Bool)
     /// A write that no longer waits.
     case done(id: String)
     /// An object as the server answered it; nil if there is none.
@@ -33,6 +35,11 @@ enum OfflineRecord: Sendable {
             case .wipe: return ["wipe": true]
             case .write(let write, let other):
                 return .members(["write": try JSON(encoding: write), "insteadOf": other.map(JSON.string)])
+            case .sending(let id, let time, let checksVersion):
+                return [
+                    "sending": .string(id), "since": time.map { .string(RFC3339.text($0)) } ?? .null,
+                    "checksVersion": .bool(checksVersion),
+                ]
             case .done(let id): return ["done": .string(id)]
             case .object(let id, let object): return ["id": .string(id), "object": object ?? .null]
             case .page(let page):
@@ -61,6 +68,9 @@ enum OfflineRecord: Sendable {
             self = .wipe
         } else if let write = json["write"], let write = try? write.decoded(as: PendingWrite.self) {
             self = .write(write, insteadOf: json["insteadOf"]?.stringValue)
+        } else if let id = json["sending"]?.stringValue {
+            self = .sending(
+                id: id, since: json["since"]?.dateValue, checksVersion: json["checksVersion"]?.boolValue ?? true)
         } else if let id = json["done"]?.stringValue {
             self = .done(id: id)
         } else if let id = json["id"]?.stringValue, let object = json["object"] {

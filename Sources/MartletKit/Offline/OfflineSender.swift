@@ -5,6 +5,8 @@ struct OfflineSender: Sendable {
     private static let maximumResolutions = 10
     /// The server remembers a key for a day.
     private static let maximumKeyAge: TimeInterval = 23 * 3_600
+    /// After so many failures without a success the rest waits, too.
+    private static let maximumFailuresInARow = 10
 
     let store: OfflineStore
     let api: APIClient
@@ -17,49 +19,81 @@ struct OfflineSender: Sendable {
     /// - Throws: If the server cannot be reached.
     func sendAll() async throws -> MartletError? {
         var blocked: Set<String> = []
-        var failure: MartletError?
-        while let write = try await store.beginSending(except: blocked, at: now) {
-            try Task.checkCancellation()
+        var failures: [(write: PendingWrite, error: MartletError)] = []
+        var failuresInARow = 0, hasSucceeded = false
+        while failuresInARow < Self.maximumFailuresInARow, let (write, isFirst) = try await next(except: blocked) {
             do {
-                try await send(write)
+                if try await send(write, isFirst: isFirst) { hasSucceeded = true }
+                failuresInARow = 0
             } catch let error as MartletError where error.isAnswered && error.mayPass {
-                failure = failure ?? error
+                failures.append((write, error))
+                failuresInARow += 1
                 blocked.insert(write.objectID)
-                try await note(error, of: write)
             }
         }
-        return failure
+        // It may be the write's fault only if others are carried out.
+        if hasSucceeded { for failure in failures { try await note(failure.error, of: failure.write) } }
+        return failures.first?.error
     }
 
-    private func send(_ write: PendingWrite) async throws {
-        guard try await isSafe(write) else {
-            return try await giveUp(
-                write, MartletError(.unknownOutcome, "The answer to a write was lost more than a day ago."))
+    private func next(except blocked: Set<String>) async throws -> (write: PendingWrite, isFirst: Bool)? {
+        try Task.checkCancellation()
+        // If that fails, nothing was sent yet.
+        let session = try await api.session.valid(by: api)
+        guard session?.user.id == store.userID else { throw SessionKeeper.ended }
+        return try await store.beginSending(except: blocked, at: now)
+    }
+
+    /// Returns whether the server carried the write out.
+    private func send(_ write: PendingWrite, isFirst: Bool) async throws -> Bool {
+        guard await isSafe(write) else {
+            try await giveUp(write, Self.unknownOutcome)
+            return false
         }
         do {
-            let response = try await api.send(try await request(write))
+            var request = try await request(write)
+            if isFirst { request.maximumAttempts = 1 }
+            let response = try await api.send(request)
             try await confirm(write, response)
+            return true
+        } catch let error as MartletError where error.code == .notConnected && isFirst {
+            try await store.takeBack(write)
+            throw error
         } catch let error as MartletError where error.status == 412 {
             try await resolve(write, error)
         } catch let error as MartletError where error.code == .objectNotFound {
-            if write.kind != .delete { report(write, error) }
+            if write.kind != .delete { await report(write, error) }
             try await store.finish(write, .object(id: write.objectID, nil))
         } catch let error as MartletError where error.isFinal {
             try await giveUp(write, error)
         }
+        return false
     }
 
+    private static let unknownOutcome = MartletError(
+        .unknownOutcome, "The answer to a write was lost, and the server may have forgotten its key.")
+
     /// Whether a repetition cannot have an effect a second time.
-    private func isSafe(_ write: PendingWrite) async throws -> Bool {
-        guard let sent = write.firstSent, now.timeIntervalSince(sent) > Self.maximumKeyAge, write.kind == .update else {
-            return true
-        }
-        if await store.resolver.checksVersion, write.ifMatch != nil { return true }
+    private func isSafe(_ write: PendingWrite) async -> Bool {
+        guard isKeyForgotten(write), write.kind == .update else { return true }
+        if await checksVersion(write), write.ifMatch != nil { return true }
         return !(write.body?.objectValue ?? [:]).values.contains { $0["__op"] == "Increment" || $0["__op"] == "Add" }
     }
 
+    /// Whether the server may have forgotten that it carried the write out. A clock that was set back counts as well.
+    private func isKeyForgotten(_ write: PendingWrite) -> Bool {
+        guard let sent = write.firstSent else { return false }
+        let age = now.timeIntervalSince(sent)
+        return age < -60 || age > Self.maximumKeyAge
+    }
+
+    private func checksVersion(_ write: PendingWrite) async -> Bool {
+        if let known = write.checksVersion { return known }
+        return await store.resolver.checksVersion
+    }
+
     private func request(_ write: PendingWrite) async throws -> APIRequest {
-        let checks = await store.resolver.checksVersion
+        let checks = await checksVersion(write)
         var request: APIRequest
         switch write.kind {
         case .create:
@@ -111,23 +145,27 @@ extension OfflineSender {
 
     /// Drops a write that the server will not carry out; of a new object also what was done with it.
     private func giveUp(_ write: PendingWrite, _ error: MartletError, server: OfflineRecord? = nil) async throws {
-        report(write, error)
+        await report(write, error)
         let following = await store.state.writes.filter { $0.objectID == write.objectID && $0.id != write.id }
         guard write.kind == .create else { return try await store.finish(write, server) }
-        for next in following { report(next, error) }
+        for next in following { await report(next, error) }
         try await store.commit((server.map { [$0] } ?? []) + ([write] + following).map { .done(id: $0.id) })
     }
 
-    private func report(_ write: PendingWrite, _ error: MartletError) {
+    private func report(_ write: PendingWrite, _ error: MartletError) async {
         api.configuration.log(
             .warning, "The server refused a write that was done on the device",
             ["collection": store.collection, "write.kind": write.kind.rawValue, "error.code": error.code.rawValue])
-        reports.report(OfflineFailure(collection: store.collection, write: write, error: error))
+        let failure = OfflineFailure(
+            collection: store.collection, userID: store.userID, write: write, error: error)
+        // Another user may have signed in while the answer was under way.
+        let current = try? await api.session.current()
+        reports.report(failure, isCurrent: current?.user.id == store.userID)
     }
 
-    /// Counts what may be the server's fault, or the write's.
+    /// Counts what may be the server's fault, or the write's. What a proxy or a hook answers does not count.
     private func note(_ error: MartletError, of write: PendingWrite) async throws {
-        guard error.status.map({ $0 >= 500 && $0 != 503 }) ?? false,
+        guard error.code == .internalError,
             var write = await store.state.writes.first(where: { $0.id == write.id })
         else { return }
         write.failures += 1
@@ -148,11 +186,17 @@ extension OfflineSender {
         if write.kind == .create, Self.isSame(write.body, server) {
             return try await store.finish(write, record, made: server)
         }
+        if write.kind != .delete, isKeyForgotten(write) {
+            // The change may be the write's own.
+            return try await giveUp(write, Self.unknownOutcome, server: record)
+        }
         guard write.resolutions < Self.maximumResolutions, let new = await resolution(write, server) else {
             return try await giveUp(write, error, server: record)
         }
-        guard new.body != [:] else { return try await store.finish(write, record, made: server) }
-        try await store.commit([record, .write(new, insteadOf: write.id)])
+        guard await store.resolver.checksVersion else {
+            return try await store.commit([record, .write(new, insteadOf: write.id)])
+        }
+        try await store.replace(write, with: new.body == [:] ? nil : new, record)
     }
 
     private static func isSame(_ body: JSON?, _ server: JSON) -> Bool {
@@ -163,9 +207,10 @@ extension OfflineSender {
     private func resolution(_ write: PendingWrite, _ server: JSON) async -> PendingWrite? {
         let resolver = await store.resolver
         guard resolver.checksVersion else {
-            guard write.kind == .create else { return nil }
-            var new = PendingWrite(.create, objectID: write.objectID, body: write.body, date: write.date)
-            new.replaces = true
+            // A change gets here if the policy was another one when it was sent.
+            var new = PendingWrite(
+                write.kind, objectID: write.objectID, body: write.body, date: write.date, original: write.original)
+            new.replaces = write.kind == .create
             return new
         }
         guard let body = try? resolver.merge(write, server) else { return nil }

@@ -16,8 +16,6 @@ struct OfflineState: Sendable {
     private(set) var outboxSize = 0
     /// When the collection was last read from the beginning to the end.
     private(set) var fullySynced: Date?
-    /// How many objects and writes the records so far were about: the journal is rewritten when most are outdated.
-    private(set) var recordedCount = 0
 
     /// Objects that may look different since this was last emptied.
     private(set) var touched: Set<String> = []
@@ -28,14 +26,11 @@ struct OfflineState: Sendable {
     /// next, they are gone again: what was created and deleted since its position is not part of it.
     private var unmentioned: Set<String> = []
     /// Whether the feed was begun anew and has not ended.
-    private var isRestarting = true
+    private(set) var isRestarting = true
     /// Objects with writes that wait, as the app sees them; nil for deleted ones.
     private var shown: [String: JSON?] = [:]
 
-    var liveCount: Int { base.count + writes.count }
-
     mutating func apply(_ record: OfflineRecord) {
-        recordedCount += 1
         switch record {
         case .filter(let new):
             if new != filter { restart() }
@@ -57,6 +52,10 @@ struct OfflineState: Sendable {
                 writes.append(write)
             }
             show(write.objectID)
+        case .sending(let id, let time, let checksVersion):
+            guard let index = writes.firstIndex(where: { $0.id == id }) else { return }
+            writes[index].firstSent = time
+            writes[index].checksVersion = time.map { _ in checksVersion }
         case .done(let id):
             guard let index = writes.firstIndex(where: { $0.id == id }) else { return }
             let write = writes.remove(at: index)
@@ -76,16 +75,24 @@ struct OfflineState: Sendable {
     }
 
     private mutating func apply(_ page: OfflineRecord.Page) {
-        recordedCount += page.changed.count + page.deleted.count
         for object in page.changed {
             guard let id = object["_id"]?.stringValue else { continue }
-            set(id, object)
             unmentioned.remove(id)
+            // A page may be older than the answer to a write. Only what is read anew may go back: a restored backup.
+            if !unconfirmed.contains(id), let known = base[id], Self.isOlder(object, than: known) { continue }
+            set(id, object)
         }
         for id in page.deleted { set(id, nil) }
         cursor = page.cursor
         if !page.hasMore { drop(at: page.time) }
         showAgain()
+    }
+
+    private static func isOlder(_ new: JSON, than old: JSON) -> Bool {
+        // Times have a fixed width.
+        guard let newTime = new["updated"]?.stringValue, let oldTime = old["updated"]?.stringValue else { return false }
+        if newTime != oldTime { return newTime < oldTime }
+        return (new["_version"]?.intValue ?? 0) < (old["_version"]?.intValue ?? 0)
     }
 
     /// Drops what the feed should have mentioned by its end.
@@ -150,7 +157,8 @@ extension OfflineState {
         let confirmed = base.filter { !unconfirmed.contains($0.key) && !unmentioned.contains($0.key) }.map(\.value)
         let answered = base.filter { !unconfirmed.contains($0.key) && unmentioned.contains($0.key) }
         let time = fullySynced ?? .distantPast
-        var lines: [[OfflineRecord]] = [[.filter(filter)]] + Self.pages(old, cursor: nil, hasMore: true, time: time)
+        var lines: [[OfflineRecord]] = [[.filter(filter)]]
+        lines += Self.pages(old, cursor: nil, hasMore: fullySynced == nil, time: time)
         if isRestarting { lines.append([.restart]) }
         lines += Self.pages(confirmed, cursor: cursor, hasMore: isRestarting, time: time)
         lines += answered.map { [.object(id: $0.key, $0.value)] }

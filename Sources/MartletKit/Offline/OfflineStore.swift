@@ -9,31 +9,33 @@ actor OfflineStore {
     nonisolated let syncRun = SharedRun()
 
     private let journal: Journal
-    private let options: OfflineOptions
+    private let configuration: Martlet.Configuration
     private var observers: [UUID: AsyncStream<Void>.Continuation] = [:]
-    private(set) var state = OfflineState()
+    private(set) var state: OfflineState
     private var table = OfflineTable()
+    private var failedCompactionSize = 0
     private(set) var filter: LocalFilter
     /// What to do about conflicts, as the collection was last opened.
     private(set) var resolver: ConflictResolver
 
     /// A damaged file is no error: what can be read of it stays, and objects are synchronized anew.
     init(
-        _ collection: String, userID: String?, in folder: LocalFolder, options: OfflineOptions,
+        _ collection: String, userID: String?, in folder: LocalFolder, configuration: Martlet.Configuration,
         resolver: ConflictResolver
     ) throws {
         self.collection = collection
         self.userID = userID
-        self.options = options
+        self.configuration = configuration
         self.resolver = resolver
         filter = try LocalFilter([:])
         journal = try Journal(Self.fileName(collection), in: folder)
-        let content = try journal.read()
-        for line in content.lines {
+        var state = OfflineState()
+        let isDamaged = try journal.read { line in
             for record in (line.arrayValue ?? []).compactMap(OfflineRecord.init) { state.apply(record) }
         }
-        if content.isDamaged {
-            state.apply(.wipe)
+        if isDamaged { state.apply(.wipe) }
+        self.state = state
+        if isDamaged {
             try journal.replace(try state.snapshot.map(Self.line))
         }
     }
@@ -53,15 +55,45 @@ actor OfflineStore {
     }
 
     /// Ends the use of the store, as a crash would: nothing is written from now on.
-    func close() { journal.closeFiles() }
+    ///
+    /// - Parameter erases: Whether nothing can be read from now on either.
+    func close(erases: Bool = false) {
+        journal.closeFiles()
+        guard erases else { return }
+        state = OfflineState()
+        table = OfflineTable()
+        for observer in observers.values { observer.yield() }
+    }
 
     /// Makes the records part of the state: all or none, in memory only after they are on disk.
     func commit(_ records: [OfflineRecord], durably: Bool = false) throws {
         guard !records.isEmpty else { return }
-        try journal.append(try Self.line(records), durably: durably)
+        let line = try Self.line(records)
+        do {
+            try journal.append(line, durably: durably)
+        } catch let error as MartletError where error.code == .offlineStoreFull {
+            guard journal.size > journal.compactedSize else { throw error }
+            try compact()
+            try journal.append(line, durably: durably)
+        }
         for record in records { state.apply(record) }
-        if state.recordedCount > 3 * state.liveCount + 2_000 { try compact() }
+        compactIfOutdated()
         for observer in observers.values { observer.yield() }
+    }
+
+    /// Rewrites the journal when most of it may be outdated. The records are on disk: a failure is no error of theirs.
+    private func compactIfOutdated() {
+        let limit = 2 * journal.compactedSize + configuration.offline.compactionSlack
+        guard journal.size > max(limit, failedCompactionSize * 3 / 2) else { return }
+        do {
+            try compact()
+            failedCompactionSize = 0
+        } catch {
+            failedCompactionSize = journal.size
+            configuration.log(
+                .warning, "Could not rewrite the file of a collection; trying again when it has grown by half",
+                ["collection": collection, "error.message": "\(error)"])
+        }
     }
 
     private func compact() throws {
@@ -104,21 +136,26 @@ extension OfflineStore {
 
     /// Adds a write, or merges it with the object's last one. It is on disk when this returns.
     ///
-    /// - Returns: The object after the write; nil if it is deleted.
+    /// - Parameter read: Gets the object after the write. Nothing is written if it throws.
+    /// - Returns: What that returns; nil if the write deletes the object.
     @discardableResult
-    func add(_ write: PendingWrite) throws -> JSON? {
+    func add<Answer: Sendable>(
+        _ write: PendingWrite, _ read: @Sendable (JSON) throws -> Answer
+    ) throws -> Answer? {
         try check(write)
-        var records: [OfflineRecord] = [.write(write)]
-        if let last = state.lastWrite(of: write.objectID) {
-            switch last.merged(with: write) {
-            case .one(let merged): records = [.write(merged)]
-            case .nothing: records = [.done(id: last.id)]
-            case .both: break
-            }
+        let answer = try write.applied(to: state.object(write.objectID)).map(read)
+        let last = state.lastWrite(of: write.objectID)
+        switch last?.merged(with: write) ?? .both {
+        case .one(let merged):
+            try checkSize(growth: merged.size - (last?.size ?? 0))
+            try commit([.write(merged)], durably: true)
+        case .nothing: try commit(last.map { [.done(id: $0.id)] } ?? [], durably: true)
+        case .both:
+            guard state.writes.count < configuration.offline.maximumPendingWrites else { throw full }
+            try checkSize(growth: write.size)
+            try commit([.write(write)], durably: true)
         }
-        try checkLimits(write)
-        try commit(records, durably: true)
-        return state.object(write.objectID)
+        return answer
     }
 
     private func check(_ write: PendingWrite) throws {
@@ -141,29 +178,51 @@ extension OfflineStore {
         }
     }
 
-    private func checkLimits(_ write: PendingWrite) throws {
-        guard state.writes.count < options.maximumPendingWrites,
-            state.outboxSize + write.size <= options.maximumPendingBytes
-        else {
-            throw MartletError(
-                .outboxFull, "\(state.writes.count) writes of \(collection) wait to be sent, which is the limit.")
-        }
+    private func checkSize(growth: Int) throws {
+        guard growth <= 0 || state.outboxSize + growth <= configuration.offline.maximumPendingBytes else { throw full }
+    }
+
+    private var full: MartletError {
+        MartletError(.outboxFull, "\(state.writes.count) writes of \(collection) wait to be sent, which is the limit.")
     }
 
     /// The first write that waits, of an object that is not among these. From now on nothing is merged into it.
-    func beginSending(except blocked: Set<String>, at time: Date) throws -> PendingWrite? {
-        guard var write = state.writes.first(where: { !blocked.contains($0.objectID) }) else { return nil }
-        guard write.firstSent == nil else { return write }
-        write.firstSent = time
+    ///
+    /// - Returns: With it, whether it has never been sent before.
+    func beginSending(except blocked: Set<String>, at time: Date) throws -> (write: PendingWrite, isFirst: Bool)? {
+        guard let write = state.writes.first(where: { !blocked.contains($0.objectID) }) else { return nil }
+        guard write.firstSent == nil else { return (write, false) }
         // The server knows its key from now on, also after a crash.
-        try commit([.write(write)], durably: true)
-        return write
+        try commit([.sending(id: write.id, since: time, checksVersion: resolver.checksVersion)], durably: true)
+        return state.writes.first { $0.id == write.id }.map { ($0, true) }
     }
+
+    /// Takes back that a write was sent, because its first request never left the device.
+    func takeBack(_ write: PendingWrite) throws {
+        try commit([.sending(id: write.id, since: nil, checksVersion: false)])
+    }
+
+    /// Puts what a write was merged to in its place; nil: nothing is left to do.
+    ///
+    /// The user made the object's next write without seeing that, so it keeps what they saw and conflicts in its turn.
+    func replace(_ write: PendingWrite, with merged: PendingWrite?, _ object: OfflineRecord) throws {
+        var records = [object, merged.map { .write($0, insteadOf: write.id) } ?? .done(id: write.id)]
+        if var next = state.write(after: write), next.kind != .create, next.isStale != true {
+            if next.kind == .update { next.original = write.applied(to: write.original) }
+            next.ifMatch = write.ifMatch ?? Self.noEntityTag
+            next.isStale = true
+            records.append(.write(next))
+        }
+        try commit(records)
+    }
+
+    /// No object has it: versions begin at 1.
+    private static let noEntityTag = "\"0-0\""
 
     /// Ends a write. The object's next one expects the state that this one made, or else the one it expected.
     func finish(_ write: PendingWrite, _ object: OfflineRecord?, made state: JSON? = nil) throws {
         var records = (object.map { [$0] } ?? []) + [.done(id: write.id)]
-        if var next = self.state.write(after: write), next.kind != .create {
+        if var next = self.state.write(after: write), next.kind != .create, next.isStale != true {
             next.ifMatch = state?.entityTag ?? write.ifMatch
             if next.kind == .update { next.original = state ?? write.original }
             records.append(.write(next))
@@ -171,9 +230,7 @@ extension OfflineStore {
         try commit(records)
     }
 
-    var position: (cursor: String?, filter: JSON, fullySynced: Date?) {
-        (state.cursor, state.filter, state.fullySynced)
-    }
+    var position: (cursor: String?, filter: JSON) { (state.cursor, state.filter) }
 
     /// Drops a page that answers a question that is no longer the present one.
     ///

@@ -36,8 +36,9 @@ struct OfflineSynchronizer: Sendable {
 
     private var isOutdated: Bool {
         get async {
-            let position = await store.position
-            guard let last = position.fullySynced, position.cursor != nil else { return false }
+            let state = await store.state
+            // What is under way goes on where it was interrupted.
+            guard let last = state.fullySynced, state.cursor != nil, !state.isRestarting else { return false }
             let age = api.configuration.clock.now().timeIntervalSince(last)
             // A clock that was set back counts as well.
             return age < -60 || age > api.configuration.offline.fullSyncInterval
@@ -46,7 +47,7 @@ struct OfflineSynchronizer: Sendable {
 
     /// Returns whether there is more.
     private func receivePage() async throws -> Bool {
-        let (since, filter, _) = await store.position
+        let (since, filter) = await store.position
         var request = request(filter, limit: Self.pageSize)
         if let since { request.query.append(("since", since)) }
         let answer = try await api.json(request)
@@ -70,11 +71,15 @@ struct OfflineSynchronizer: Sendable {
 
     /// Returns when the server has changes, or after half a minute.
     func waitForServer() async throws {
-        let (cursor, filter, _) = await store.position
+        let (cursor, filter) = await store.position
         guard let cursor else { return }
         var request = request(filter, limit: 1)
         request.query += [("since", cursor), ("wait", "30")]
         request.timeout = api.configuration.timeout + 30
-        _ = try await api.json(request)
+        do {
+            _ = try await api.json(request)
+        } catch let error as MartletError where error.code == .cursorExpired {
+            // The next synchronization reads everything again.
+        }
     }
 }

@@ -20,6 +20,10 @@ public struct PendingWrite: Sendable, Hashable, Identifiable, Codable {
     var replaces = false
     /// Nil until it is sent. From then on it is not changed: the server knows its key.
     var firstSent: Date?
+    /// Whether it was first sent with `ifMatch`. With the same key, the server refuses another condition.
+    var checksVersion: Bool?
+    /// Whether the user did not see what the object's write before it was merged to: this one conflicts as well.
+    var isStale: Bool?
     /// How often the server failed to carry it out.
     var failures = 0
     /// How often a conflict was resolved.
