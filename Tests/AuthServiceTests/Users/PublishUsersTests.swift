@@ -98,7 +98,7 @@ import Testing
                 """
                 ALTER TABLE auth.users DISABLE TRIGGER tell_created;
                 INSERT INTO auth.users (id, app_id, environment, user_name, profile, disabled)
-                SELECT gen_random_uuid(), '\(app)', 'live', 'user' || n, jsonb_build_object('text', repeat('x', 30000)), n = 7
+                SELECT gen_random_uuid(), '\(app)', 'live', 'user' || n, jsonb_build_object('text', repeat('x', 8000)), n = 7
                 FROM generate_series(1, 250) AS n;
                 ALTER TABLE auth.users ENABLE TRIGGER tell_created
                 """)
