@@ -8,6 +8,7 @@ import NIOCore
 import ServiceTesting
 import StorageService
 import Synchronization
+import Testing
 
 /// The real storage service on a port of its own, with the test's database.
 final class StorageInProcess: Sendable {
@@ -55,6 +56,9 @@ final class StorageInProcess: Sendable {
                 task.cancel()
             }
         }
+        // A new app's live environment is closed to clients.
+        let opened = try await process.write("PUT", "/rules/settings", #"{"access":"open"}"#)
+        try #require(opened.status == 200, "\(opened)")
         try await body(process)
     }
 
