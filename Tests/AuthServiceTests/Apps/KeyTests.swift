@@ -236,8 +236,9 @@ import Testing
             let id = try await apps.make()
             let all = Set(StaffAction.allCases)
             let keeper = apps.member([id: [.applications: all]])
-            let reader = apps.member([id: [.applications: all, .storage: [.read]]])
-            let storekeeper = apps.member([id: [.applications: all, .storage: all]])
+            // A key for storage changes roles, too, which are users' data.
+            let reader = apps.member([id: [.applications: all, .storage: [.read], .users: [.read]]])
+            let storekeeper = apps.member([id: [.applications: all, .storage: all, .users: all]])
             let wide = try #require(
                 try await apps.send("POST", "/\(id)/keys", #"{"kind":"master"}"#).string("record.id"))
             let narrow = try #require(
@@ -247,8 +248,10 @@ import Testing
             for member in [keeper, reader, storekeeper] {
                 for (method, path, body) in [
                     ("POST", "", #"{"kind":"master"}"#),
-                    ("POST", "", #"{"kind":"master","scopes":["storage","auth"]}"#), ("POST", "/\(wide)/rotate", "{}"),
-                    ("PATCH", "/\(narrow)", #"{"scopes":null}"#), ("PATCH", "/\(narrow)", #"{"scopes":["auth:read"]}"#),
+                    ("POST", "", #"{"kind":"master","scopes":["storage","config"]}"#),
+                    ("POST", "/\(wide)/rotate", "{}"),
+                    ("PATCH", "/\(narrow)", #"{"scopes":null}"#),
+                    ("PATCH", "/\(narrow)", #"{"scopes":["config:read"]}"#),
                     ("PATCH", "/\(wide)", #"{"networks":["0.0.0.0/0"]}"#),
                 ] {
                     let answer = try await member.send(method, "/\(id)/keys\(path)", body)
