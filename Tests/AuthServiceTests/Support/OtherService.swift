@@ -116,7 +116,7 @@ final class OtherService: Sendable {
 
         func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
             guard try context.principal.kind == .service else { throw ServiceError(.forbidden) }
-            let documents = try await request.decoded(UserDocuments.self)
+            let documents = try await request.decoded(UserDocuments.self, upTo: 4 << 20)
             try service.record { _ in }
             service.state.withLock { state in
                 state.documentCalls.append(documents)
