@@ -21,9 +21,9 @@ struct NotificationsTests {
         let first = try Martlet.scripted(transport, folder: folder, change: { $0.device.platform = "ios" })
         try await first.notifications.register(token: Data([0x74, 0x0f]), environment: .sandbox)
         try await Martlet.scripted(transport, folder: folder).notifications.register()
-        // A busy machine may take so long that events are sent, too.
+        // On a busy machine the client sends other requests meanwhile, and may register once more.
         let sent = transport.sent.filter { $0.method == "PUT" }
-        try #require(sent.count == 2 && sent[0].url == sent[1].url)
+        try #require(sent.count >= 2 && Set(sent.map(\.url)).count == 1)
         let secret = try #require(sent[0].headers["installation-secret"])
         #expect(secret.utf8.count == 43 && secret == sent[1].headers["installation-secret"])
         for request in sent {
