@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Takes a picture of every page, light and dark: screenshots.py CONNECTION FOLDER [NAME…]"""
 
+import os
 import pathlib
 import sys
 
@@ -58,4 +59,4 @@ def main(connection, folder, only):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main(os.environ["MARTLET_TEST_CONNECTION"], sys.argv[1], sys.argv[2:])

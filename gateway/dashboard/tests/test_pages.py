@@ -17,7 +17,7 @@ from seed import Server, seed
 class PageTests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(os.environ["MARTLET_CONNECTION"])
+        cls.server = Server(os.environ["MARTLET_TEST_CONNECTION"])
         seed(cls.server)
         cls.browser = Browser()
 
