@@ -29,7 +29,10 @@ import Testing
             let named = try await Self.filled(app)
             let schema = try app.space().schema
             let index = try await app.superuser.query(
-                "SELECT indexname::text FROM pg_indexes WHERE schemaname = \(schema) AND tablename <> '_User' AND indexdef LIKE \(CollectionStore.listedPattern)"
+                """
+                SELECT indexname::text FROM pg_indexes
+                WHERE schemaname = \(schema) AND tablename <> '_User' AND indexdef LIKE \(CollectionStore.listedPattern)
+                """
             )[0]
             let name = try #require(PostgresIdentifier(schema: schema, name: try index.decode(0)))
             try await app.superuser.execute("DROP INDEX \(name)")

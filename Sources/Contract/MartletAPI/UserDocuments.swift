@@ -20,7 +20,7 @@ public struct UserDocuments: Codable, Sendable, Equatable {
         public var id: String
         /// Greater than those of all earlier states of the same user.
         public var version: Int64
-        /// Nil if nobody may see the user: disabled or deleted.
+        /// Nil for a user who is disabled or deleted, whom other users cannot see.
         public var shown: Shown?
 
         public init(id: String, version: Int64, shown: Shown?) {

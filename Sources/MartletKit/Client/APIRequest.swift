@@ -27,8 +27,8 @@ struct APIRequest: Sendable {
     var headers: HTTPHeaders = [:]
     var body: Data?
     var caller = Caller.userIfSignedIn
-    /// The id of the user whose call it has to be, or `.some(nil)` if nobody may be signed in. Otherwise the call fails
-    /// with `notSignedIn`.
+    /// The call fails with `notSignedIn` unless the user with this id is signed in. `.some(nil)`: unless nobody is
+    /// signed in. Nil: anybody may make the call.
     var expectedUser: String??
     var repetition: Repetition
     /// Seconds for one attempt; nil: the client's.

@@ -27,7 +27,7 @@ public struct OfflineOptions: Sendable, Hashable {
 /// A write that was done on the device and that the server refused. The object is as on the server again.
 public struct OfflineFailure: Sendable {
     public let collection: String
-    /// Whose write it was; nil: nobody was signed in.
+    /// The id of the user who wrote it; nil if nobody was signed in.
     public let userID: String?
     public let write: PendingWrite
     /// The server's answer: ``MartletError/Code/preconditionFailed`` after a conflict that the server won.
@@ -43,7 +43,7 @@ public struct OfflineFailure: Sendable {
 /// try await events.sync()
 /// ```
 ///
-/// Each user has files of their own, and so has the app while nobody is signed in.
+/// Each user has separate files. Objects that the app keeps while nobody is signed in have files of their own, too.
 public final class Offline: Sendable {
     private let api: APIClient
     private let folder: LocalFolder
@@ -99,9 +99,10 @@ public final class Offline: Sendable {
         return folder.subfolder(String(SHA256Digest.hexadecimal(JSON.array(owner).data).prefix(32)))
     }
 
-    /// The signed-in user's writes that the server refuses from now on, and the last 100 that nobody was told about.
+    /// The signed-in user's refused writes: the last 100 that were not reported yet, then each new one.
     ///
-    /// Those are in memory: listen from the app's start on. They are also in the client's log.
+    /// Failures that were not reported are kept in memory only: call this when the app starts. The client's log has
+    /// them, too.
     public func failures() -> AsyncStream<OfflineFailure> {
         let (stream, reader) = reports.stream()
         Task { [api, reports] in reports.deliver(to: reader, of: try await api.session.current()?.user.id) }
@@ -125,7 +126,7 @@ public final class Offline: Sendable {
 
     /// A user's store that is not closed yet. If there is none, the files are removed and the stores forgotten.
     ///
-    /// Until then nobody opens these files anew, and then nobody has them open.
+    /// The caller holds the lock of `stores`, so no store is opened while the files are removed.
     private func next(
         of userID: String?, except closed: Set<String>, _ stores: inout [String: OfflineStore]
     ) throws -> (key: String, store: OfflineStore)? {
@@ -143,7 +144,7 @@ public final class Offline: Sendable {
     }
 }
 
-/// Passes failures on, and keeps some while nobody listens.
+/// Reports refused writes to the app. Keeps the newest of each user while the app does not listen.
 final class OfflineReports: Sendable {
     private struct State {
         /// By user.
@@ -155,7 +156,7 @@ final class OfflineReports: Sendable {
 
     private let state = Locked(State())
 
-    /// - Parameter isCurrent: Whether its user is the one who is signed in. Otherwise it waits for them.
+    /// - Parameter isCurrent: Whether the write's user is signed in. If not, the failure is kept for that user.
     func report(_ failure: OfflineFailure, isCurrent: Bool) {
         state.withLock { state in
             if isCurrent, !state.readers.isEmpty {

@@ -11,7 +11,9 @@ public struct OfflineCollection<Value: Storable>: Sendable {
 
     private var tolerance: Tolerance { api.configuration.tolerance }
 
-    /// The store, if its user is still the one who is signed in.
+    /// The store, while its user is signed in.
+    ///
+    /// - Throws: ``MartletError/Code/notSignedIn``.
     func checkedStore() async throws -> OfflineStore {
         guard try await api.session.current()?.user.id == store.userID else { throw SessionKeeper.ended }
         return store

@@ -25,7 +25,7 @@ struct OfflineState: Sendable {
     /// Objects that an answer to a write brought, and the feed did not mention yet. If it does not when it is read
     /// next, they are gone again: what was created and deleted since its position is not part of it.
     private var unmentioned: Set<String> = []
-    /// Whether the feed was begun anew and has not ended.
+    /// Whether the feed is being read from its beginning and its end has not been reached.
     private(set) var isRestarting = true
     /// Objects with writes that wait, as the app sees them; nil for deleted ones.
     private var shown: [String: JSON?] = [:]
@@ -78,7 +78,8 @@ struct OfflineState: Sendable {
         for object in page.changed {
             guard let id = object["_id"]?.stringValue else { continue }
             unmentioned.remove(id)
-            // A page may be older than the answer to a write. Only what is read anew may go back: a restored backup.
+            // A page may be older than the answer to a write, so an older state is skipped. After a restart of the feed
+            // it is taken: the server may have been restored from a backup.
             if !unconfirmed.contains(id), let known = base[id], Self.isOlder(object, than: known) { continue }
             set(id, object)
         }

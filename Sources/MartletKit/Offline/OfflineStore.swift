@@ -18,7 +18,7 @@ actor OfflineStore {
     /// What to do about conflicts, as the collection was last opened.
     private(set) var resolver: ConflictResolver
 
-    /// A damaged file is no error: what can be read of it stays, and objects are synchronized anew.
+    /// A damaged file is not an error: its readable writes are kept, and the next synchronization reads all objects.
     init(
         _ collection: String, userID: String?, in folder: LocalFolder, configuration: Martlet.Configuration,
         resolver: ConflictResolver
@@ -33,11 +33,11 @@ actor OfflineStore {
         let isDamaged = try journal.read { line in
             for record in (line.arrayValue ?? []).compactMap(OfflineRecord.init) { state.apply(record) }
         }
-        if isDamaged { state.apply(.wipe) }
-        self.state = state
         if isDamaged {
+            state.apply(.wipe)
             try journal.replace(try state.snapshot.map(Self.line))
         }
+        self.state = state
     }
 
     /// Distinct also where the file system does not distinguish capitals.

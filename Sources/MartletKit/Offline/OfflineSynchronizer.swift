@@ -37,7 +37,7 @@ struct OfflineSynchronizer: Sendable {
     private var isOutdated: Bool {
         get async {
             let state = await store.state
-            // What is under way goes on where it was interrupted.
+            // A full synchronization that was interrupted continues at its last page.
             guard let last = state.fullySynced, state.cursor != nil, !state.isRestarting else { return false }
             let age = api.configuration.clock.now().timeIntervalSince(last)
             // A clock that was set back counts as well.

@@ -95,7 +95,8 @@ struct StorageApp: Sendable {
         var contents: [String: String] = [:]
         for row in try await superuser.query(
             """
-            SELECT relname::text, (SELECT string_agg(pg_get_indexdef(indexrelid), '|' ORDER BY indexrelid) FROM pg_index WHERE indrelid = c.oid)
+            SELECT relname::text,
+                (SELECT string_agg(pg_get_indexdef(indexrelid), '|' ORDER BY indexrelid) FROM pg_index WHERE indrelid = c.oid)
             FROM pg_class AS c WHERE relnamespace = to_regnamespace(\(schema)) AND relkind IN ('r', 'p') AND relname <> '_hook_failures'
             """)
         {
