@@ -511,11 +511,9 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
         guard case .sourceControl(_, let location, _) = dependency.kind else { return true }
         return !["/swift-log", "/swift-metrics", "/swift-service-lifecycle"].contains { location.hasSuffix($0) }
     }
-}
-
-// The tests run in the debug configuration. There the code that all services share is optimized all the same
-// (deploy/lib.sh asks for it): parsing JSON alone took half of the tests' time.
-if Context.environment["SWIFT_OPTIMIZE_SHARED"] != nil {
+} else if Context.environment["SWIFT_OPTIMIZE_SHARED"] != nil {
+    // The tests run in the debug configuration. There the code that all services share is optimized all the same
+    // (deploy/lib.sh asks for it): parsing JSON alone took half of the tests' time.
     for target in package.targets where target.path?.hasPrefix("Sources/Shared/") == true {
         guard target.type == .regular else { continue }
         target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
