@@ -76,6 +76,20 @@ public struct Users: Sendable {
         try await call("GET", "auth/me/roles")["data"]?.arrayValue?.compactMap(\.stringValue) ?? []
     }
 
+    /// Blocks another user for the signed-in user. What that hides is for the app's rules to say.
+    public func block(_ user: String) async throws {
+        _ = try await call("PUT", "auth/me/blocks/" + APIRequest.escape(user))
+    }
+
+    public func unblock(_ user: String) async throws {
+        _ = try await call("DELETE", "auth/me/blocks/" + APIRequest.escape(user))
+    }
+
+    /// The ids of the users whom the signed-in user has blocked, the latest first.
+    public func blocked() async throws -> [String] {
+        try await call("GET", "auth/me/blocks")["data"]?.arrayValue?.compactMap { $0["user"]?.stringValue } ?? []
+    }
+
     /// Changes the password, and ends all other sessions.
     public func changePassword(from password: String, to newPassword: String) async throws {
         _ = try await call(

@@ -86,6 +86,30 @@ import Testing
         }
     }
 
+    @Test func `whoever has blocked the sender hears nothing of them, also in a channel`() async throws {
+        try await RulesApp.run { app in
+            for user in ["ann", "ben", "eve"] { try await app.device(of: user) }
+            try await app.rule(
+                "chat",
+                """
+                {"when":{"collection":"Messages","events":["created"]},"to":[{"field":"object.to"},{"channel":"all"}],
+                 "content":{"title":"{{object.text}}"}}
+                """)
+            #expect(try await app.storage.write("PUT", "/auth/me/blocks/eve", by: "ben").status == 204)
+            for (sender, text) in [("eve", "from eve"), ("ann", "from ann")] {
+                _ = try await app.storage.write(
+                    "POST", "/storage/Messages", #"{"to":["ann","ben"],"text":"\#(text)"}"#, by: sender)
+            }
+            try await eventually("both are acted on") { try await app.outcomes(of: "chat").count == 2 }
+            let sent = try await app.sent()
+            #expect(sent.contains { $0.contains("from eve → ann") } && sent.contains { $0.contains("from ann → ann") })
+            #expect(!sent.contains { $0.contains("from eve") && $0.contains("ben") }, "\(sent)")
+            let except = try await app.app.postgres.query(
+                "SELECT count(*) FROM notifications.messages WHERE audience::text LIKE '%ben%' AND content->>'title' = 'from eve'")
+            #expect(try except[0].decode(0, as: Int.self) == 1, "left out of the channel")
+        }
+    }
+
     @Test func `two instances act on each change once, even after a rule is added`() async throws {
         try await RulesApp.run(copies: 2) { app in
             try await app.device(of: "ann")

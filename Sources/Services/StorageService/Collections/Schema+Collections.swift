@@ -19,6 +19,18 @@ extension Schema {
                         The readers and writers of an object created without any. `owner` stands for the user who \
                         creates it.
                         """),
+                "set": .object(
+                    [
+                        "create": .map(of: .any).described("When an object is created."),
+                        "update": .map(of: .any).described("When an object is updated or replaced."),
+                    ]).described(
+                        """
+                        The values that the server gives to top-level fields when a client writes: JSON, `$user.id`, \
+                        `$now`, `$environment` or the operation `Increment`. What clients send for such a field is ignored.
+                        """),
+                "immutable": .array(of: .string).maxItems(50).described(
+                    "Top-level fields that clients can only write when they create an object. Later values are ignored."
+                ),
                 "warnings": .array(of: .ruleWarning).described("Only in the answer of `setRules`."),
             ]).described(
                 """

@@ -152,20 +152,24 @@ struct ObjectStore: Sendable {
         try access.require(.create)
         try await checkFields(document.touched.added, scope)
         let given = id ?? document.id
-        let isWhole = document.operations == nil && (given == nil || access.hidesNothing)
+        let presets = try access.presetValues()
+        let document = try presets.map { try document.without($0.ofServer) } ?? document
+        let isWhole =
+            document.operations == nil && presets?.create?.operations == nil
+            && (given == nil || (access.hidesNothing && presets == nil))
         let (written, fields) = try await underSchema(scope) { schema in
-            let new = try document.completed(by: schema, isWhole: isWhole, for: access)
+            let new = try document.completed(by: schema, presets: presets?.create, isWhole: isWhole, for: access)
             let written = try await checkingAfterwards(isWhole ? nil : schema, scope) { store in
                 let id = given ?? .make()
                 let written =
                     if given == nil {
-                        try await store.insert(new, at: id, schema, in: scope)
+                        try await store.insert(new, at: id, presets, schema, in: scope)
                     } else {
-                        try await store.put(id, new, mustBeNew: mustBeNew, schema, in: scope)
+                        try await store.put(id, new, mustBeNew: mustBeNew, presets, schema, in: scope)
                     }
                 return (written, [id.text])
             }
-            return (written, new.fields)
+            return (written, new.fields.merging(presets?.types ?? [:]) { $1 })
         }
         try await registerFields(fields.mapValues { [$0] }, scope)
         return written
@@ -176,22 +180,28 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.create)
         try await checkFields(documents.touched.added, scope)
-        let isWhole = access.hidesNothing
+        let presets = try access.presetValues()
+        let documents = try presets.map { try documents.without($0.ofServer) } ?? documents
+        let isWhole =
+            presets.map { $0.create?.operations == nil && documents.ids.allSatisfy { $0 == nil } } ?? true
+            && access.hidesNothing
         let (page, fields) = try await underSchema(scope) { schema in
-            let new = try documents.completed(by: schema, isWhole: isWhole, for: access)
+            let new = try documents.completed(by: schema, presets: presets?.create, isWhole: isWhole, for: access)
             let ids = new.ids.map { ($0 ?? ObjectID.make()).text }
             let page = try await checkingAfterwards(isWhole ? nil : schema, scope) { store in
-                (try await store.putAll(new, ids, schema, in: scope), ids)
+                (try await store.putAll(new, ids, presets, schema, in: scope), ids)
             }
-            return (page, new.fields)
+            let types = (presets?.types ?? [:]).mapValues { Set([$0]) }
+            return (page, new.fields.merging(types) { $0.union($1) })
         }
         try await registerFields(fields, scope)
         return page
     }
 
-    private func putAll(_ documents: Documents, _ ids: [String], _ schema: CollectionSchema?, in scope: QueryScope)
-        async throws -> Page
-    {
+    private func putAll(
+        _ documents: Documents, _ ids: [String], _ presets: FieldPresets.Values?, _ schema: CollectionSchema?,
+        in scope: QueryScope
+    ) async throws -> Page {
         let access = scope.access
         let fieldGuard = try await fieldGuard(ofNew: documents.touched, scope)
         let table = try scope.table
@@ -200,10 +210,13 @@ struct ObjectStore: Sendable {
         }
         let given = documents.ids.compactMap { $0?.text }
         let (readers, writers) = (access.defaultReaders, access.defaultWriters)
-        let kept =
-            access.kept(of: "coalesce(CASE WHEN old.may AND old.deleted IS NULL THEN old.before_doc END, '{}')")
-            .map { "\($0) || " as PostgresQuery } ?? ""
-        let doc: PostgresQuery = "\(kept)(value - \(SystemField.names))"
+        let stored: PostgresQuery = "coalesce(CASE WHEN old.may AND old.deleted IS NULL THEN old.before_doc END, '{}')"
+        let kept = access.kept(of: stored).map { "\($0) || " as PostgresQuery } ?? ""
+        let sent: PostgresQuery = "\(kept)(value - \(SystemField.names))"
+        let doc =
+            presets.map { presets in
+                presets.putting(sent, onto: stored, if: "coalesce(old.may AND old.deleted IS NULL, FALSE)")
+            } ?? sent
         let rows = try await writing(to: scope) {
             """
             WITH item AS (
@@ -242,7 +255,10 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.update)
         try await checkFields(document.touched.added, scope)
-        let kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
+        let presets = try access.presetValues()
+        let document = try presets.map { try document.without($0.kept) } ?? document
+        var kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
+        if let presets { kept = presets.replacing("old.doc", with: kept ?? document.stored) }
         let doc = kept ?? document.stored
         let written = try await underSchema(scope) { schema in
             if let schema, kept == nil {
@@ -254,7 +270,8 @@ struct ObjectStore: Sendable {
                 return (written, written == nil ? [] : [id.text])
             }
         }
-        if written != nil { try await registerFields(document.fields.mapValues { [$0] }, scope) }
+        let fields = document.fields.merging(presets?.types ?? [:]) { $1 }
+        if written != nil { try await registerFields(fields.mapValues { [$0] }, scope) }
         return written
     }
 
@@ -268,9 +285,12 @@ struct ObjectStore: Sendable {
         let scope = scope.judging(document)
         try scope.access.require(.update)
         try await checkFields(document.touched.added, scope)
-        let doc: PostgresQuery =
+        let presets = try scope.access.presetValues()
+        let document = try presets.map { try document.without($0.kept) } ?? document
+        let changed: PostgresQuery =
             document.operations == nil
             ? "old.doc || \(document.stored)" : "storage.apply(old.doc, \(document.stored), FALSE)"
+        let doc = presets?.updating(changed) ?? changed
         let written = try await underSchema(scope) { schema in
             try await checkingAfterwards(schema, scope) { store in
                 let written = try await store.update(
@@ -278,7 +298,8 @@ struct ObjectStore: Sendable {
                 return (written, written == nil ? [] : [id.text])
             }
         }
-        if written != nil { try await registerFields(document.fields.mapValues { [$0] }, scope) }
+        let fields = document.fields.merging(presets?.types ?? [:]) { $1 }
+        if written != nil { try await registerFields(fields.mapValues { [$0] }, scope) }
         return written
     }
 
@@ -333,15 +354,16 @@ struct ObjectStore: Sendable {
 
     // MARK: Statements
 
-    private func insert(_ document: Document, at id: ObjectID, _ schema: CollectionSchema?, in scope: QueryScope)
-        async throws -> Written
-    {
+    private func insert(
+        _ document: Document, at id: ObjectID, _ presets: FieldPresets.Values?, _ schema: CollectionSchema?,
+        in scope: QueryScope
+    ) async throws -> Written {
         let access = scope.access
         let table = try scope.table
         let readers = document.readers == .absent ? access.defaultReaders : document.readers.names
         let writers = document.writers == .absent ? access.defaultWriters : document.writers.names
         let fieldGuard = try await fieldGuard(ofNew: document.touched, scope)
-        let initial = Self.initial(document)
+        let initial = presets?.creating(Self.initial(document)) ?? Self.initial(document)
         let rows = try await writing(to: scope) {
             """
             WITH inserted AS (
@@ -359,17 +381,19 @@ struct ObjectStore: Sendable {
     }
 
     private func put(
-        _ id: ObjectID, _ document: Document, mustBeNew: Bool, _ schema: CollectionSchema?, in scope: QueryScope
+        _ id: ObjectID, _ document: Document, mustBeNew: Bool, _ presets: FieldPresets.Values?,
+        _ schema: CollectionSchema?, in scope: QueryScope
     ) async throws -> Written {
         let access = scope.access
         let table = try scope.table
         let readers = Self.listing(document.readers, kept: "before_readers", default: access.defaultReaders)
         let writers = Self.listing(document.writers, kept: "before_writers", default: access.defaultWriters)
-        let kept = access.kept(of: "coalesce((SELECT before_doc FROM old WHERE deleted IS NULL), '{}')").map {
-            "\($0) || " as PostgresQuery
-        }
+        let stored: PostgresQuery = "coalesce((SELECT before_doc FROM old WHERE deleted IS NULL), '{}')"
+        let kept = access.kept(of: stored).map { "\($0) || " as PostgresQuery }
         let fieldGuard = try await fieldGuard(ofNew: document.touched, scope)
-        let initial: PostgresQuery = "\(kept ?? "")\(Self.initial(document))"
+        let sent: PostgresQuery = "\(kept ?? "")\(Self.initial(document))"
+        let initial =
+            presets?.putting(sent, onto: stored, if: "EXISTS (SELECT FROM old WHERE deleted IS NULL)") ?? sent
         let rows = try await writing(to: scope) {
             """
             WITH old AS MATERIALIZED (
@@ -623,8 +647,9 @@ struct ObjectStore: Sendable {
         let access = scope.access
         guard !access.hidesNothing else { return nil }
         let unique = try await rights.collections(of: scope.space)[scope.collection.text]?.unique ?? []
+        let written = touched.written.union(access.rules.presets?.ofServer ?? [])
         return try access.hiddenFieldGuard(
-            unique.filter { !$0.isDisjoint(with: touched.written) }.reduce(touched.operated) { $0.union($1) })
+            unique.filter { !$0.isDisjoint(with: written) }.reduce(touched.operated) { $0.union($1) })
     }
 
     /// The guard for a new object, whose operations do not depend on stored values.

@@ -89,8 +89,7 @@ extension FilterCompiler {
         case .field(let state, let path):
             let other = try expression(state, path, for: target)
             return "(coalesce(\(target.json), 'null') = coalesce(\(other), 'null'))"
-        case .roles:
-            throw ServiceError(.invalidFilter, "$user.roles can only be used with $in and $nin.", field: target.name)
+        case .roles, .blocked, .blockedBy: throw Self.isList(text, target)
         case .now:
             throw ServiceError(
                 .invalidFilter, "$now can only be used with $lt, $lte, $gt and $gte.", field: target.name)
@@ -129,20 +128,56 @@ extension FilterCompiler {
             guard case .document = target else { throw Self.misplaced(path, target) }
             return target.comparison(sign, with: try profileValue(path))
         case .userID, .environment: return nil
-        case .roles:
-            throw ServiceError(.invalidFilter, "$user.roles can only be used with $in and $nin.", field: target.name)
+        case .roles, .blocked, .blockedBy: throw Self.isList(text, target)
         }
     }
 
+    private static func isList(_ variable: String, _ target: Target) -> ServiceError {
+        ServiceError(.invalidFilter, "\(variable) can only be used with $in and $nin.", field: target.name)
+    }
+
     /// `{"$in":"$user.roles"}`: the field is the name of one of the user's roles, or a list with one, or as
-    /// `isAmongProfile`; nil for any other value.
+    /// `isAmongProfile` and `isAmongBlocks`; nil for any other value.
     func isAmongVariable(_ value: JSONValue, _ target: Target) throws -> PostgresQuery? {
         guard rule != nil, case .string(let text) = value, let variable = try variable(text, target) else { return nil }
-        if case .profile(let path) = variable { return try isAmongProfile(target, path) }
-        guard variable == .roles else { return nil }
+        switch variable {
+        case .profile(let path): return try isAmongProfile(target, path)
+        case .blocked: return try isAmongBlocks(target, "blocked", of: "member")
+        case .blockedBy: return try isAmongBlocks(target, "member", of: "blocked")
+        case .roles: break
+        case .userID, .now, .environment, .field: return nil
+        }
         let path = try target.documentPath("$user.roles").expression
         guard case .user(_, let roles)? = rule?.identity else { return "FALSE" }
         return onAdded(target, "(jsonb_typeof(\(path)) <> 'object' AND \(path) ?| \(roles))")
+    }
+
+    /// `{"$in":"$user.blocked"}`: the field names one of these users, by id, by a Pointer, or in a list of these.
+    ///
+    /// The subquery does not depend on the row, so PostgreSQL runs it once.
+    private func isAmongBlocks(
+        _ target: Target, _ found: StaticString, of caller: StaticString
+    ) throws -> PostgresQuery {
+        guard let user = rule?.identity.userID else { return "FALSE" }
+        let users: PostgresQuery = """
+            (SELECT \(unescaped: found) FROM \(try scope.space.own("_blocks")) WHERE \(unescaped: caller) = \(user))
+            """
+        guard case .document(let path) = target else {
+            guard case .system(.id) = target else {
+                throw ServiceError(.invalidFilter, "This is not the id of a user.", field: target.name)
+            }
+            return "(id IN \(users))"
+        }
+        let value = path.expression
+        func id(_ value: PostgresQuery) -> PostgresQuery { "coalesce(\(value)->>'objectId', \(value) #>> '{}')" }
+        let isElement: PostgresQuery = """
+            EXISTS (SELECT FROM jsonb_array_elements(\(value)) AS named (element) WHERE \(id("element")) IN \(users))
+            """
+        return onAdded(
+            target,
+            """
+            coalesce(CASE WHEN jsonb_typeof(\(value)) = 'array' THEN \(isElement) ELSE \(id(value)) IN \(users) END, FALSE)
+            """)
     }
 
     /// The value with variables replaced. A client's value is returned unchanged.

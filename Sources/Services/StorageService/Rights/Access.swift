@@ -133,6 +133,13 @@ struct Access: Sendable {
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
+    /// The values that rules give to fields in a write by this identity; nil for none.
+    func presetValues() throws -> FieldPresets.Values? {
+        guard let place, let presets = rules.presets else { return nil }
+        return try presets.values(
+            ConditionContext(identity: identity, environment: place.space.environment, states: .one))
+    }
+
     var mayNotAddFields: Bool { permission(for: .addField) != .granted }
 
     /// The refusal of a field that no object has had.
@@ -300,7 +307,8 @@ struct Access: Sendable {
     private func admitsChange(_ condition: RuleCondition) -> Bool {
         guard let limits = condition.limits, !ignoresLimits else { return true }
         guard let change, let place else { return false }
-        return limits.excess(of: change, place.context(of: condition, for: identity, .updated)) == nil
+        let context = place.context(of: condition, for: identity, .updated)
+        return limits.excess(of: change, ignoring: rules.presets?.kept ?? [], context) == nil
     }
 
     /// For which objects an operation is open to a caller.

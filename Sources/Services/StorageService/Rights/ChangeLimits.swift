@@ -94,9 +94,11 @@ struct ChangeLimits: Sendable, Equatable {
 
     /// What the change has that is not within these limits for the caller: a field, or the object's lists. Nil if it is
     /// within them.
-    func excess(of change: Document, _ context: ConditionContext) -> String? {
+    ///
+    /// - Parameter kept: Fields that the change does not reach, because the server keeps them.
+    func excess(of change: Document, ignoring kept: Set<FieldName>, _ context: ConditionContext) -> String? {
         guard !change.touched.setsLists else { return "_readers or _writers" }
-        return change.touched.written.sorted().first { name in
+        return change.touched.written.subtracting(kept).sorted().first { name in
             !fields.contains(name) && !admits(change.touched.operations, on: name, context)
         }?.text
     }

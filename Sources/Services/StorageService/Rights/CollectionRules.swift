@@ -23,6 +23,8 @@ struct CollectionRules: Sendable, Equatable {
     /// Top-level field → the grantees that can see it.
     var hidden: [FieldName: Grantees]?
     var defaults: Defaults?
+    /// Fields that clients do not write.
+    var presets: FieldPresets?
 
     /// The rules of a collection that has none.
     static let none = CollectionRules()
@@ -37,7 +39,7 @@ struct CollectionRules: Sendable, Equatable {
     ///
     /// - Throws: `invalid-body` naming a member that is unknown, occurs twice, or has the wrong type.
     init(_ value: JSONValue) throws {
-        let body = try BodyFields(value, ["rules", "hidden", "defaults"])
+        let body = try BodyFields(value, ["rules", "hidden", "defaults", "set", "immutable"])
         rules = try Self.lists(body["rules"], "rules")?.reduce(into: [:]) { rules, list in
             guard let operation = Operation(rawValue: list.name) else {
                 let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
@@ -46,6 +48,7 @@ struct CollectionRules: Sendable, Equatable {
             }
             rules[operation] = list.grantees
         }
+        presets = try FieldPresets(set: body["set"], immutable: body["immutable"])
         hidden = try Self.lists(body["hidden"], "hidden")?.reduce(into: [:]) { $0[FieldName($1.name)] = $1.grantees }
         guard let value = body["defaults"], value != .null else { return }
         let lists: BodyFields
@@ -112,7 +115,7 @@ struct CollectionRules: Sendable, Equatable {
                             .init($0.key.rawValue, $0.value.json)
                         })))
         }
-        return .object(members)
+        return .object(members + (presets?.json ?? []))
     }
 
     func grantees(_ operation: Operation) -> Grantees? { rules?[operation] }
@@ -187,6 +190,7 @@ struct CollectionRules: Sendable, Equatable {
         for (name, list) in [("readers", defaults?.readers), ("writers", defaults?.writers)] {
             _ = try Grantee.checked((list ?? []).filter { $0 != "owner" }, field: "defaults.\(name)")
         }
+        try presets?.check()
     }
 }
 

@@ -24,7 +24,10 @@ struct RuleChange: Sendable {
     private static func places(of rules: JSONValue) -> [FieldName: JSONValue] {
         guard case .object(let parts) = rules else { return [:] }
         return parts.reduce(into: [:]) { places, part in
-            guard case .object(let members) = part.value else { return }
+            guard case .object(let members) = part.value else {
+                places[FieldName(part.name)] = part.value
+                return
+            }
             for member in members { places[FieldName("\(part.name).\(member.name)")] = member.value }
         }
     }

@@ -23,6 +23,8 @@ struct RuleCondition: Sendable, Equatable {
     let readsProfile: Bool
     /// Whether the filter itself says what must hold before a write and what after it.
     let comparesStates: Bool
+    /// Whether the filter depends on whom users have blocked.
+    let readsBlocks: Bool
     /// Other collections that the filter reads.
     let collections: Set<CollectionName>
 
@@ -54,6 +56,7 @@ struct RuleCondition: Sendable, Equatable {
         if let limits { words.read(limits.json) }
         namesUser = words.namesUser
         readsProfile = words.readsProfile
+        readsBlocks = words.readsBlocks
         self.comparesStates = comparesStates ?? words.comparesStates
         collections = words.collections.union((through ?? []).map(\.collection))
     }
@@ -126,6 +129,7 @@ struct RuleCondition: Sendable, Equatable {
     private struct Words {
         var namesUser = false
         var readsProfile = false
+        var readsBlocks = false
         var comparesStates = false
         var collections: Set<CollectionName> = []
 
@@ -153,6 +157,11 @@ struct RuleCondition: Sendable, Equatable {
 
         private mutating func read(text: String) {
             guard text.begins(with: "$") else { return }
+            // A caller who is not signed in has blocked nobody.
+            if text == "$user.blocked" || text == "$user.blockedBy" {
+                readsBlocks = true
+                return
+            }
             if text.hasPrefix("$user.") { namesUser = true }
             if RuleVariable.profilePath(text) != nil { readsProfile = true }
             if RuleVariable.state(text) != nil { comparesStates = true }

@@ -36,6 +36,7 @@ struct RulePlace: Sendable {
         let rule = context(of: condition, for: identity, states)
         var compiler = FilterCompiler(scope: scope, now: Date(), rule: rule)
         compiler.filter.condition = try compiler.compile(condition.filter, depth: 0)
+        if condition.readsBlocks { compiler.filter.dependsOnOtherState = true }
         guard condition.readsProfile else { return compiler.filter }
         // Otherwise a negation would hold for a caller without a profile.
         let isKnown = try FilterCompiler.callerIsKnown(identity, in: scope)

@@ -5,6 +5,9 @@ import MartletCore
 enum RuleVariable: Sendable, Equatable {
     case userID
     case roles
+    /// The users whom the caller has blocked, and those who have blocked the caller.
+    case blocked
+    case blockedBy
     case now
     case environment
     /// A field of the caller's public profile, or `emailVerified`.
@@ -31,6 +34,8 @@ enum RuleVariable: Sendable, Equatable {
         switch text {
         case "$user.id": self = .userID
         case "$user.roles": self = .roles
+        case "$user.blocked": self = .blocked
+        case "$user.blockedBy": self = .blockedBy
         case "$now": self = .now
         case "$environment": self = .environment
         default:
@@ -50,7 +55,7 @@ enum RuleVariable: Sendable, Equatable {
     /// The field of the profile that `$user.<field>` names; nil for any other text.
     static func profilePath(_ text: String) -> FieldPath? {
         guard text.hasPrefix("$user."), let path = try? FieldPath(String(text.dropFirst(6))),
-            !["id", "roles"].contains(path.parts[0]), SystemField(rawValue: path.parts[0]) == nil
+            !["id", "roles", "blocked", "blockedBy"].contains(path.parts[0]), SystemField(rawValue: path.parts[0]) == nil
         else { return nil }
         return path
     }
@@ -58,7 +63,10 @@ enum RuleVariable: Sendable, Equatable {
     private static func unknown(_ text: String) -> ServiceError {
         let detail =
             text.hasPrefix("$user.")
-            ? "Of a user, a rule knows $user.id, $user.roles, $user.emailVerified and $user.<field of the public profile>."
+            ? """
+            Of a user, a rule knows $user.id, $user.roles, $user.blocked, $user.blockedBy, $user.emailVerified and \
+            $user.<field of the public profile>.
+            """
             : """
             "\(text.prefix(40))" is not a variable. Expected $user.id, $user.roles, $user.<field>, $now, $environment, \
             $old.<field> or $new.<field>. Text that begins with $ is written with $$.
@@ -111,7 +119,7 @@ struct ConditionContext: Sendable {
             case nil: return value
             case .userID: return identity.userID.map { .string($0) } ?? .null
             case .environment: return .string(environment.rawValue)
-            case .roles, .now, .profile, .field:
+            case .roles, .blocked, .blockedBy, .now, .profile, .field:
                 throw ServiceError(.invalidFilter, "\(text.prefix(80)) cannot stand here.", field: field)
             }
         }

@@ -7,13 +7,17 @@ extension Document {
     /// The document for a new object, with the defaults of the objects in it; those of the document itself are added by
     /// `CollectionSchema.completed`.
     ///
-    /// - Parameter isWhole: Whether this is all of the new object, so that it can be checked now.
+    /// - Parameters:
+    ///   - presets: What the server will add to it.
+    ///   - isWhole: Whether this is all of the new object, so that it can be checked now.
     /// - Throws: `document-refused`.
-    func completed(by schema: CollectionSchema?, isWhole: Bool, for access: Access) throws -> Document {
+    func completed(
+        by schema: CollectionSchema?, presets: Document?, isWhole: Bool, for access: Access
+    ) throws -> Document {
         guard let schema else { return self }
         let value = try checked { () throws(JSONError) in try JSONValue(parsing: json.bytes) }
         let (filled, defaults) = schema.filled(value)
-        if isWhole { try schema.check(.object(filled + defaults), for: access) }
+        if isWhole { try schema.check(.object(filled + defaults).setting(presets), for: access) }
         var completed = self
         completed.json = PostgresJSON(JSONValue.object(filled).text)
         for member in defaults { completed.fields[FieldName(member.name)] = FieldType.name(of: member.value) }
@@ -25,7 +29,9 @@ extension Documents {
     /// As for a single document.
     ///
     /// - Throws: `document-refused` with `field` beginning with the number of the object; `payload-too-large`.
-    func completed(by schema: CollectionSchema?, isWhole: Bool, for access: Access) throws -> Documents {
+    func completed(
+        by schema: CollectionSchema?, presets: Document?, isWhole: Bool, for access: Access
+    ) throws -> Documents {
         guard let schema else { return self }
         var completed = self
         var text: [UInt8] = [UInt8(ascii: "[")]
@@ -36,7 +42,7 @@ extension Documents {
             let value = try checked { () throws(JSONError) in try JSONValue(parsing: json.bytes[range]) }
             let (filled, defaults) = schema.filled(value)
             do {
-                if isWhole { try schema.check(.object(filled + defaults), for: access) }
+                if isWhole { try schema.check(.object(filled + defaults).setting(presets), for: access) }
             } catch let problem as ServiceError {
                 throw problem.within("\(number)")
             }
@@ -56,6 +62,19 @@ extension Documents {
         text.append(UInt8(ascii: "]"))
         completed.json = PostgresJSON(text)
         return completed
+    }
+}
+
+extension JSONValue {
+    /// The object with the members of `values` in place of its own of the same names.
+    fileprivate func setting(_ values: Document?) throws -> JSONValue {
+        guard let values, case .object(let members) = self,
+            case .object(let others) = try checked({ () throws(JSONError) in
+                try JSONValue(parsing: values.json.bytes)
+            })
+        else { return self }
+        let names = Set(others.map { FieldName($0.name) })
+        return .object(members.filter { !names.contains(FieldName($0.name)) } + others)
     }
 }
 

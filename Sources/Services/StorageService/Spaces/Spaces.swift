@@ -31,6 +31,7 @@ final class Spaces: Sendable {
         (23, String(decoding: PackageResources.space_023_groups_sql, as: UTF8.self)),
         (24, String(decoding: PackageResources.space_024_reports_sql, as: UTF8.self)),
         (26, String(decoding: PackageResources.space_026_audit_sql, as: UTF8.self)),
+        (28, String(decoding: PackageResources.space_028_blocks_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {

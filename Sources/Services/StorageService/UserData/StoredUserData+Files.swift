@@ -15,6 +15,8 @@ extension StoredUserData {
             managed AS (DELETE FROM \(managers) WHERE manager = \(owner.id)),
             invited AS (DELETE FROM \(invitations) WHERE inviter = \(owner.id)),
             reported AS (DELETE FROM \(try owner.space.own("_reports")) WHERE reporter = \(owner.id)),
+            blocks AS (
+                DELETE FROM \(try owner.space.own("_blocks")) WHERE member = \(owner.id) OR blocked = \(owner.id)),
             guessed AS (DELETE FROM \(try owner.space.own("_role_guesses")) WHERE member = \(owner.id)),
             uploads AS (DELETE FROM \(transfers) WHERE uploader = \(owner.id) RETURNING 1)
             SELECT (SELECT count(*) FROM roles), (SELECT count(*) FROM uploads), pg_notify(\(RightsStore.channel), \(owner.space.schema))
@@ -34,6 +36,12 @@ extension StoredUserData {
             SELECT json_build_object('name', role)::text FROM \(try owner.space.own("_role_managers")) WHERE manager = \(owner.id) ORDER BY role LIMIT \(RightsStore.maximumRolesOfUser)
             """, owner)
         for row in managed { lines.writeUserData("managedRole", of: .storage, try row.decode(0)) }
+        let blocked = try await run(
+            """
+            SELECT json_build_object('user', blocked, 'created', \(PostgresQuery.rfc3339("created")))::text
+            FROM \(try owner.space.own("_blocks")) WHERE member = \(owner.id) ORDER BY blocked LIMIT \(BlockStore.maximumOfUser)
+            """, owner)
+        for row in blocked { lines.writeUserData("block", of: .storage, try row.decode(0)) }
     }
 
     /// The files that are the user's own, with the same meaning as for objects. The first uploader owns a file unless

@@ -53,6 +53,9 @@ extension CollectionRules {
         guard defaults == nil else {
             throw ServiceError(.invalidBody, "Objects of _User have no readers and writers.", field: "defaults")
         }
+        guard presets == nil else {
+            throw ServiceError(.invalidBody, "Only auth writes _User, so no rule can set its fields.", field: "set")
+        }
         for operation in Self.writes {
             guard rules?[operation]?.entries.isEmpty ?? true else {
                 throw ServiceError(

@@ -21,6 +21,8 @@ final class RecipientLookUp {
     private let space: Space
     private var objects: [StorageClient.Object: JSONValue] = [:]
     private var relations: [StorageClient.Relation: [String]] = [:]
+    /// User → who has blocked them.
+    private var blockers: [String: [String]] = [:]
 
     /// - Parameter space: The space that all facts belong to.
     init(storage: StorageClient, space: Space) {
@@ -45,6 +47,7 @@ final class RecipientLookUp {
         }
         var except: [String] = []
         for path in recipients.except { except += try await ids(at: path, facts) }
+        if !users.isEmpty || !found.channels.isEmpty { except += try await blockers(of: facts.value(at: "actor")) }
         let isLeftOut = Set(except)
         // Excluding fewer users than requested would be worse than notifying no one.
         guard isLeftOut.count <= Recipients.maximumUsers else {
@@ -56,6 +59,15 @@ final class RecipientLookUp {
         guard found.users.count <= Recipients.maximumUsers else {
             throw RuleFailure("More than \(Recipients.maximumUsers) users would be recipients.")
         }
+        return found
+    }
+
+    /// Whoever has blocked a user does not hear of what that user writes.
+    private func blockers(of actor: JSONValue?) async throws -> [String] {
+        guard case .string(let user)? = actor else { return [] }
+        if let known = blockers[user] { return known }
+        let found = try await asking { try await storage.blockers(of: user, in: space) }
+        blockers[user] = found
         return found
     }
 
@@ -112,7 +124,7 @@ final class RecipientLookUp {
             return try await body()
         } catch ServiceCalls.Failure.status(let status, _) where (400..<500).contains(status) && status != 429 {
             throw RuleFailure(
-                "The objects that name the recipients are too many or too large, or storage refused the request.")
+                "The objects or users to be looked up are too many or too large, or storage refused the request.")
         }
     }
 

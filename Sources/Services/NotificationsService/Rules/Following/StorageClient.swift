@@ -119,6 +119,14 @@ final class StorageClient: Sendable {
         return (found, members)
     }
 
+    /// The users who have blocked a user.
+    func blockers(of user: String, in space: Space) async throws -> [String] {
+        let body = UserDataRequest(app: space.appID, environment: space.environment, user: user)
+        let answer = try await calls.post(
+            "/internal/users/blockers", body, to: storage, upTo: Self.maximumPageSizeInBytes, within: timeout)
+        return try JSONDecoder().decode(UserBlockers.self, from: Data(answer.body.readableBytesView)).blockers
+    }
+
     private struct LookUp: Encodable {
         var app: String
         var environment: String

@@ -1,0 +1,79 @@
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// Which users have blocked which, for the variables `$user.blocked` and `$user.blockedBy` of rules.
+struct BlockStore: Sendable {
+    static let maximumOfUser = 1_000
+    /// The most users who have blocked one user, as far as push rules can leave them out.
+    static let maximumBlockers = 10_000
+
+    let postgres: PostgresClient
+    let spaces: Spaces
+    let rights: RightsStore
+
+    struct Block: Codable, Sendable {
+        var user: String
+        var created: String
+    }
+
+    /// Does nothing if the user is blocked already. It is not checked whether the other user exists, so that nobody can
+    /// find out by this.
+    ///
+    /// - Throws: `limit-exceeded` beyond `maximumOfUser`.
+    func block(_ other: UserID, by user: String, in space: AppSchema) async throws {
+        let table = try space.own("_blocks")
+        try await spaces.prepare(space)
+        try await postgres.withTransaction(role: space.role) { transaction in
+            // Without a lock, many requests at once could pass the limit.
+            try await transaction.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + " blocks " + user), 0))")
+            let row = try await transaction.query(
+                "SELECT count(*), count(*) FILTER (WHERE blocked = \(other.text)) FROM \(table) WHERE member = \(user)")[
+                    0]
+            guard try row.decode(1, as: Int.self) == 0 else { return }
+            guard try row.decode(0, as: Int.self) < Self.maximumOfUser else {
+                throw ServiceError(.limitExceeded, "A user may block at most \(Self.maximumOfUser) others.")
+            }
+            try await transaction.execute("INSERT INTO \(table) (member, blocked) VALUES (\(user), \(other.text))")
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
+        }
+        rights.forget(space)
+    }
+
+    /// Does nothing if the user is not blocked.
+    func unblock(_ other: UserID, by user: String, in space: AppSchema) async throws {
+        let table = try space.own("_blocks")
+        _ = try await spaces.query(
+            """
+            WITH gone AS (DELETE FROM \(table) WHERE member = \(user) AND blocked = \(other.text) RETURNING 1)
+            SELECT pg_notify(\(RightsStore.channel), \(space.schema)) FROM gone
+            """, in: space, on: postgres)
+        rights.forget(space)
+    }
+
+    /// The latest first.
+    func blocks(of user: String, in space: AppSchema) async throws -> [Block] {
+        try await spaces.query(
+            """
+            SELECT blocked, \(PostgresQuery.rfc3339("created")) FROM \(try space.own("_blocks")) WHERE member = \(user)
+            ORDER BY created DESC, blocked LIMIT \(Self.maximumOfUser)
+            """, in: space, on: postgres
+        ).map { Block(user: try $0.decode(0), created: try $0.decode(1)) }
+    }
+
+    /// The users who have blocked a user.
+    ///
+    /// - Throws: `limit-exceeded` beyond `maximumBlockers`.
+    func blockers(of user: String, in space: AppSchema) async throws -> [String] {
+        let users: [String] = try await spaces.query(
+            """
+            SELECT member FROM \(try space.own("_blocks")) WHERE blocked = \(user) LIMIT \(Self.maximumBlockers + 1)
+            """, in: space, on: postgres
+        ).map { try $0.decode(0) }
+        guard users.count <= Self.maximumBlockers else {
+            throw ServiceError(.limitExceeded, "More than \(Self.maximumBlockers) users have blocked this user.")
+        }
+        return users
+    }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import NIOCore
+
+/// Fields that rules keep from clients: `set` has the values that the server gives to fields when a client creates or
+/// updates an object, and fields in `immutable` keep the value with which an object was created.
+///
+/// `{"set":{"create":{"author":"$user.id"},"update":{"edits":{"__op":"Increment","amount":1}}},"immutable":["event"]}`
+///
+/// What clients send for such fields is ignored, as OData 4.01 does for read-only properties (Protocol, 11.4.3).
+struct FieldPresets: Sendable, Equatable {
+    private static let maximumFields = 50
+    private static let maximumSizeInBytes = 16 << 10
+
+    /// Top-level fields with their values: JSON, `$user.id`, `$now`, `$environment`, or the operation `Increment`.
+    let create: [JSONValue.Member]
+    let update: [JSONValue.Member]
+    let immutable: [FieldName]
+
+    /// Nil if there are none.
+    ///
+    /// - Throws: `invalid-body` naming the member, `limit-exceeded`.
+    init?(set: JSONValue?, immutable: JSONValue?) throws {
+        let set = set.flatMap { $0 == .null ? nil : $0 }
+        let members = try set.map { set in try Self.within("set") { try BodyFields(set, ["create", "update"]) } }
+        create = try Self.values(members?["create"], "set.create")
+        update = try Self.values(members?["update"], "set.update")
+        self.immutable = try Self.names(immutable)
+        guard !create.isEmpty || !update.isEmpty || !self.immutable.isEmpty else { return nil }
+    }
+
+    private static func within<T>(_ field: String, _ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch let problem as ServiceError {
+            throw problem.within(field)
+        }
+    }
+
+    private static func values(_ value: JSONValue?, _ field: String) throws -> [JSONValue.Member] {
+        guard let value, value != .null else { return [] }
+        guard case .object(let members) = value else {
+            throw ServiceError(.invalidBody, "Expected an object of fields and their values.", field: field)
+        }
+        try check(members.map(\.name), field)
+        guard value.text.utf8.count <= maximumSizeInBytes else {
+            throw ServiceError(
+                .limitExceeded, "The values may have at most \(maximumSizeInBytes) bytes.", field: field)
+        }
+        return members
+    }
+
+    private static func names(_ value: JSONValue?) throws -> [FieldName] {
+        guard let value, value != .null else { return [] }
+        let names: [String]? =
+            if case .array(let elements) = value {
+                elements.compactMap { if case .string(let name) = $0 { name } else { nil } }
+            } else { nil }
+        guard case .array(let elements) = value, let names, names.count == elements.count else {
+            throw ServiceError(.invalidBody, "Expected a list of the names of fields.", field: "immutable")
+        }
+        try check(names, "immutable")
+        return names.map { FieldName($0) }
+    }
+
+    private static func check(_ names: [String], _ field: String) throws {
+        guard names.count <= maximumFields else {
+            throw ServiceError(.limitExceeded, "At most \(maximumFields) fields may be named.", field: field)
+        }
+        guard Set(names.map { FieldName($0) }).count == names.count else {
+            throw ServiceError(.invalidBody, "A name occurs twice.", field: field)
+        }
+        for name in names {
+            guard let path = try? FieldPath(name), path.parts.count == 1, SystemField(rawValue: name) == nil else {
+                throw ServiceError(.invalidBody, "Expected the names of top-level fields.", field: field)
+            }
+        }
+    }
+
+    /// The members of a collection's rules that `init` reads.
+    var json: [JSONValue.Member] {
+        let set = [("create", create), ("update", update)].filter { !$0.1.isEmpty }
+        var members: [JSONValue.Member] = []
+        if !immutable.isEmpty { members.append(.init("immutable", .array(immutable.map { .string($0.text) }))) }
+        if !set.isEmpty { members.append(.init("set", .object(set.map { .init($0.0, .object($0.1)) }))) }
+        return members
+    }
+
+    /// - Throws: `invalid-body` naming a value that is not allowed.
+    func check() throws {
+        let context = ConditionContext(identity: .anonymous, environment: .live, states: .one)
+        for (name, values) in [("create", create), ("update", update)] {
+            for member in values {
+                try Self.within("set.\(name)") { try Self.check(member, context) }
+            }
+        }
+    }
+
+    private static func check(_ member: JSONValue.Member, _ context: ConditionContext) throws {
+        let resolved: JSONValue
+        do {
+            resolved = try value(of: member, context)
+        } catch let problem as ServiceError {
+            throw ServiceError(.invalidBody, problem.detail, field: member.name)
+        }
+        let single = JSONValue.object([.init(member.name, resolved)])
+        guard let operation = resolved["__op"] else {
+            _ = try TypedValue.normalized(document: single)
+            return
+        }
+        guard operation == .string("Increment") else {
+            throw ServiceError(.invalidBody, "Increment is the only operation that can stand here.", field: member.name)
+        }
+        _ = try Operations(single)
+    }
+
+    // MARK: What clients send
+
+    /// The fields that only the server writes.
+    var ofServer: Set<FieldName> { Set((create + update).map { FieldName($0.name) }) }
+
+    /// The fields that keep their value when a client replaces an object.
+    var kept: Set<FieldName> { ofServer.union(immutable) }
+
+    // MARK: What the server writes
+
+    /// A value with its variables replaced.
+    private static func value(of member: JSONValue.Member, _ context: ConditionContext) throws -> JSONValue {
+        guard member.value == .string("$now") else { return try context.resolved(member.value, field: member.name) }
+        return .object([.init("__type", .string("Date")), .init("iso", .string(Date().rfc3339))])
+    }
+
+    /// The values for one write, as the document of an update; nil for none.
+    private static func document(_ members: [JSONValue.Member], _ context: ConditionContext) throws -> Document? {
+        guard !members.isEmpty else { return nil }
+        let values = try members.map { JSONValue.Member($0.name, try value(of: $0, context)) }
+        return try Document(ByteBuffer(string: JSONValue.object(values).text), allowingOperations: true)
+    }
+
+    /// The presets of one write by a client.
+    struct Values: Sendable {
+        let create: Document?
+        let update: Document?
+        /// The fields that clients do not write on an object that exists.
+        let kept: Set<FieldName>
+        /// Those that they do not write on a new one either.
+        let ofServer: Set<FieldName>
+
+        /// A new object's document with the server's values.
+        func creating(_ document: PostgresQuery) -> PostgresQuery { Self.adding(create, to: document) }
+
+        /// The document of an object after an update with the server's values.
+        func updating(_ document: PostgresQuery) -> PostgresQuery { Self.adding(update, to: document) }
+
+        /// The document of a post, which is an update if there is a stored object.
+        func putting(
+            _ document: PostgresQuery, onto stored: PostgresQuery, if exists: PostgresQuery
+        ) -> PostgresQuery {
+            """
+            (SELECT CASE WHEN \(exists) THEN \(replacing(stored, with: "sent.doc")) ELSE \(creating("sent.doc")) END \
+            FROM (SELECT (\(document)) AS doc OFFSET 0) AS sent)
+            """
+        }
+
+        /// The types of the fields that the server sets.
+        var types: [FieldName: String] {
+            (create?.fields ?? [:]).merging(update?.fields ?? [:]) { one, _ in one }
+        }
+
+        private static func adding(_ values: Document?, to document: PostgresQuery) -> PostgresQuery {
+            guard let values else { return document }
+            return values.operations == nil
+                ? "(\(document)) || \(values.stored)" : "storage.apply(\(document), \(values.stored), FALSE)"
+        }
+
+        /// The document that replaces `old`, of which the fields in `kept` stay.
+        func replacing(_ old: PostgresQuery, with document: PostgresQuery) -> PostgresQuery {
+            let names = kept.map(\.text).sorted()
+            return updating(
+                """
+                ((\(document)) - \(names)::text[]) || coalesce((SELECT jsonb_object_agg(key, value) FROM jsonb_each(\(old)) \
+                WHERE key = ANY (\(names))), '{}')
+                """)
+        }
+    }
+
+    /// - Throws: as `check(_:)`, for rules that were stored unchecked.
+    func values(_ context: ConditionContext) throws -> Values {
+        Values(
+            create: try Self.document(create, context), update: try Self.document(update, context), kept: kept,
+            ofServer: ofServer)
+    }
+}
+
+extension Document {
+    /// The same document without these top-level fields.
+    func without(_ names: Set<FieldName>) throws -> Document {
+        guard !touched.written.isDisjoint(with: names) || !fields.keys.allSatisfy({ !names.contains($0) }) else {
+            return self
+        }
+        let isPath = operations != nil
+        let text = try Self.text(of: json.bytes, without: names, areNamesPaths: isPath)
+        var document = try Document(ByteBuffer(bytes: text), allowingOperations: isPath)
+        // Those of a hook's document are its client's.
+        document.touched = touched
+        document.touched.written.subtract(names)
+        document.touched.added.subtract(names)
+        document.touched.operated.subtract(names)
+        return document
+    }
+
+    fileprivate static func text(
+        of bytes: some Collection<UInt8>, without names: Set<FieldName>, areNamesPaths: Bool
+    ) throws -> [UInt8] {
+        let bytes = Array(bytes)
+        guard case .object(let members) = try checked({ () throws(JSONError) in try JSONValue(parsing: bytes) }) else {
+            return bytes
+        }
+        let rest = members.filter { !names.contains(areNamesPaths ? FieldName(topOf: $0.name) : FieldName($0.name)) }
+        return Array(JSONValue.object(rest).text.utf8)
+    }
+}
+
+extension Documents {
+    /// The same documents without these top-level fields.
+    func without(_ names: Set<FieldName>) throws -> Documents {
+        guard !touched.written.isDisjoint(with: names) || !fields.keys.allSatisfy({ !names.contains($0) }) else {
+            return self
+        }
+        var text: [UInt8] = [UInt8(ascii: "[")]
+        try Self.forEach(of: json.bytes) { _, range in
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            text += try Document.text(of: json.bytes[range], without: names, areNamesPaths: false)
+        }
+        text.append(UInt8(ascii: "]"))
+        var documents = try Documents(ByteBuffer(bytes: text))
+        documents.touched = touched
+        documents.touched.written.subtract(names)
+        documents.touched.added.subtract(names)
+        return documents
+    }
+}
