@@ -26,5 +26,6 @@ extension AuthService {
         Migration(number: 18, name: "user_documents", sql: PackageResources._18_user_documents_sql),
         Migration(number: 20, name: "audit", sql: PackageResources._20_audit_sql),
         Migration(number: 21, name: "staff_confirmation", sql: PackageResources._21_staff_confirmation_sql),
+        Migration(number: 22, name: "staff_names", sql: PackageResources._22_staff_names_sql),
     ]
 }

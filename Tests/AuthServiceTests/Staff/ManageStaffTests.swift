@@ -32,6 +32,11 @@ import Testing
                 "\(entry)")
             #expect(entry.string("data.0.address") == "192.0.2.7" && entry.string("data.0.staff.userName") == "root")
 
+            let named = try await client.send(
+                "PATCH", "staff/\(id)", #"{"firstName":" Berta ","lastName":"Müller"}"#, as: root)
+            #expect(named.string("firstName") == "Berta" && named.string("lastName") == "Müller", "\(named)")
+            let halved = try await client.send("PATCH", "staff/\(id)", #"{"firstName":null}"#, as: root)
+            #expect(halved["firstName"] == "null" && halved.string("lastName") == "Müller", "\(halved)")
             let berta = try await client.signIn("berta.b")
             #expect(try await client.send("DELETE", "staff/\(id)", as: root).status == 204)
             #expect(try await client.send("GET", "staff/\(id)", as: root).isProblem(.staffNotFound))
@@ -47,7 +52,7 @@ import Testing
         try await StaffClient.run { client, root async throws in
             let before = try await client.count("SELECT count(*) FROM auth.audit_log")
             for (body, field) in [
-                (#"{}"#, "userName"), (#"{"userName":"-x"}"#, "userName"),
+                (#"{"userName":"x","firstName":"a\u0000"}"#, "firstName"), (#"{}"#, "userName"), (#"{"userName":"-x"}"#, "userName"),
                 (#"{"userName":"\#(String(repeating: "a", count: 101))"}"#, "userName"),
                 (#"{"userName":"x","password":"short"}"#, "password"),
                 (#"{"userName":"long-name","password":"long-name"}"#, "password"),

@@ -89,6 +89,41 @@ import Testing
         }
     }
 
+    @Test func `With GitHub, a linked number or a verified primary address signs in, and nothing else`() async throws {
+        try await StaffClient.run { client, root, provider async throws in
+            let saved = try await client.send(
+                "PUT", "identity-providers/github",
+                """
+                {"kind":"github","clientIDs":["martlet"],"clientSecret":"s3cret","issuer":"\(provider.url)","redirectURLs":["\(StaffClient.console)"],
+                 "endpoints":{"authorization":"\(provider.url)/authorize","token":"\(provider.url)/token","userInfo":"\(provider.url)/user","emails":"\(provider.url)/emails"}}
+                """, as: root)
+            try #require(saved.status == 200, "\(saved)")
+            let (mona, eve) = (try await client.make("mona", by: root), try await client.make("eve", by: root))
+            #expect(
+                try await client.link(mona, #"{"email":"mona@example.org"}"#, name: "github", as: root).status == 200)
+            #expect(try await client.link(eve, #"{"subject":"7"}"#, name: "github", as: root).status == 200)
+            for (id, emails, member) in [
+                (583_231, #"[{"email":"mona@example.org","primary":true,"verified":false}]"#, nil),
+                (583_231, #"[{"email":"mona@example.org","primary":false,"verified":true}]"#, nil),
+                (583_231, #"[{"email":"mona@example.org","primary":true,"verified":true}]"#, mona),
+                // By number from now on: names and addresses change owners.
+                (583_231, "[]", mona), (9, #"[{"email":"mona@example.org","primary":true,"verified":true}]"#, nil),
+                (7, "[]", eve),
+            ] as [(Int, String, String?)] {
+                provider.change {
+                    $0.user = #"{"id":\#(id),"login":"octocat","name":"Mona"}"#
+                    $0.emails = emails
+                }
+                let answer = try await client.finish(try await client.goThrough(provider, name: "github"))
+                if let member {
+                    #expect(try StaffTokens(answer).staffID == member, "\(answer)")
+                } else {
+                    #expect(answer.isProblem(.signInFailed), "\(id) \(emails): \(answer)")
+                }
+            }
+        }
+    }
+
     @Test func `An allowed domain creates members without rights, and only its own`() async throws {
         try await StaffClient.run(#","allowedDomains":["Example.org"]"#) { client, root, provider async throws in
             _ = try await client.make("taken@example.org", by: root)
@@ -267,10 +302,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"kind":"github","clientIDs":["m"]}"#, "kind"), (#"{"kind":"oidc","clientIDs":["m"]}"#, "issuer"),
+        (#"{"kind":"facebook","clientIDs":["m"]}"#, "kind"), (#"{"kind":"oidc","clientIDs":["m"]}"#, "issuer"),
         (#"{"kind":"oidc","issuer":"https://x.example"}"#, "clientIDs"),
         (#"{"kind":"oidc","clientIDs":["m"],"issuer":"ftp://x.example"}"#, "issuer"),
         (#"{"kind":"google","clientIDs":["m"],"allowedDomains":["example.org"]}"#, "allowedDomains"),
+        (
+            #"{"kind":"github","clientIDs":["m"],"clientSecret":"s","allowedDomains":["example.org"]}"#,
+            "allowedDomains"
+        ),
         (
             #"{"kind":"oidc","issuer":"https://accounts.google.com","clientIDs":["m"],"allowedDomains":["example.org"]}"#,
             "allowedDomains"

@@ -26,6 +26,8 @@ struct ChangeStaff: Endpoint {
                     "mustReset": .boolean,
                     "disabled": .boolean,
                     "email": .string.format("email").nullable,
+                    "firstName": .string.maxLength(100).nullable,
+                    "lastName": .string.maxLength(100).nullable,
                 ]).closed),
         answers: [
             .answer(200, "The changed staff member.", .json(.staff))
@@ -42,12 +44,18 @@ struct ChangeStaff: Endpoint {
         let actor = try StaffActor(try context.staff(may: .update, .staff), request)
         let id = try context.staffID
         let fields = try await BodyFields(
-            request, ["userName", "password", "mustReset", "isAdministrator", "rights", "disabled", "email"])
+            request,
+            [
+                "userName", "password", "mustReset", "isAdministrator", "rights", "disabled", "email", "firstName",
+                "lastName",
+            ])
         var change = StaffChange(
             userName: try fields.staffName(), mustReset: try fields.flag("mustReset"),
             isAdministrator: try fields.flag("isAdministrator"),
             rights: try fields.rights(), isDisabled: try fields.flag("disabled"),
-            email: fields["email"] == nil ? nil : .some(try fields.email()))
+            email: fields["email"] == nil ? nil : .some(try fields.email()),
+            firstName: fields["firstName"] == nil ? nil : .some(try fields.personName("firstName")),
+            lastName: fields["lastName"] == nil ? nil : .some(try fields.personName("lastName")))
         if let password = try fields.secret("password") {
             guard id != actor.id else {
                 throw ServiceError(

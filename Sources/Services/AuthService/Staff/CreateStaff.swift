@@ -20,6 +20,8 @@ struct CreateStaff: Endpoint {
                     "rights": .staffRights,
                     "mustReset": .boolean,
                     "email": .string.format("email").nullable,
+                    "firstName": .string.maxLength(100).nullable,
+                    "lastName": .string.maxLength(100).nullable,
                 ], required: ["userName"]
             ).closed),
         answers: [
@@ -45,7 +47,10 @@ struct CreateStaff: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let actor = try StaffActor(try context.staff(may: .create, .staff), request)
         let fields = try await BodyFields(
-            request, ["userName", "password", "isAdministrator", "rights", "mustReset", "email"])
+            request,
+            [
+                "userName", "password", "isAdministrator", "rights", "mustReset", "email", "firstName", "lastName",
+            ])
         let name = try StaffName(try fields.requiredString("userName"))
         let rights = try fields.rights() ?? .none
         let (isAdministrator, mustReset) = (
@@ -59,7 +64,8 @@ struct CreateStaff: Endpoint {
         let new = NewStaff(
             userName: name, passwordHash: try await hasher.hash(password), mustReset: mustReset,
             isAdministrator: isAdministrator, rights: rights,
-            email: try fields.email())
+            email: try fields.email(), firstName: try fields.personName("firstName"),
+            lastName: try fields.personName("lastName"))
         let json = try await staff.create(new, by: actor)
         let made = given == nil ? password.withValue { #","password":\#(JSONValue.quote($0))"# } : ""
         var response = Response.json(json.dropLast() + made + "}").notStored

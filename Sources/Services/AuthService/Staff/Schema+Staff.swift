@@ -7,6 +7,8 @@ extension Schema {
             [
                 "id": .uuid,
                 "userName": .string,
+                "firstName": .string.nullable,
+                "lastName": .string.nullable,
                 "isAdministrator": .boolean.described("Whether the member has every right."),
                 "rights": .staffRights,
                 "mustReset": .boolean.described(

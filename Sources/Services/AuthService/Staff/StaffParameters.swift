@@ -39,6 +39,18 @@ extension StaffActor {
 }
 
 extension BodyFields {
+    /// Part of a person's name, without spaces around it; nil if absent, null or empty.
+    ///
+    /// - Throws: `invalid-body`.
+    func personName(_ field: String) throws -> String? {
+        guard let text = try string(field)?.trimmingCharacters(in: .whitespaces), !text.isEmpty else { return nil }
+        guard text.count <= 100, text.utf8.count <= 400, !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
+        else {
+            throw ServiceError(.invalidBody, "Expected at most 100 characters, without control characters.", field: field)
+        }
+        return text
+    }
+
     func staffName() throws -> StaffName? { try string("userName").map { try StaffName($0) } }
 
     /// Reads `{"<app or *>":{"<area>":["create","read","update","delete"]}}`. Areas and actions must be known; apps

@@ -68,7 +68,7 @@ struct SaveStaffProvider: Endpoint {
         body: .json(
             .object(
                 [
-                    "kind": .oneOf("oidc", "google"),
+                    "kind": .oneOf("oidc", "google", "github"),
                     "clientIDs": .array(of: .string).items(1, 20),
                     "clientSecret": .string.format("password"),
                     "issuer": .uri,
@@ -101,16 +101,17 @@ struct SaveStaffProvider: Endpoint {
         let fields = try await BodyFields(request, Self.fields)
         let form = SaveProvider(federation: federation)
         var provider = try await form.provider(fields, in: .staff)
-        // The other kinds give no id token for a code, or do not say whether an address is verified.
-        guard provider.kind == .oidc || provider.kind == .google else {
-            throw ServiceError(.invalidBody, "This must be oidc or google.", field: "kind")
+        // Apple hides addresses, and Facebook does not say whether one is verified.
+        guard [.oidc, .google, .github].contains(provider.kind) else {
+            throw ServiceError(.invalidBody, "This must be oidc, google or github.", field: "kind")
         }
         provider.allowedDomains = try domains(fields)
-        // Anyone who once had an address at a company can have a Google account with it. The address stays verified
-        // after they have left the company.
-        guard provider.allowedDomains == nil || !Self.isGoogle(provider) else {
+        // Anyone who once had an address at a company can have an account with it at Google or GitHub. The address
+        // stays verified after they have left the company.
+        guard provider.allowedDomains == nil || !Self.verifiesAddressesOnly(provider) else {
             throw ServiceError(
-                .invalidBody, "Google verifies addresses, but not who belongs to a domain; link members one by one.",
+                .invalidBody,
+                "This provider verifies addresses, but not who belongs to a domain; link members one by one.",
                 field: "allowedDomains")
         }
         guard
@@ -123,8 +124,8 @@ struct SaveStaffProvider: Endpoint {
         return try .encoding(ShownProvider(saved, federation.codeFlow))
     }
 
-    private static func isGoogle(_ provider: IdentityProvider) -> Bool {
-        provider.kind == .google || provider.issuer == IdentityProvider.Kind.google.defaultIssuer
+    private static func verifiesAddressesOnly(_ provider: IdentityProvider) -> Bool {
+        provider.kind != .oidc || provider.issuer == IdentityProvider.Kind.google.defaultIssuer
     }
 
     private func domains(_ fields: BodyFields) throws -> [String]? {

@@ -12,6 +12,8 @@ struct NewStaff: Sendable {
     var isAdministrator: Bool
     var rights: StaffRights
     var email: EmailAddress?
+    var firstName: String?
+    var lastName: String?
 }
 
 /// A change to a staff member; nil leaves a property unchanged.
@@ -24,6 +26,8 @@ struct StaffChange: Sendable {
     var isDisabled: Bool?
     /// `.some(nil)` removes the address.
     var email: EmailAddress??
+    var firstName: String??
+    var lastName: String??
 
     var endsSessions: Bool { passwordHash != nil || mustReset == true || isDisabled == true }
 }
@@ -46,9 +50,9 @@ extension StaffStore {
                 try StaffRules.check(grant, canGrant: new.rights, isAdministrator: new.isAdministrator)
                 let rows = try await transaction.query(
                     """
-                    INSERT INTO auth.staff AS u (user_name, password, must_reset, is_administrator, rights, email)
+                    INSERT INTO auth.staff AS u (user_name, password, must_reset, is_administrator, rights, email, first_name, last_name)
                     VALUES (\(new.userName.text), \(new.passwordHash), \(new.mustReset), \(new.isAdministrator), \(try PostgresJSON(new.rights)),
-                        \(new.email?.text))
+                        \(new.email?.text), \(new.firstName), \(new.lastName))
                     RETURNING \(Self.json)
                     """)
                 let json: String = try rows[0].decode(0)
@@ -78,6 +82,8 @@ extension StaffStore {
                         is_administrator = coalesce(\(change.isAdministrator), u.is_administrator),
                         rights = coalesce(\(try change.rights.map { try PostgresJSON($0) }), u.rights),
                         disabled = coalesce(\(change.isDisabled), u.disabled),
+                        first_name = CASE WHEN \(change.firstName != nil) THEN \(change.firstName ?? nil) ELSE u.first_name END,
+                        last_name = CASE WHEN \(change.lastName != nil) THEN \(change.lastName ?? nil) ELSE u.last_name END,
                         email = CASE WHEN \(change.email != nil) THEN \(change.email??.text) ELSE u.email END, updated = now()
                     WHERE u.id = \(id) RETURNING \(Self.json)
                     """)
