@@ -34,7 +34,8 @@ import Testing
         #expect(upsert.status == 201 && upsert["author"] == #""ben""# && upsert["editor"] == nil, "\(upsert)")
         let batch = try await app.user("ben").post(
             "/storage/batch",
-            #"{"transaction":true,"requests":[{"method":"POST","path":"storage/Posts","body":{"_id":"t","author":"x"}}]}"#)
+            #"{"transaction":true,"requests":[{"method":"POST","path":"storage/Posts","body":{"_id":"t","author":"x"}}]}"#
+        )
         #expect(batch.status == 200, "\(batch)")
         #expect(try await app.master.get("/storage/Posts/t")["author"] == #""ben""#)
         let master = try await app.master.post("/storage/Posts", #"{"_id":"m","author":"x"}"#)
@@ -45,7 +46,8 @@ import Testing
         let app = try await Self.app()
         _ = try await app.user("ann").post("/storage/Posts", #"{"_id":"p","event":"e1","n":1}"#)
         let changed = try await app.user("ben").patch(
-            "/storage/Posts/p", #"{"author":"ben","event":"e2","event.x":1,"n":{"__op":"Increment","amount":2}}"#
+            "/storage/Posts/p",
+            #"{"author":"ben","event":"e2","event.x":1,"n":{"__op":"Increment","amount":2}}"#
                 .replacing(#","event.x":1"#, with: ""))
         #expect(changed["author"] == #""ann""# && changed["event"] == #""e1""# && changed["n"] == "3", "\(changed)")
         #expect(changed["editor"] == #""ben""# && changed["edits"] == "1", "\(changed)")
@@ -87,7 +89,9 @@ import Testing
         let changed = try await app.user("ann").patch("/storage/Posts/p", #"{"text":"a","event":"f","author":"x"}"#)
         #expect(changed.status == 200 && changed["event"] == #""e""#, "\(changed)")
         try await app.expectRefusal(.forbidden) { try await app.user("ann").patch("/storage/Posts/p", #"{"n":1}"#) }
-        try await app.expectRefusal(.forbidden) { try await app.user("ben").patch("/storage/Posts/p", #"{"text":"b"}"#) }
+        try await app.expectRefusal(.forbidden) {
+            try await app.user("ben").patch("/storage/Posts/p", #"{"text":"b"}"#)
+        }
         try await app.expectRefusal(.documentRefused) {
             try await app.user("long").post("/storage/Posts", #"{"event":"e"}"#)
         }

@@ -105,7 +105,8 @@ import Testing
             #expect(sent.contains { $0.contains("from eve → ann") } && sent.contains { $0.contains("from ann → ann") })
             #expect(!sent.contains { $0.contains("from eve") && $0.contains("ben") }, "\(sent)")
             let except = try await app.app.postgres.query(
-                "SELECT count(*) FROM notifications.messages WHERE audience::text LIKE '%ben%' AND content->>'title' = 'from eve'")
+                "SELECT count(*) FROM notifications.messages WHERE audience::text LIKE '%ben%' AND content->>'title' = 'from eve'"
+            )
             #expect(try except[0].decode(0, as: Int.self) == 1, "left out of the channel")
         }
     }

@@ -44,9 +44,11 @@ extension BodyFields {
     /// - Throws: `invalid-body`.
     func personName(_ field: String) throws -> String? {
         guard let text = try string(field)?.trimmingCharacters(in: .whitespaces), !text.isEmpty else { return nil }
-        guard text.count <= 100, text.utf8.count <= 400, !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
+        guard text.count <= 100, text.utf8.count <= 400,
+            !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
         else {
-            throw ServiceError(.invalidBody, "Expected at most 100 characters, without control characters.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected at most 100 characters, without control characters.", field: field)
         }
         return text
     }

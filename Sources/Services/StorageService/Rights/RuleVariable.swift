@@ -55,7 +55,8 @@ enum RuleVariable: Sendable, Equatable {
     /// The field of the profile that `$user.<field>` names; nil for any other text.
     static func profilePath(_ text: String) -> FieldPath? {
         guard text.hasPrefix("$user."), let path = try? FieldPath(String(text.dropFirst(6))),
-            !["id", "roles", "blocked", "blockedBy"].contains(path.parts[0]), SystemField(rawValue: path.parts[0]) == nil
+            !["id", "roles", "blocked", "blockedBy"].contains(path.parts[0]),
+            SystemField(rawValue: path.parts[0]) == nil
         else { return nil }
         return path
     }
