@@ -70,7 +70,6 @@ extension StorageService {
         routes.on(ListRoleInvitations.route, ListRoleInvitations(invitations: roleInvitations, rights: rights))
         routes.on(RevokeRoleInvitation.route, RevokeRoleInvitation(invitations: roleInvitations, rights: rights))
         routes.on(JoinRole.route, JoinRole(invitations: roleInvitations, rights: rights))
-        let blocks = BlockStore(postgres: postgres, spaces: spaces, rights: rights)
         routes.on(ListBlocks.route, ListBlocks(blocks: blocks, rights: rights))
         routes.on(BlockUser.route, BlockUser(blocks: blocks, rights: rights))
         routes.on(UnblockUser.route, UnblockUser(blocks: blocks, rights: rights))

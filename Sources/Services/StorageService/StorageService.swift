@@ -207,6 +207,8 @@ public struct StorageService: ServiceDefinition {
         RoleInvitationStore(postgres: postgres, spaces: spaces, rights: rights)
     }
 
+    var blocks: BlockStore { BlockStore(postgres: postgres, spaces: spaces, rights: rights) }
+
     var reports: ReportStore { ReportStore(postgres: postgres, spaces: spaces) }
 
     var envelope: Envelope { Envelope(versions: versions) }

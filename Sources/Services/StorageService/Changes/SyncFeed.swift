@@ -111,7 +111,7 @@ struct SyncFeed: Sendable {
                     ORDER BY id LIMIT \(query.limit + 1)) AS found) AS sized
             WHERE place <= \(query.limit) AND (place = 1 OR size <= \(Self.maximumPageSizeInBytes))
             """
-        statement.isPrepared = !query.isServed
+        statement.isPlannedForValues = query.isServed
         return statement
     }
 

@@ -99,7 +99,7 @@ extension ServiceContext {
 
     fileprivate var blockedUser: UserID {
         get throws {
-            guard let user = UserID(try component("user")) else {
+            guard let user = UserID(component("user")) else {
                 throw ServiceError(.invalidParameter, "Expected the id of a user.", field: "user")
             }
             return user

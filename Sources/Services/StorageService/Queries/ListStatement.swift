@@ -79,7 +79,7 @@ struct ListStatement: ReadStatement {
                     FROM (
                         \(page)) AS page) AS sized
                 """
-            sql.isPrepared = source.isPrepared
+            sql.isPlannedForValues = source.isPlannedForValues
             return
         }
         guard query.order != nil || filter?.order == nil else {
@@ -98,7 +98,7 @@ struct ListStatement: ReadStatement {
                     SELECT \(shown.object) AS object, \(Cursor.position(keys)) AS position
                     FROM (\(rows)) AS page\(Source.once)) AS shown) AS sized
             """
-        sql.isPrepared = source.isPrepared
+        sql.isPlannedForValues = source.isPlannedForValues
     }
 
     /// Always true, but PostgreSQL's planner estimates that it matches one row in 200.
@@ -128,8 +128,8 @@ private struct Source {
     private let whole: PostgresQuery
     /// Empty if no index supports them (`IndexBranches`).
     private let branches: [PostgresQuery]
-    /// Whether the plan may be kept: it does not depend on the values.
-    let isPrepared: Bool
+    /// Whether the plan depends on the values.
+    let isPlannedForValues: Bool
 
     init(_ query: ListQuery, _ filter: Filter?, _ access: Access, table: PostgresIdentifier, indexes: [[String]])
         throws
@@ -146,14 +146,14 @@ private struct Source {
             used.conditions.count * cursorBranches <= Self.maximumBranches
         else {
             branches = []
-            isPrepared = !isWholeServed
+            isPlannedForValues = isWholeServed
             return
         }
         let isServed = filter.isServed(used.others.flatMap(\.uses))
         branches = used.conditions.map { condition in
             from(([condition] + used.others.map(\.condition)).joined(separator: " AND "), isServed: isServed)
         }
-        isPrepared = !isServed
+        isPlannedForValues = isServed
     }
 
     /// Selects the objects of a page by `skip`. Looks up included objects only for its rows, whatever the plan.

@@ -140,6 +140,6 @@ struct RuleExplanation: Sendable {
         guard case .fields(let change)? = trial.test.change else { return "fields (a replacement)" }
         let place = RulePlace(space: trial.space, collection: trial.collection, collections: [:])
         let context = place.context(of: part, for: trial.rights.identity, .updated)
-        return limits.excess(of: change, context).map { "fields.\($0)" }
+        return limits.excess(of: change, ignoring: rules.presets?.kept ?? [], context).map { "fields.\($0)" }
     }
 }

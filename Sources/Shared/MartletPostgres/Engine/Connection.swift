@@ -40,6 +40,9 @@ final class Connection {
     private var progress = SegmentProgress()
     private var lastSegment = 0
     private var staleStatements: [PreparedStatement] = []
+    /// The session's `plan_cache_mode`; nil after a failure, which may have taken it back. Statements that were sent
+    /// behind the failing one may then run with the other mode, which only changes how long they take.
+    private var plansForValues: Bool? = false
 
     init(id: Int, handle: ConnectionHandle, statementCacheSize: Int) {
         self.id = id
@@ -168,6 +171,7 @@ extension Connection {
         let isPrepared = query.isWorthPreparing
         let known = isPrepared ? statements.find(query) : nil
         guard isPrepared, known?.isConfirmed != false else { return sendUnprepared(query, &segment, parameters) }
+        guard sendPlanning(query, &segment) else { return false }
         segment.statement = known
         if known == nil, !sendPrepare(query, &segment, parameters) { return false }
         segment.steps.append(.statement)
@@ -179,8 +183,16 @@ extension Connection {
         } == 1
     }
 
+    /// Sets whether prepared statements are planned for their values, if it was set otherwise before.
+    private func sendPlanning(_ query: PostgresQuery, _ segment: inout Segment) -> Bool {
+        guard plansForValues != query.isPlannedForValues else { return true }
+        plansForValues = query.isPlannedForValues
+        segment.steps.append(.setting)
+        return sendCommand("SET plan_cache_mode TO \(query.isPlannedForValues ? "force_custom_plan" : "auto")")
+    }
+
     private func sendPrepare(_ query: PostgresQuery, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
-        if let evicted = statements.evict() { staleStatements.append(evicted) }
+        while let evicted = statements.evict(for: query) { staleStatements.append(evicted) }
         let statement = statements.insert(query)
         segment.statement = statement
         segment.steps.append(.prepare(statement))
@@ -295,6 +307,7 @@ extension Connection {
         defer { progress = SegmentProgress() }
         cancellation.headDidChange()
         let hasFailed = progress.failure != nil
+        if hasFailed { plansForValues = nil }
         roles.didAnswer(segment: segment.number, switchedTo: hasFailed ? nil : segment.switchedRole)
         reviewStatement(of: segment)
         return .answer(Answer(segment: segment, rows: progress.rows, failure: progress.failure))

@@ -1,7 +1,12 @@
 import MartletCore
 
 /// The prepared statements of one connection, keyed by text and parameter types, with LRU eviction.
+///
+/// Their texts together have a limit, because PostgreSQL needs memory in proportion for each of them.
 struct StatementCache {
+    static let maximumSizeInBytes = 512 << 10
+
+    private var sizeInBytes = 0
     private var statements: [StatementKey: PreparedStatement] = [:]
     private let capacity: Int
     private var clock = 0
@@ -27,6 +32,7 @@ struct StatementCache {
         lastNumber += 1
         let statement = PreparedStatement(key: StatementKey(query: query), name: "m\(lastNumber)", lastUse: clock)
         statements[statement.key] = statement
+        sizeInBytes += statement.key.sizeInBytes
         return statement
     }
 
@@ -36,12 +42,15 @@ struct StatementCache {
     mutating func remove(_ statement: PreparedStatement) -> Bool {
         guard statements[statement.key] === statement else { return false }
         statements[statement.key] = nil
+        sizeInBytes -= statement.key.sizeInBytes
         return true
     }
 
-    /// Removes and returns the statement to deallocate before the next insertion if the cache is full.
-    mutating func evict() -> PreparedStatement? {
-        guard statements.count >= capacity, let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else {
+    /// Removes and returns a statement to deallocate before `query` is inserted; nil if there is room for it.
+    mutating func evict(for query: PostgresQuery) -> PreparedStatement? {
+        let isFull =
+            statements.count >= capacity || sizeInBytes + query.text.utf8.count > Self.maximumSizeInBytes
+        guard isFull, let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else {
             return nil
         }
         remove(oldest)
@@ -68,6 +77,7 @@ final class PreparedStatement {
 /// Identifies a prepared statement: text, and positions and types of parameters. Values are irrelevant.
 struct StatementKey: Hashable {
     private let text: String
+    var sizeInBytes: Int { text.utf8.count }
     private let binds: [PostgresBind]
 
     init(query: PostgresQuery) {
