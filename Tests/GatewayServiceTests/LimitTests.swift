@@ -58,6 +58,21 @@ import Testing
         }
     }
 
+    @Test func `Limits by default do not count requests from the own machine`() async throws {
+        let limit = GatewayConfiguration.RateLimit(requestsPerSecond: 0.5, burst: 2, exemptsLoopback: true)
+        try await withGateway(configure: { ($0.requestsPerAddress, $0.trustedProxies) = (limit, ["127.0.0.1/32"]) }) {
+            test in
+            for _ in 0..<5 { #expect(try await test.ask("Notes").status == 200) }
+            var statuses: [Int] = []
+            for _ in 0..<3 {
+                let request = TestGateway.request(
+                    "x", ["Connection: close", "X-Forwarded-For: 192.0.2.9"], secret: "x")
+                statuses.append(try await test.exchange(request).status)
+            }
+            #expect(statuses == [401, 401, 429], "another machine behind the proxy")
+        }
+    }
+
     @Test func `A slow head is cut off with 408, and a silent connection is closed`() async throws {
         try await withGateway(configure: { $0.timeouts.header = .milliseconds(600) }) { test in
             let silent = try await test.connect()

@@ -19,12 +19,12 @@ import Testing
 
     private static func token(
         _ session: String = "s-1", app: String = "alpha", environment: AppEnvironment = .live, age: TimeInterval = 0,
-        kid: String = "k1",
+        kid: String = "k1", user: String = "ada",
         key: P256.Signing.PrivateKey = key
     ) throws -> String {
         try AccessTokenSigner(keyID: kid, privateKey: key.rawRepresentation).sign(
             AccessToken(
-                appID: app, environment: environment, userID: "ada", sessionID: session,
+                appID: app, environment: environment, userID: user, sessionID: session,
                 issued: Date(timeIntervalSinceNow: -age)))
     }
 
@@ -58,6 +58,20 @@ import Testing
             let request = Self.request(try Self.token())
             await eventually { (try? await test.exchange(request).text.hasPrefix("HTTP/1.1 200")) == true }
             try await body(test)
+        }
+    }
+
+    @Test func `A user who exceeds their rate is refused, and others are not`() async throws {
+        try await withGateway(configure: { $0.requestsPerUser = .init(requestsPerSecond: 0.01, burst: 2) }) { test in
+            test.auth.publish { $0.signingKeys = [Self.signingKey()] }
+            let known = Self.request(try Self.token(user: "eve"))
+            await eventually { (try? await test.exchange(known).text.hasPrefix("HTTP/1.1 200")) == true }
+            var statuses: [Int] = []
+            for user in ["ada", "ada", "ada", "ben", nil, nil, nil] {
+                let request = Self.request(try user.map { try Self.token(user: $0) })
+                statuses.append(try await test.exchange(request).status)
+            }
+            #expect(statuses == [200, 200, 429, 200, 200, 200, 200])
         }
     }
 

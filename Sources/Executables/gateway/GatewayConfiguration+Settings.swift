@@ -33,15 +33,22 @@ extension GatewayConfiguration {
         trustedProxies = settings.list("trusted.proxies")
         masterKeyNetworks = settings.list("master.networks", default: masterKeyNetworks)
         requestsPerKey = try Self.rateLimit("key", settings)
-        requestsPerAddress = try Self.rateLimit("address", settings)
+        requestsPerAddress = try Self.rateLimit(
+            "address", settings, default: RateLimit(requestsPerSecond: 500, burst: 5_000, exemptsLoopback: true))
+        requestsPerUser = try Self.rateLimit(
+            "user", settings, default: RateLimit(requestsPerSecond: 50, burst: 500, exemptsLoopback: true))
         try readLimits(settings)
         try readTimeouts(settings)
     }
 
-    /// Reads `limit.<name>.rate` (requests per second) and `limit.<name>.burst`. Nil without a rate.
-    private static func rateLimit(_ name: String, _ settings: Settings) throws -> RateLimit? {
-        guard settings.optionalString("limit.\(name).rate") != nil else { return nil }
-        let rate = try settings.double("limit.\(name).rate", default: 1, in: 0.001...1_000_000)
+    /// Reads `limit.<name>.rate` (requests per second, or 0 for no limit) and `limit.<name>.burst`. The default without
+    /// a rate.
+    private static func rateLimit(
+        _ name: String, _ settings: Settings, default unset: RateLimit? = nil
+    ) throws -> RateLimit? {
+        guard settings.optionalString("limit.\(name).rate") != nil else { return unset }
+        let rate = try settings.double("limit.\(name).rate", default: 1, in: 0...1_000_000)
+        guard rate > 0 else { return nil }
         let burst = try settings.double("limit.\(name).burst", default: max(1, 2 * rate), in: 1...10_000_000)
         return RateLimit(requestsPerSecond: rate, burst: burst)
     }

@@ -34,6 +34,8 @@ public struct GatewayConfiguration: Sendable {
     public var requestsPerKey: RateLimit?
     /// Rate limit per client address, applied before credentials are checked; nil for no limit.
     public var requestsPerAddress: RateLimit?
+    /// Rate limit per signed-in end user; nil for no limit.
+    public var requestsPerUser: RateLimit?
     /// Origins that browsers may call from, such as `https://app.example`, or `*`. Empty disables CORS headers.
     public var allowedOrigins: [String] = []
     /// Networks of proxies whose `X-Forwarded-For` is trusted. By default none: the peer is the client.
@@ -156,10 +158,13 @@ public struct GatewayConfiguration: Sendable {
         public var requestsPerSecond: Double
         /// Capacity of the bucket.
         public var burst: Double
+        /// Whether requests from the gateway's own machine are not counted.
+        public var exemptsLoopback: Bool
 
-        public init(requestsPerSecond: Double, burst: Double) {
+        public init(requestsPerSecond: Double, burst: Double, exemptsLoopback: Bool = false) {
             self.requestsPerSecond = requestsPerSecond
             self.burst = burst
+            self.exemptsLoopback = exemptsLoopback
         }
     }
 }

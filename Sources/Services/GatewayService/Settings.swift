@@ -22,6 +22,7 @@ struct Settings: Sendable {
     let requestLines: (@Sendable ([UInt8]) -> Void)?
     let keyBuckets: TokenBuckets<String>?
     let addressBuckets: TokenBuckets<IPAddress>?
+    let userBuckets: TokenBuckets<AppUser>?
     let upstreamNames: [String]
     let signer: PrincipalSigner
     let now: @Sendable () -> Date
@@ -54,6 +55,7 @@ struct Settings: Sendable {
         requestLines = configuration.requestLines
         keyBuckets = configuration.requestsPerKey.map { TokenBuckets($0) }
         addressBuckets = configuration.requestsPerAddress.map { TokenBuckets($0) }
+        userBuckets = configuration.requestsPerUser.map { TokenBuckets($0) }
         upstreamNames = configuration.upstreams.keys.sorted()
         signer = PrincipalSigner(internalSecret: configuration.internalSecret)
         dashboard = try Dashboard(directory: configuration.dashboardDirectory)

@@ -41,6 +41,8 @@ struct IPAddress: Hashable, Sendable {
     /// Hexadecimal form for use in a header: `high:low`.
     var text: String { String(high, radix: 16) + ":" + String(low, radix: 16) }
 
+    var isLoopback: Bool { isV4 ? UInt32(truncatingIfNeeded: low) >> 24 == 127 : high == 0 && low == 1 }
+
     var isV4: Bool { high == 0 && low >> 32 == 0xffff }
 }
 

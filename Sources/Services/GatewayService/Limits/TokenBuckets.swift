@@ -1,5 +1,13 @@
+import MartletAPI
 import NIOCore
 import Synchronization
+
+/// An end user of an app and environment.
+struct AppUser: Hashable, Sendable {
+    let app: String
+    let environment: AppEnvironment
+    let user: String
+}
 
 /// Token buckets by name, shared by all event loops.
 ///
@@ -17,12 +25,15 @@ final class TokenBuckets<Name: Hashable & Sendable>: Sendable {
 
     private static var shardCount: Int { 16 }
 
+    /// Whether requests from the gateway's own machine are not counted.
+    let exemptsLoopback: Bool
     private let rate: Double
     private let burst: Double
     private let maximumCountPerShard: Int
     private let shards: [Shard]
 
     init(_ limit: GatewayConfiguration.RateLimit, maximumCount: Int = 100_000) {
+        exemptsLoopback = limit.exemptsLoopback
         rate = max(limit.requestsPerSecond, 0.001)
         burst = max(limit.burst, 1)
         maximumCountPerShard = max(1, maximumCount / Self.shardCount)

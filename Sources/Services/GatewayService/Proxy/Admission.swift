@@ -9,7 +9,7 @@ struct Admission {
     /// The client address that limits are counted by; nil if the client has no IP address.
     let address: IPAddress?
 
-    /// Checks address, route, length, credentials and rate, in this order, so that rejecting a request costs the
+    /// Checks address, route, length, credentials and rates, in this order, so that rejecting a request costs the
     /// attacker most and the gateway least.
     init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker)
         throws(Refusal)
@@ -23,7 +23,10 @@ struct Admission {
             throw Refusal(.forbidden, "The key's scopes do not allow this request.")
         }
         if let buckets = worker.settings.keyBuckets, let credential = grant?.limitedCredential {
-            try Self.take(buckets, credential, worker)
+            try Self.take(buckets, credential, address, worker)
+        }
+        if let buckets = worker.settings.userBuckets, let user = grant?.user {
+            try Self.take(buckets, user, address, worker)
         }
         isUpgrade = match.route.isStreaming && head.asksForWebSocket(bytes)
     }
@@ -33,11 +36,16 @@ struct Admission {
         _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker
     ) throws(Refusal) -> IPAddress? {
         let address = client.address(head, bytes, worker.settings)
-        if let buckets = worker.settings.addressBuckets, let name = address?.bucket { try take(buckets, name, worker) }
+        if let buckets = worker.settings.addressBuckets, let name = address?.bucket {
+            try take(buckets, name, address, worker)
+        }
         return address
     }
 
-    private static func take<Name>(_ buckets: TokenBuckets<Name>, _ name: Name, _ worker: Worker) throws(Refusal) {
+    private static func take<Name>(
+        _ buckets: TokenBuckets<Name>, _ name: Name, _ address: IPAddress?, _ worker: Worker
+    ) throws(Refusal) {
+        guard !buckets.exemptsLoopback || address?.isLoopback == false else { return }
         if let seconds = buckets.take(name, at: worker.now) { throw Refusal(.tooManyRequests, retryAfter: seconds) }
     }
 
