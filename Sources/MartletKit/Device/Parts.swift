@@ -11,6 +11,7 @@ final class Parts: Sendable {
     let crashes: Crashes
     let notifications: Notifications
     let offline: Offline
+    let definitions: LocalFolder
 
     init(_ configuration: Martlet.Configuration, api: APIClient) {
         let folder = LocalFolder(url: configuration.folder)
@@ -30,6 +31,7 @@ final class Parts: Sendable {
         crashes = Crashes(api, folder.subfolder("crashes"))
         notifications = Notifications(api, identity, folder.subfolder("notifications"))
         offline = Offline(api, folder.subfolder("offline"))
+        definitions = folder.subfolder("definitions")
         followSignIn(api.session)
     }
 
