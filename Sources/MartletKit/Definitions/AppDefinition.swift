@@ -24,7 +24,8 @@ public final class AppDefinition: Sendable {
 
     /// - Throws: ``MartletError`` with `definitionRefused` if there is no first screen.
     init(
-        _ parts: DefinitionParts, models: DefinitionModels, _ components: DefinitionComponents, _ values: DefinitionValues
+        _ parts: DefinitionParts, models: DefinitionModels, _ components: DefinitionComponents,
+        _ values: DefinitionValues
     ) async throws {
         guard let root = try await parts.load("app.json"), let members = root.objectValue,
             let controller = members["root_controller"]?.stringValue,

@@ -22,8 +22,8 @@ public struct DefinitionUpdate: Sendable, Hashable {
 
 /// Brings an app definition to the device, checks it and keeps it for when there is no connection.
 ///
-/// A version comes into effect only if it is complete, signed by one of ``Martlet/Configuration/definitionKeys`` and not
-/// older than one before it. Otherwise the last good one stays.
+/// A version comes into effect only if it is complete, not older than one before it, and signed by one of
+/// ``Martlet/Configuration/definitionKeys``. Otherwise the last good one stays.
 ///
 /// ```swift
 /// let loader = martlet.definition("kick-in")
@@ -66,7 +66,8 @@ public final class DefinitionLoader: Sendable {
         }
     }
 
-    /// The newest definition if the server can be reached and has a good one, otherwise the last good one of this device.
+    /// The newest definition if the server can be reached and has a good one, otherwise the last good one of this
+    /// device. To show something at once, show ``current`` first.
     ///
     /// - Throws: ``MartletError`` if the device has none.
     public func start() async throws -> AppDefinition {
@@ -92,8 +93,9 @@ public final class DefinitionLoader: Sendable {
             let update = try await update()
             state.withLock { $0.update = update }
         }
-        return state.withLock { $0.update } ?? DefinitionUpdate(
-            version: 0, isNew: false, downloadedParts: [], downloadedBytes: 0)
+        return state.withLock { $0.update }
+            ?? DefinitionUpdate(
+                version: 0, isNew: false, downloadedParts: [], downloadedBytes: 0)
     }
 
     /// The definition in effect, then each one that follows. As long as the sequence is iterated, the client learns of
@@ -108,7 +110,8 @@ public final class DefinitionLoader: Sendable {
                 if let current = state.current { continuation.yield(current) }
             }
             let wanted = "definition/" + name
-            for await _ in await parts.documents.publications(where: { $0.isComplete || $0.documents.contains(wanted) }) {
+            for await _ in await parts.documents.publications(where: { $0.isComplete || $0.documents.contains(wanted) })
+            {
                 do {
                     try await refresh()
                 } catch {
@@ -125,8 +128,8 @@ public final class DefinitionLoader: Sendable {
         return stream
     }
 
-    /// The keys with which the server signs the app's definitions, newest first: to find out which ones to build into the
-    /// app. A key that is only asked for at run time protects nothing.
+    /// The keys with which the server signs the app's definitions, newest first, to find out which ones to build into
+    /// the app. A key that is only asked for at run time protects nothing.
     public func publishedKeys() async throws -> [DefinitionKey] {
         let keys = try await api.json(APIRequest("GET", "definitions/keys"))["keys"]?.arrayValue ?? []
         return keys.compactMap { $0["x"]?.stringValue.map(DefinitionKey.init(x:)) }
@@ -147,7 +150,7 @@ public final class DefinitionLoader: Sendable {
         let parts = DefinitionParts(manifest, from: server, store, usesDisk: !options.alwaysRefreshes)
         if !options.loadsOnDemand { try await parts.loadAll() }
         let definition = try await definition(of: parts)
-        if parts.areKept { try? store.keep(answer, manifest) }
+        if parts.areKept { try? store.keep(answer, manifest, after: before.0?.parts.manifest) }
         let isNew = before.0?.parts.manifest.parts != manifest.parts || before.0?.version != manifest.version
         put(definition, answer.entityTag, tellsObservers: isNew)
         return DefinitionUpdate(
@@ -188,7 +191,8 @@ public final class DefinitionLoader: Sendable {
         }
         guard missing.isEmpty else {
             throw MartletError(
-                .definitionNotSupported, "The definition needs what this app does not have: \(missing.joined(separator: ", ")).")
+                .definitionNotSupported,
+                "The definition needs what this app does not have: \(missing.joined(separator: ", ")).")
         }
         return manifest
     }

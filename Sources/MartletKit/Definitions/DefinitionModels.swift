@@ -15,22 +15,33 @@ struct DefinitionModels: Sendable {
 
     /// What the address answers now, or what it answered last if it cannot be reached.
     ///
-    /// - Parameter isFromData: Whether the address comes from a model. Such addresses are not those of the app's author,
-    ///   so of the app's own server they open storage only.
+    /// - Parameter isFromData: Whether the address comes from a model, so not from the app's author. Of the app's own
+    ///   server, such an address opens storage only.
     func load(_ address: String, isFromData: Bool = false) async throws -> JSON {
         let user = try await api.session.current()?.user.id
-        let file = "model-" + SHA256Digest.hexadecimal(Data(address.utf8)) + ".json"
+        let file = Self.prefix(user) + SHA256Digest.hexadecimal(Data(address.utf8)) + ".json"
         do {
             let json = try await fetch(address, isFromData: isFromData)
-            keep(["user": user.map(JSON.string) ?? .null, "answer": json], as: file)
+            keep(json, as: file)
             return json
         } catch let error as MartletError where error.isConnectionFailure || (error.status ?? 0) >= 500 {
-            // Another user's data is not shown.
-            guard let kept = folder.readJSON(file), kept["user"]?.stringValue == user, let answer = kept["answer"] else {
-                throw error
-            }
+            guard let answer = folder.readJSON(file) else { throw error }
             return answer
         }
+    }
+
+    /// Removes what other users' models were, of all definitions.
+    static func forget(allBut user: String?, in folder: LocalFolder) {
+        for definition in folder.names.map(folder.subfolder) {
+            for name in definition.names where name.hasPrefix("model-") && !name.hasPrefix(prefix(user)) {
+                definition.remove(name)
+            }
+        }
+    }
+
+    /// Files belong to a user, or to nobody.
+    private static func prefix(_ user: String?) -> String {
+        "model-" + (user.map { SHA256Digest.hexadecimal(Data($0.utf8)) } ?? "nobody") + "-"
     }
 
     /// Creates an object in the collection at the address. Data goes to the app's own server only.
@@ -79,7 +90,7 @@ struct DefinitionModels: Sendable {
 
     private func keep(_ json: JSON, as file: String) {
         let data = json.data
-        guard data.count <= Self.maximumSize + 1_000 else { return }
+        guard data.count <= Self.maximumSize else { return }
         let others = folder.names.filter { $0.hasPrefix("model-") && $0 != file }
         if others.count >= Self.maximumFiles { others.first.map(folder.remove) }
         try? folder.write(data, to: file)

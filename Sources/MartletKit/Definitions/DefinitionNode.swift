@@ -127,7 +127,8 @@ extension RemoteColor {
     init?(hexadecimal text: String) {
         let digits = text.utf8.dropFirst()
         guard text.utf8.first == UInt8(ascii: "#"), digits.count == 6 || digits.count == 8,
-            digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }), let value = UInt32(text.dropFirst(), radix: 16)
+            digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+            let value = UInt32(text.dropFirst(), radix: 16)
         else { return nil }
         let whole = digits.count == 8 ? value : value << 8 | 255
         func part(_ shift: UInt32) -> Double { Double(whole >> shift & 255) / 255 }

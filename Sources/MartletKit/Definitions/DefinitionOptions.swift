@@ -47,7 +47,8 @@ public struct DefinitionComponents: Sendable {
     }
 
     static let builtInViews: Set<String> = [
-        "View", "ListView", "LabelView", "ButtonView", "ImageView", "TextField", "Toggle", "Picker", "DatePicker", "Form",
+        "View", "ListView", "LabelView", "ButtonView", "ImageView", "TextField", "Toggle", "Picker", "DatePicker",
+        "Form",
         "MapView",
     ]
     static let builtInControllers: Set<String> = ["ViewController", "NavController", "SystemController"]
@@ -108,7 +109,9 @@ public struct DefinitionComponents: Sendable {
     }
 
     /// As the server reads them: `MapView:1,RoundImageView:1`
-    var capabilities: String { versions.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: ",") }
+    var capabilities: String {
+        versions.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: ",")
+    }
 }
 
 extension Character {

@@ -14,8 +14,8 @@ public enum DefinitionOutcome: Sendable {
 }
 
 extension AppDefinition {
-    /// Carries out what a view does when the user taps on it. Each action goes from the view up to the app, to the first
-    /// object that can answer it.
+    /// Carries out what a view does when the user taps on it. Each action goes from the view up to the app, to the
+    /// first object that can answer it.
     ///
     /// - Throws: ``MartletError`` if something cannot be loaded or the server refuses a form, and what the app's own
     ///   actions throw.

@@ -20,7 +20,8 @@ final class DefinitionParts: Sendable {
     private let loaded = Locked<[String: JSON]>([:])
     private let traffic = Locked(Traffic())
 
-    init(_ manifest: DefinitionManifest, from server: DefinitionServer, _ store: DefinitionStore, usesDisk: Bool = true) {
+    init(_ manifest: DefinitionManifest, from server: DefinitionServer, _ store: DefinitionStore, usesDisk: Bool = true)
+    {
         self.manifest = manifest
         self.server = server
         self.store = store
@@ -103,7 +104,9 @@ struct DefinitionServer: Sendable {
         return DefinitionStore.Answer(json: response.body, entityTag: response.headers["etag"])
     }
 
-    func part(_ part: DefinitionManifest.Part) async throws -> Data { try await api.send(request("parts/" + part.sha256)).body }
+    func part(_ part: DefinitionManifest.Part) async throws -> Data {
+        try await api.send(request("parts/" + part.sha256)).body
+    }
 
     private func request(_ path: String) -> APIRequest {
         var request = APIRequest("GET", "definitions/\(APIRequest.escape(name))/\(path)")

@@ -33,14 +33,15 @@ struct DefinitionStore: Sendable {
 
     func keep(_ data: Data, as part: DefinitionManifest.Part) throws { try folder.write(data, to: Self.file(part)) }
 
-    /// Makes this the last good manifest, then removes parts that it does not need.
-    func keep(_ answer: Answer, _ manifest: DefinitionManifest) throws {
+    /// Makes this the last good manifest, then removes the parts that neither it nor the one before needs: after a
+    /// rollback nothing has to be loaded again.
+    func keep(_ answer: Answer, _ manifest: DefinitionManifest, after previous: DefinitionManifest?) throws {
         let kept: JSON = [
             "etag": answer.entityTag.map(JSON.string) ?? .null,
             "answer": .string(String(decoding: answer.json, as: UTF8.self)),
         ]
         try folder.write(kept.data, to: Self.manifestFile)
-        let needed = Set(manifest.parts.map(Self.file))
+        let needed = Set((manifest.parts + (previous?.parts ?? [])).map(Self.file))
         for name in folder.names where name.hasPrefix("part-") && !needed.contains(name) { folder.remove(name) }
     }
 
@@ -73,7 +74,8 @@ extension DefinitionManifest {
             size += part.size
         }
         guard parts.count <= DefinitionStore.maximumParts, size <= DefinitionStore.maximumSize else {
-            throw MartletError(.definitionRefused, "The definition is larger than \(DefinitionStore.maximumSize) bytes.")
+            throw MartletError(
+                .definitionRefused, "The definition is larger than \(DefinitionStore.maximumSize) bytes.")
         }
     }
 }

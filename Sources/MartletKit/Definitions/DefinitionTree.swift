@@ -33,7 +33,9 @@ struct DefinitionTree {
         guard count <= Self.maximumNodes else { return nil }
         guard depth <= Self.maximumDepth else { return placeholder(in: parent, isInRow: isInRow) }
         if case .string(let name) = json {
-            guard let named = view(name), named.objectValue != nil else { return placeholder(in: parent, isInRow: isInRow) }
+            guard let named = view(name), named.objectValue != nil else {
+                return placeholder(in: parent, isInRow: isInRow)
+            }
             return node(named, in: parent, model: model, actions: actions, isInRow: isInRow, depth: depth)
         }
         guard let members = json.objectValue else { return placeholder(in: parent, isInRow: isInRow) }

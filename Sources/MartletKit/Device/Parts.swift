@@ -45,6 +45,7 @@ final class Parts: Sendable {
                 if case .signedIn(let user) = state { userID = user.id }
                 analytics.changed(userID: userID)
                 crashes.changed(userID: userID)
+                DefinitionModels.forget(allBut: userID, in: definitions)
                 let asksForFlags = flags.changed(userID: userID)
                 // In order, but beside this loop: the next user must not wait for the network.
                 calls = Task { [calls, flags, notifications] in

@@ -1,6 +1,6 @@
 #if !canImport(CryptoKit)
-/// Checks Ed25519 signatures (RFC 8032 §5.1.7) on systems without CryptoKit. Everything here is public, so the time that
-/// a check takes may depend on it.
+/// Checks Ed25519 signatures (RFC 8032 §5.1.7) on systems without CryptoKit. Everything here is public, so the time
+/// that a check takes may depend on it.
 enum Ed25519 {
     /// - Parameter signature: 64 bytes.
     static func isValid(signature: [UInt8], message: [UInt8], publicKey: [UInt8]) -> Bool {

@@ -21,7 +21,8 @@ enum DefinitionFixture {
     /// - Parameter answer: Answers all other calls.
     static func definition(
         _ document: JSON, _ components: DefinitionComponents = DefinitionComponents(),
-        answer: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse = { _ in throw MartletError(.notConnected, "") }
+        answer: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse = { _ in throw MartletError(.notConnected, "")
+        }
     ) async throws -> AppDefinition {
         var contents = ["app.json": root(document)]
         for kind in ["models", "views", "controllers"] {
@@ -35,7 +36,7 @@ enum DefinitionFixture {
             if let part = byDigest[request.url.lastPathComponent] { return HTTPResponse(status: 200, body: part) }
             return try answer(request)
         }
-        let martlet = try Martlet.scripted(transport) { $0.retries = .never }
+        let martlet = try Martlet.scripted(transport, change: { $0.retries = .never })
         var options = DefinitionOptions()
         options.components = components
         options.locale = Locale(identifier: "en_GB")
@@ -71,7 +72,8 @@ enum DefinitionFixture {
             ]
         }
         let json: JSON = [
-            "schema": 1, "name": "test", "environment": "live", "version": 1, "content": 1, "published": "", "requires": [:],
+            "schema": 1, "name": "test", "environment": "live", "version": 1, "content": 1, "published": "",
+            "requires": [:],
             "parts": .array(listed), "keyId": "",
         ]
         return try JSONDecoder().decode(DefinitionManifest.self, from: json.data)

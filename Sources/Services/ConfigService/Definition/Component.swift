@@ -12,7 +12,8 @@ enum Component {
     }
 
     static let views: Set<String> = [
-        "View", "ListView", "LabelView", "ButtonView", "ImageView", "TextField", "Toggle", "Picker", "DatePicker", "Form",
+        "View", "ListView", "LabelView", "ButtonView", "ImageView", "TextField", "Toggle", "Picker", "DatePicker",
+        "Form",
         "MapView",
     ]
     static let controllers: Set<String> = ["ViewController", "NavController", "SystemController"]
@@ -33,7 +34,8 @@ enum Component {
         "text": .text, "text_color": .color, "text_font": .text, "text_size": .size, "text_lines": .count,
         "title": .text, "url": .url, "items_model": .model, "row_view": .view,
         "field": .text, "value": .value, "placeholder": .text, "secure": .flag, "keyboard": .text, "options": .value,
-        "mode": .text, "minimum": .text, "maximum": .text, "min_length": .count, "max_length": .count, "required": .flag,
+        "mode": .text, "minimum": .text, "maximum": .text, "min_length": .count, "max_length": .count,
+        "required": .flag,
         "validation": .value, "message": .text, "submit_model": .model, "place": .value, "latitude": .degrees,
         "longitude": .degrees,
     ]
