@@ -52,7 +52,7 @@ struct DefinitionLoaderTests {
         #expect(try await loader.refresh().downloadedBytes == 0)
 
         let change = try DefinitionFixture.text("kick-in-change")
-        try await app.change(JSON(parsing: Data(change.utf8)))
+        try await app.change(change)
         let update = try await loader.refresh()
         #expect(update.isNew && update.version == 2 && update.downloadedParts == ["views/EventDetailView"])
         #expect(update.downloadedBytes < 3_000)
@@ -68,6 +68,8 @@ struct DefinitionLoaderTests {
         let image = try #require(after.detail.range(of: "<img src=\"\(PublishedApp.image)\""))
         let title = try #require(after.detail.range(of: ">Chess<"))
         #expect(image.lowerBound < title.lowerBound)
+        let place = try #require(after.detail.range(of: ">Room 5<"))
+        #expect(title.lowerBound < place.lowerBound)
 
         // After a rollback the device has every part.
         try await app.server.manage("POST", "config/definition/\(app.name)/rollback", ["version": 1])
@@ -150,7 +152,7 @@ struct DefinitionLoaderTests {
         }
         defer { following.cancel() }
         try await eventually("The first definition did not come.") { versions.withLock { $0 } == [1] }
-        try await app.patch(DefinitionFixture.json("kick-in-change"))
+        try await app.patch(DefinitionFixture.text("kick-in-change"))
         var options = PublishedApp.options
         let preview = try await app.server.manage("POST", "config/definition/\(app.name)/preview", ["hours": 1])
         options.preview = preview["preview"]?.stringValue
@@ -162,12 +164,12 @@ struct DefinitionLoaderTests {
 
     @Test func `a user signs up by a form of the definition`() async throws {
         let signUps = TestServer.name("SignUps")
-        let app = try await PublishedApp("kick-in") { document in
-            document["requires"] = ["TextField": 1, "Toggle": 1, "Picker": 1, "DatePicker": 1, "Form": 1, "MapView": 1]
-        }
-        var change = try DefinitionFixture.json("kick-in-sign-up")
-        change["models"] = ["SignUps": .string("/storage/" + signUps)]
-        try await app.change(change)
+        let app = try await PublishedApp(
+            "kick-in",
+            adding: #""requires":{"TextField":1,"Toggle":1,"Picker":1,"DatePicker":1,"Form":1,"MapView":1},"#)
+        try await app.change(
+            DefinitionFixture.text("kick-in-sign-up").replacingOccurrences(
+                of: "/storage/signups", with: "/storage/" + signUps))
         let loader = try app.device()
         let definition = try await loader.start()
         let list = try await definition.open()

@@ -41,14 +41,14 @@ struct DefinitionRefusalTests {
         let app = try await PublishedApp("kick-in")
         let (folder, network) = (Scratch.folder(), ChangingTransport())
         let loader = try app.device(folder: folder, network)
-        #expect(try await loader.start().version == 1)
-        try await app.change(DefinitionFixture.json("kick-in-change"))
+        let before = try await PublishedApp.pages(try await loader.start())
+        try await app.change(DefinitionFixture.text("kick-in-change"))
         network.answer { attack.change($0, $1) }
         await #expect(throws: MartletError.self) { try await loader.refresh() }
         #expect(try await loader.start().version == 1)
         let restarted = try app.device(
             folder: folder, ScriptedTransport { _, _ in throw MartletError(.notConnected, "") })
-        #expect(try await PublishedApp.pages(try await restarted.start()).detail.contains("<img") == false)
+        #expect(try await PublishedApp.pages(try await restarted.start()).detail == before.detail)
         network.answer { $1 }
         #expect(try await loader.start().version == 2)
     }
@@ -64,7 +64,7 @@ struct DefinitionRefusalTests {
         let loader = try app.device(folder: folder, network)
         #expect(try await loader.start().version == 1)
         let replayed = old.withLock { $0 }
-        try await app.change(DefinitionFixture.json("kick-in-change"))
+        try await app.change(DefinitionFixture.text("kick-in-change"))
         #expect(try await loader.start().version == 2)
         network.answer { request, response in
             request.url.path.hasSuffix("/manifest") ? try #require(replayed) : response

@@ -14,8 +14,6 @@ enum DefinitionFixture {
             contentsOf: tests.appendingPathComponent("ConfigServiceTests/Fixtures/\(name).json"), encoding: .utf8)
     }
 
-    static func json(_ name: String) throws -> JSON { try JSON(parsing: Data(text(name).utf8)) }
-
     /// The definition as the device gets it, with its parts from a scripted server.
     ///
     /// - Parameter answer: Answers all other calls.

@@ -19,14 +19,16 @@ struct PublishedApp {
         return options
     }
 
-    init(_ fixture: String, change: (inout JSON) -> Void = { _ in }) async throws {
+    /// - Parameter members: More members of `app.json`.
+    init(_ fixture: String, adding members: String = "") async throws {
         server = try #require(LiveServer.shared)
         name = TestServer.name(fixture + "-").lowercased()
         keys = try await Martlet(server.configuration()).definition(name).publishedKeys()
-        var document = try DefinitionFixture.json(fixture)
+        var document = try DefinitionFixture.text(fixture)
+        document = document.replacingOccurrences(of: "\"root_controller\"", with: members + "\"root_controller\"")
         if fixture == "kick-in" {
             let events = TestServer.name("Events")
-            document["models"] = ["Events": .string("/storage/" + events)]
+            document = document.replacingOccurrences(of: "/storage/events", with: "/storage/" + events)
             try await server.manage(
                 "POST", "storage/" + events,
                 [
@@ -35,17 +37,17 @@ struct PublishedApp {
                     "image_url": .string(Self.image), "location": ["latitude": 52.22, "longitude": 6.89],
                 ])
         }
-        change(&document)
-        try await server.manage("PUT", "config/definition/" + name, document, headers: ["if-none-match": "*"])
+        try await server.manage("PUT", "config/definition/" + name, text: document, headers: ["if-none-match": "*"])
         try await server.manage("POST", "config/definition/\(name)/publish")
     }
 
-    func patch(_ json: JSON) async throws {
-        try await server.manage("PATCH", "config/definition/" + name, json, headers: ["if-match": "*"])
+    /// Changes the draft by a merge patch.
+    func patch(_ text: String) async throws {
+        try await server.manage("PATCH", "config/definition/" + name, text: text, headers: ["if-match": "*"])
     }
 
-    func change(_ json: JSON) async throws {
-        try await patch(json)
+    func change(_ text: String) async throws {
+        try await patch(text)
         try await server.manage("POST", "config/definition/\(name)/publish")
     }
 
