@@ -373,7 +373,7 @@ let package = Package(
             name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema"], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(
-            name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit", "MartletKitSignals"],
+            name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit", "MartletKitSignals", "MartletLogic"],
             swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
         .testTarget(

@@ -35,6 +35,8 @@ extension Martlet {
         /// Where reports of errors and crashes go, `https://key@host/crash/1`: `sentryDSN` of the server's
         /// `connection.json`. Nil: nothing is reported.
         public var sentryDSN: String?
+        /// The keys that may sign app definitions. See <doc:DescribingAnApp>.
+        public var definitionKeys: [DefinitionKey] = []
         /// For tests.
         var clock = WallClock()
 

@@ -11,6 +11,7 @@ final class Parts: Sendable {
     let crashes: Crashes
     let notifications: Notifications
     let offline: Offline
+    let definitions: LocalFolder
 
     init(_ configuration: Martlet.Configuration, api: APIClient) {
         let folder = LocalFolder(url: configuration.folder)
@@ -30,6 +31,7 @@ final class Parts: Sendable {
         crashes = Crashes(api, folder.subfolder("crashes"))
         notifications = Notifications(api, identity, folder.subfolder("notifications"))
         offline = Offline(api, folder.subfolder("offline"))
+        definitions = folder.subfolder("definitions")
         followSignIn(api.session)
     }
 
@@ -43,6 +45,7 @@ final class Parts: Sendable {
                 if case .signedIn(let user) = state { userID = user.id }
                 analytics.changed(userID: userID)
                 crashes.changed(userID: userID)
+                DefinitionModels.forget(allBut: userID, in: definitions)
                 let asksForFlags = flags.changed(userID: userID)
                 // In order, but beside this loop: the next user must not wait for the network.
                 calls = Task { [calls, flags, notifications] in

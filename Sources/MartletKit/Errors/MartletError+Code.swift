@@ -43,6 +43,10 @@ extension MartletError.Code {
     public static let offlineStoreInUse = Self("device-offline-store-in-use")
     /// The answer to a write was lost for so long that the server does not remember the write. It may have taken place.
     public static let unknownOutcome = Self("device-unknown-outcome")
+    /// An app definition is not signed by a key that the app trusts, is older than one before it, or is damaged.
+    public static let definitionRefused = Self("device-definition-refused")
+    /// An app definition needs a newer version of the app. The last good one stays.
+    public static let definitionNotSupported = Self("device-definition-not-supported")
 }
 
 /// Errors that the server answers. Its documentation says more about each (`docs/ERRORS.md`).

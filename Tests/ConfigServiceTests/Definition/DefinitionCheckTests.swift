@@ -29,6 +29,11 @@ import Testing
         #expect(findings(try DefinitionFixture.kickIn(DefinitionFixture.kickInChange)) == [])
     }
 
+    @Test("The sign-up form of the events app is accepted without a warning")
+    func signUp() throws {
+        #expect(findings(try DefinitionFixture.kickIn(DefinitionFixture.kickInSignUp)) == [])
+    }
+
     struct Case: CustomTestStringConvertible {
         var code: String
         var path: String
@@ -69,7 +74,7 @@ import Testing
             code: "dangling-reference", path: "/views/EventDetailView/contents/place/before",
             patch: #"{"views":{"EventDetailView":{"contents":{"place":{"before":"No"}}}}}"#),
         Case(code: "cycle", path: "/views/EventListView", patch: row(#""kind":"View","contents":["EventListView"]"#)),
-        Case(code: "unknown-kind", path: "/views/EventRow/contents/0/kind", patch: row(#""kind":"MapView""#)),
+        Case(code: "unknown-kind", path: "/views/EventRow/contents/0/kind", patch: row(#""kind":"ChartView""#)),
         Case(
             code: "unknown-kind", path: "/controllers/EventListController/kind",
             patch: #"{"controllers":{"EventListController":{"kind":"TabController"}}}"#),
@@ -78,6 +83,21 @@ import Testing
         Case(
             code: "missing-member", path: "/views/EventRow/contents/0",
             patch: row(#""kind":"ListView","row_view":"EventDetailView""#)),
+        Case(code: "missing-member", path: "/views/EventRow/contents/0", patch: row(#""kind":"TextField""#)),
+        Case(
+            code: "missing-member", path: "/views/EventRow/contents/0", patch: row(#""kind":"Picker","field":"sport""#)),
+        Case(
+            code: "dangling-reference", path: "/views/EventRow/contents/0/submit_model",
+            patch: row(#""kind":"Form","submit_model":"No""#)),
+        Case(
+            code: "unknown-operation", path: "/views/EventRow/contents/0/validation/logic/shout",
+            patch: row(#""kind":"TextField","field":"name","validation":{"logic":{"shout":1}}"#)),
+        Case(
+            code: "bad-binding", path: "/views/EventRow/contents/0/options/1/title",
+            patch: row(#""kind":"Picker","field":"sport","options":["chess",{"value":"go","title":"@go"}]"#)),
+        Case(
+            code: "bad-value", path: "/views/EventRow/contents/0/latitude",
+            patch: row(#""kind":"MapView","latitude":"52""#)),
         Case(
             code: "missing-member", path: "/controllers/EventDetailController",
             patch: #"{"controllers":{"EventDetailController":{"render":null}}}"#),
@@ -140,8 +160,8 @@ import Testing
             (#"{"requires":{"MapView":2},"views":{"EventRow":{"contents":[{"kind":"MapView","anything":[1,{"a":null}]}]}}}"#),
             (#"{"requires":{"shout":1},"views":{"EventRow":{"contents":[{"text":{"logic":{"shout":"x"}}}]}}}"#),
             (#"{"requires":{"fly":1},"views":{"EventRow":{"actions":[{"action":"fly"}]}}}"#),
-            (#"{"views":{"EventRow":{"contents":[{"kind":"MapView","fallback":"drop"}]}}}"#),
-            (#"{"views":{"EventRow":{"contents":[{"kind":"MapView","fallback":{"kind":"LabelView","text":"@.place"}}]}}}"#),
+            (#"{"views":{"EventRow":{"contents":[{"kind":"ChartView","fallback":"drop"}]}}}"#),
+            (#"{"views":{"EventRow":{"contents":[{"kind":"ChartView","fallback":{"kind":"LabelView","text":"@.place"}}]}}}"#),
         ])
     func extensions(_ patch: String) throws {
         #expect(findings(try DefinitionFixture.kickIn(patch)) == [])

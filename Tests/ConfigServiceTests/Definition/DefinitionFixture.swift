@@ -7,6 +7,8 @@ enum DefinitionFixture {
     static let kickIn = text("kick-in")
     /// A merge patch for `kickIn` that adds an image to the view of an event's details.
     static let kickInChange = text("kick-in-change")
+    /// A merge patch for `kickIn` that adds a form to sign up for an event.
+    static let kickInSignUp = text("kick-in-sign-up")
 
     static func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
 

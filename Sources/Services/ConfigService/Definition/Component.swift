@@ -3,16 +3,27 @@
 /// Arguments are looked up along the chain of parents, so a view may carry properties of the views inside it.
 enum Component {
     enum Property: Sendable {
-        case distance, length, color, text, size, count, orientation, url, flag
+        case distance, length, color, text, size, count, orientation, url, flag, degrees
         case view, model, controller
+        /// Any value, the bindings in it included.
+        case value
         /// Checked elsewhere.
         case structure
     }
 
-    static let views: Set<String> = ["View", "ListView", "LabelView", "ButtonView", "ImageView"]
+    static let views: Set<String> = [
+        "View", "ListView", "LabelView", "ButtonView", "ImageView", "TextField", "Toggle", "Picker", "DatePicker",
+        "Form",
+        "MapView",
+    ]
     static let controllers: Set<String> = ["ViewController", "NavController", "SystemController"]
     /// The actions that built-in kinds handle.
-    static let actions: Set<String> = ["openController", "showAlert"]
+    static let actions: Set<String> = ["openController", "showAlert", "submit"]
+    /// The properties without which a view shows nothing.
+    static let requiredProperties: [String: [String]] = [
+        "ListView": ["items_model", "row_view"], "TextField": ["field"], "Toggle": ["field"],
+        "Picker": ["field", "options"], "DatePicker": ["field"],
+    ]
 
     static let viewProperties: [String: Property] = [
         "name": .structure, "kind": .structure, "contents": .structure, "actions": .structure, "fallback": .structure,
@@ -22,6 +33,11 @@ enum Component {
         "height": .length,
         "text": .text, "text_color": .color, "text_font": .text, "text_size": .size, "text_lines": .count,
         "title": .text, "url": .url, "items_model": .model, "row_view": .view,
+        "field": .text, "value": .value, "placeholder": .text, "secure": .flag, "keyboard": .text, "options": .value,
+        "mode": .text, "minimum": .text, "maximum": .text, "min_length": .count, "max_length": .count,
+        "required": .flag,
+        "validation": .value, "message": .text, "submit_model": .model, "place": .value, "latitude": .degrees,
+        "longitude": .degrees,
     ]
 
     static let controllerProperties: [String: Property] = [

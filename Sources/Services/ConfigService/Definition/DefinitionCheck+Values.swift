@@ -9,6 +9,7 @@ extension DefinitionCheck {
     mutating func check(_ value: JSONValue, as property: Component.Property, at path: String) {
         if isComputed(value, at: path) { return }
         switch (property, value) {
+        case (.value, _): checkCustomValue(value, at: path)
         case (.view, .string(let name)): refer(to: name, in: app.views, "view", at: path)
         case (.model, .string(let name)): refer(to: name, in: app.models, "model", at: path)
         case (.controller, .string(let name)): refer(to: name, in: app.controllers, "controller", at: path)
@@ -41,6 +42,8 @@ extension DefinitionCheck {
         case (.color, _): ("bad-color", "A colour must be #rrggbb or #rrggbbaa.")
         case (.url, .string(let text)) where isAddress(text): nil
         case (.url, _): ("bad-url", "This must be a path or an https URL.")
+        case (.degrees, .number(let literal)) where isNumber(literal, in: -180...180): nil
+        case (.degrees, _): ("bad-value", "This must be a number of degrees from -180 to 180.")
         case (.flag, .bool): nil
         case (.flag, _): ("bad-value", "This must be true or false.")
         case (.text, .array), (.text, .object): ("bad-value", "This must be a string.")

@@ -15,7 +15,7 @@ extension DefinitionCheck {
         guard case .object(let members) = view else { return }
         let kind = checkKind(
             view["kind"], default: "View", among: Component.views, hasFallback: view["fallback"] != nil, at: path)
-        if kind == "ListView" { checkList(view, at: path) }
+        checkRequiredProperties(of: view, kind, at: path)
         for member in members {
             let path = path + "/" + JSONPointer.escape(member.name)
             switch (member.name, Component.viewProperties[member.name]) {
@@ -26,7 +26,8 @@ extension DefinitionCheck {
             case (_, .structure): break
             case (_, let property?): check(member.value, as: property, at: path)
             case (let name, nil):
-                if Component.views.contains(kind) {
+                // The app may have a newer version of a built-in kind.
+                if Component.views.contains(kind), app.requires[kind] == nil {
                     addFinding("unknown-property", path, "No built-in kind has a property \"\(name)\".", .warning)
                 }
                 checkCustomValue(member.value, at: path)
@@ -34,9 +35,9 @@ extension DefinitionCheck {
         }
     }
 
-    private mutating func checkList(_ list: JSONValue, at path: String) {
-        for name in ["items_model", "row_view"] where list[name] == nil {
-            addFinding("missing-member", path, "A ListView requires \(name).")
+    private mutating func checkRequiredProperties(of view: JSONValue, _ kind: String, at path: String) {
+        for name in Component.requiredProperties[kind] ?? [] where view[name] == nil {
+            addFinding("missing-member", path, "A \(kind) requires \(name).")
         }
     }
 

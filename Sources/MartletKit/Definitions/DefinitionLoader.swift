@@ -1,0 +1,257 @@
+import Foundation
+import MartletLogic
+
+extension Martlet {
+    /// A definition of the app that the server has under this name. Make one loader and keep it.
+    public func definition(_ name: String, _ options: DefinitionOptions = DefinitionOptions()) -> DefinitionLoader {
+        DefinitionLoader(name, options, api, parts)
+    }
+}
+
+/// What ``DefinitionLoader/refresh()`` has done.
+public struct DefinitionUpdate: Sendable, Hashable {
+    /// The version that is in effect now.
+    public let version: Int
+    /// Whether it was not in effect before.
+    public let isNew: Bool
+    /// The parts that were downloaded: `views/EventDetailView`.
+    public let downloadedParts: [String]
+    /// The sizes of the manifest and these parts.
+    public let downloadedBytes: Int
+}
+
+/// Brings an app definition to the device, checks it and keeps it for when there is no connection.
+///
+/// A version comes into effect only if it is complete, not older than one before it, and signed by one of
+/// ``Martlet/Configuration/definitionKeys``. Otherwise the last good one stays.
+///
+/// ```swift
+/// let loader = martlet.definition("kick-in")
+/// let definition = try await loader.start()
+/// let screen = try await definition.open()
+/// ```
+public final class DefinitionLoader: Sendable {
+    private struct State {
+        var current: AppDefinition?
+        var entityTag: String?
+        var hasRead = false
+        var update: DefinitionUpdate?
+        var observers: [UUID: AsyncStream<AppDefinition>.Continuation] = [:]
+    }
+
+    public let name: String
+    private let options: DefinitionOptions
+    private let api: APIClient
+    private let parts: Parts
+    private let server: DefinitionServer
+    private let store: DefinitionStore
+    private let runs = SharedRun()
+    private let state = Locked(State())
+
+    init(_ name: String, _ options: DefinitionOptions, _ api: APIClient, _ parts: Parts) {
+        self.name = name
+        self.options = options
+        self.api = api
+        self.parts = parts
+        server = DefinitionServer(api: api, name: name, options: options, deviceID: parts.identity.id)
+        let folder = Self.environment(api.configuration, options) + "-" + APIRequest.escape(name)
+        store = DefinitionStore(folder: parts.definitions.subfolder(folder))
+    }
+
+    /// The definition in effect: the last good one of this device; nil before the first.
+    public var current: AppDefinition? {
+        get async {
+            await readOnce()
+            return state.withLock { $0.current }
+        }
+    }
+
+    /// The newest definition if the server can be reached and has a good one, otherwise the last good one of this
+    /// device. To show something at once, show ``current`` first.
+    ///
+    /// - Throws: ``MartletError`` if the device has none.
+    public func start() async throws -> AppDefinition {
+        do {
+            try await refresh()
+        } catch let error as MartletError {
+            guard await current != nil else { throw error }
+            api.configuration.log(
+                .warning, "Could not update the app definition; keeping the last good one", ["error": "\(error)"])
+        }
+        guard let current = await current else { throw MartletError(.definitionRefused, "There is no definition.") }
+        return current
+    }
+
+    /// Asks the server for a newer version, downloads what has changed and puts it into effect.
+    ///
+    /// - Throws: ``MartletError``, with the code `definitionRefused` if what came is not to be trusted or not complete,
+    ///   and `definitionNotSupported` if it needs a newer app. What was in effect stays so.
+    @discardableResult
+    public func refresh() async throws -> DefinitionUpdate {
+        try await runs.run { [self] in
+            await readOnce()
+            let update = try await update()
+            state.withLock { $0.update = update }
+        }
+        return state.withLock { $0.update }
+            ?? DefinitionUpdate(
+                version: 0, isNew: false, downloadedParts: [], downloadedBytes: 0)
+    }
+
+    /// The definition in effect, then each one that follows. As long as the sequence is iterated, the client learns of
+    /// publications within a second or so.
+    public func updates() -> AsyncStream<AppDefinition> {
+        let (stream, continuation) = AsyncStream<AppDefinition>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let id = UUID()
+        let following = Task { [self] in
+            await readOnce()
+            state.withLock { state in
+                state.observers[id] = continuation
+                if let current = state.current { continuation.yield(current) }
+            }
+            let wanted = "definition/" + name
+            for await _ in await parts.documents.publications(where: { $0.isComplete || $0.documents.contains(wanted) })
+            {
+                do {
+                    try await refresh()
+                } catch {
+                    api.configuration.log(
+                        .warning, "Could not update the app definition; keeping the last good one",
+                        ["error": "\(error)"])
+                }
+            }
+        }
+        continuation.onTermination = { [weak self] _ in
+            following.cancel()
+            self?.state.withLock { $0.observers[id] = nil }
+        }
+        return stream
+    }
+
+    /// The keys with which the server signs the app's definitions, newest first, to find out which ones to build into
+    /// the app. A key that is only asked for at run time protects nothing.
+    public func publishedKeys() async throws -> [DefinitionKey] {
+        let keys = try await api.json(APIRequest("GET", "definitions/keys"))["keys"]?.arrayValue ?? []
+        return keys.compactMap { $0["x"]?.stringValue.map(DefinitionKey.init(x:)) }
+    }
+
+    // MARK: Checking
+
+    private func update() async throws -> DefinitionUpdate {
+        let before = state.withLock { ($0.current, $0.entityTag) }
+        let mayBeUnchanged = before.0.map { !Self.hasExpired($0.parts.manifest, now) } ?? false
+        let tag = mayBeUnchanged && !options.alwaysRefreshes ? before.1 : nil
+        guard let answer = try await server.manifest(since: tag) else {
+            return DefinitionUpdate(
+                version: before.0?.version ?? 0, isNew: false, downloadedParts: [], downloadedBytes: 0)
+        }
+        let latest = options.preview == nil ? before.0?.version : nil
+        let manifest = try check(answer, latest: latest, at: now)
+        let parts = DefinitionParts(manifest, from: server, store, usesDisk: !options.alwaysRefreshes)
+        if !options.loadsOnDemand { try await parts.loadAll() }
+        let definition = try await definition(of: parts)
+        if parts.areKept { try? store.keep(answer, manifest, after: before.0?.parts.manifest) }
+        let isNew = before.0?.parts.manifest.parts != manifest.parts || before.0?.version != manifest.version
+        put(definition, answer.entityTag, tellsObservers: isNew)
+        return DefinitionUpdate(
+            version: manifest.version, isNew: isNew, downloadedParts: parts.downloaded.paths,
+            downloadedBytes: answer.json.count + parts.downloaded.bytes)
+    }
+
+    private func put(_ definition: AppDefinition, _ entityTag: String?, tellsObservers: Bool) {
+        state.withLock { state in
+            state.current = definition
+            state.entityTag = entityTag
+            guard tellsObservers else { return }
+            for observer in state.observers.values { observer.yield(definition) }
+        }
+    }
+
+    /// - Parameter date: For the expiry of a manifest that has just arrived. One that was accepted stays valid.
+    private func check(_ answer: DefinitionStore.Answer, latest: Int?, at date: Date) throws -> DefinitionManifest {
+        let keys = api.configuration.definitionKeys
+        guard !keys.isEmpty else {
+            throw MartletError(
+                .invalidArgument, "Martlet.Configuration.definitionKeys is empty: no definition can be trusted.")
+        }
+        let manifest: DefinitionManifest
+        do {
+            manifest = try SignedManifest(json: answer.json).verified(
+                name: name, environment: Self.environment(api.configuration, options), latest: latest, at: date
+            ) { signature, message, id in
+                keys.contains { $0.id == id && $0.isValid(signature: signature, of: message) }
+            }
+        } catch {
+            throw MartletError(.definitionRefused, Self.sentence(for: error), underlyingError: error)
+        }
+        try manifest.checkShape()
+        var missing = options.components.missing(manifest.requires)
+        if let least = manifest.minClient, Self.isVersion(api.configuration.device.appVersion, below: least) {
+            missing.append("version \(least) of the app")
+        }
+        guard missing.isEmpty else {
+            throw MartletError(
+                .definitionNotSupported,
+                "The definition needs what this app does not have: \(missing.joined(separator: ", ")).")
+        }
+        return manifest
+    }
+
+    private func definition(of parts: DefinitionParts) async throws -> AppDefinition {
+        let translations = self.parts.translations
+        let values = DefinitionValues(options, language: translations.language) { translations.text($0) }
+        return try await AppDefinition(
+            parts, models: DefinitionModels(api: api, folder: store.folder), options.components, values)
+    }
+
+    /// Reads the last good definition of this device.
+    private func readOnce() async {
+        guard !state.withLock({ $0.hasRead }) else { return }
+        var kept: AppDefinition?
+        if let answer = store.answer {
+            do {
+                let manifest = try check(answer, latest: nil, at: .distantPast)
+                kept = try await definition(of: DefinitionParts(manifest, from: server, store))
+            } catch {
+                api.configuration.log(
+                    .warning, "Could not use the app definition of this device", ["error": "\(error)"])
+            }
+        }
+        let tag = store.answer?.entityTag
+        state.withLock { [kept] state in
+            // Another task may have been faster.
+            guard !state.hasRead else { return }
+            state.hasRead = true
+            state.current = kept
+            state.entityTag = kept == nil ? nil : tag
+        }
+    }
+
+    private var now: Date { api.configuration.clock.now() }
+
+    private static func environment(_ configuration: Martlet.Configuration, _ options: DefinitionOptions) -> String {
+        let own = configuration.appKey.hasPrefix("mk_test_") ? "test" : "live"
+        return (configuration.environment?.rawValue ?? own) + (options.preview == nil ? "" : "-preview")
+    }
+
+    private static func hasExpired(_ manifest: DefinitionManifest, _ now: Date) -> Bool {
+        guard let expires = manifest.expires else { return false }
+        return RFC3339.date(expires).map { $0 <= now } ?? true
+    }
+
+    private static func isVersion(_ version: String, below least: String) -> Bool {
+        func numbers(_ text: String) -> [Int] { text.split(separator: ".").prefix(4).map { Int($0) ?? 0 } }
+        func padded(_ numbers: [Int]) -> [Int] { numbers + [Int](repeating: 0, count: 4 - numbers.count) }
+        return padded(numbers(version)).lexicographicallyPrecedes(padded(numbers(least)))
+    }
+
+    private static func sentence(for failure: SignedManifest.Failure) -> String {
+        switch failure {
+        case .unreadable: "The manifest cannot be read."
+        case .notSigned: "The manifest is not signed by a key that the app trusts, or was changed since."
+        case .notThisApp: "The manifest is for another definition or environment."
+        case .older(let latest): "The manifest is older than version \(latest), which the device has seen."
+        case .expired: "The manifest has expired: newer ones are withheld, or the device's clock is wrong."
+        }
+    }
+}

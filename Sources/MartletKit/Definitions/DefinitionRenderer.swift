@@ -1,0 +1,24 @@
+/// Shows definitions in a toolkit: makes what is shown for one view at a time, the views inside first.
+///
+/// ```swift
+/// struct Outline: DefinitionRenderer {
+///     func output(for node: DefinitionNode, contents: [String]) -> String {
+///         ([node.kind + " " + node.text("text")] + contents).joined(separator: "\n")
+///     }
+/// }
+/// print(Outline().render(screen.root))
+/// ```
+public protocol DefinitionRenderer {
+    associatedtype Output
+
+    /// What is shown for a view. Its kind is built in, one of the app's, or ``DefinitionNode/placeholderKind``.
+    ///
+    /// - Parameter contents: What was made for ``DefinitionNode/contents``.
+    func output(for node: DefinitionNode, contents: [Output]) -> Output
+}
+
+extension DefinitionRenderer {
+    public func render(_ node: DefinitionNode) -> Output {
+        output(for: node, contents: node.contents.map { render($0) })
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+@testable import MartletKit
+
+@Suite("App definitions that are not to be trusted", .enabled(if: LiveServer.shared != nil))
+struct DefinitionRefusalTests {
+    struct Attack: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let change: @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse
+
+        static func manifest(_ name: String, _ change: @escaping @Sendable (String) -> String) -> Attack {
+            Attack(testDescription: name) { request, response in
+                guard request.url.path.hasSuffix("/manifest") else { return response }
+                let text = change(String(decoding: response.body, as: UTF8.self))
+                return HTTPResponse(status: response.status, headers: response.headers, body: Data(text.utf8))
+            }
+        }
+    }
+
+    static let attacks = [
+        Attack.manifest("a greater version") { $0.replacingOccurrences(of: "\"version\":2", with: "\"version\":9") },
+        .manifest("another digest") { $0.replacingOccurrences(of: "\"sha256\":\"", with: "\"sha256\":\"0") },
+        .manifest("a later expiry") { $0.replacingOccurrences(of: "\"expires\":\"2", with: "\"expires\":\"3") },
+        .manifest("another signature") { $0.replacingOccurrences(of: "\"signature\":\"", with: "\"signature\":\"A") },
+        .manifest("no JSON") { String($0.dropLast()) },
+        .manifest("an empty object") { _ in "{}" },
+        .manifest("a huge answer") { $0 + String(repeating: " ", count: 2 << 20) },
+        .manifest("deep nesting") { _ in String(repeating: "[", count: 100_000) },
+        Attack(testDescription: "another part") { request, response in
+            guard request.url.path.contains("/parts/") else { return response }
+            return HTTPResponse(status: 200, body: response.body + Data(" ".utf8))
+        },
+        Attack(testDescription: "a missing part") { request, response in
+            request.url.path.contains("/parts/") ? .problem(404, "document-not-found") : response
+        },
+    ]
+
+    @Test(arguments: attacks)
+    func `what was changed on the way is refused, and the last good definition stays`(attack: Attack) async throws {
+        let app = try await PublishedApp("kick-in")
+        let (folder, network) = (Scratch.folder(), ChangingTransport())
+        let loader = try app.device(folder: folder, network)
+        let before = try await PublishedApp.pages(try await loader.start())
+        try await app.change(DefinitionFixture.text("kick-in-change"))
+        network.answer { attack.change($0, $1) }
+        await #expect(throws: MartletError.self) { try await loader.refresh() }
+        #expect(try await loader.start().version == 1)
+        let restarted = try app.device(
+            folder: folder, ScriptedTransport { _, _ in throw MartletError(.notConnected, "") })
+        #expect(try await PublishedApp.pages(try await restarted.start()).detail == before.detail)
+        network.answer { $1 }
+        #expect(try await loader.start().version == 2)
+    }
+
+    @Test func `an old manifest, an expired one and one of another key are refused`() async throws {
+        let app = try await PublishedApp("kick-in")
+        let (folder, network) = (Scratch.folder(), ChangingTransport())
+        let old = Locked<HTTPResponse?>(nil)
+        network.answer { request, response in
+            if request.url.path.hasSuffix("/manifest") { old.withLock { $0 = response } }
+            return response
+        }
+        let loader = try app.device(folder: folder, network)
+        #expect(try await loader.start().version == 1)
+        let replayed = old.withLock { $0 }
+        try await app.change(DefinitionFixture.text("kick-in-change"))
+        #expect(try await loader.start().version == 2)
+        network.answer { request, response in
+            request.url.path.hasSuffix("/manifest") ? try #require(replayed) : response
+        }
+        for device in [loader, try app.device(folder: folder, network)] {
+            await #expect { try await device.refresh() } throws: {
+                ($0 as? MartletError)?.message.contains("older") == true
+            }
+            #expect(await device.current?.version == 2)
+        }
+        // A new device cannot know, but for the expiry.
+        let later = try app.device(network) { $0.clock.now = { Date().addingTimeInterval(10 * 86_400) } }
+        await #expect { try await later.refresh() } throws: {
+            ($0 as? MartletError)?.message.contains("expired") == true
+        }
+        // What was accepted stays valid, but its tag is no longer accepted as proof that nothing has changed.
+        let accepted = try app.device(folder: folder, network) {
+            $0.clock.now = { Date().addingTimeInterval(10 * 86_400) }
+        }
+        #expect(try await accepted.start().version == 2)
+        #expect(network.sent.last?.headers["if-none-match"] == nil)
+        let foreign = try app.device { $0.definitionKeys = ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"] }
+        await #expect { try await foreign.refresh() } throws: { ($0 as? MartletError)?.code == .definitionRefused }
+        let trusting = try app.device { $0.definitionKeys = [] }
+        await #expect { try await trusting.refresh() } throws: { ($0 as? MartletError)?.code == .invalidArgument }
+        // A key that was changed takes the definition away.
+        let changed = try app.device(folder: folder) {
+            $0.definitionKeys = ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"]
+        }
+        #expect(await changed.current == nil)
+    }
+}

@@ -1,0 +1,299 @@
+import Foundation
+import Testing
+
+@testable import MartletKit
+
+@Suite("Views of a definition")
+struct DefinitionTreeTests {
+    /// An app with one screen that shows this view.
+    private static func document(_ view: JSON, views: [String: JSON] = [:], models: JSON = [:]) -> JSON {
+        [
+            "name": "Test", "root_controller": "Main", "models": models,
+            "views": .object(views.merging(["MainView": view]) { $1 }),
+            "controllers": [
+                "Main": ["kind": "NavController", "title": "Start", "render": "MainView", "text_color": "#ff0000"],
+                "Detail": ["title": "@.title", "render": "DetailView"],
+            ],
+        ]
+    }
+
+    /// The first screen, with this model.
+    private static func screen(
+        _ view: JSON, views: [String: JSON] = [:], models: JSON = [:], model: JSON? = nil,
+        _ components: DefinitionComponents = DefinitionComponents()
+    ) async throws -> DefinitionScreen {
+        let definition = try await DefinitionFixture.definition(
+            document(view, views: views, models: models), components)
+        return try await definition.open(model: model)
+    }
+
+    @Test(
+        arguments: [
+            ("plain", "plain"), ("@", ""), ("@.title", "Chess"), ("@.place.name", "Enschede"), ("@.tags.1", "b"),
+            ("@.missing", ""), ("@title", ""), ("@.n", "1.50"),
+            (["translation": "hello"], "translated hello"),
+            (["logic": ["cat": [["var": "title"], "!"]]], "Chess!"),
+            (["logic": ["format_date": [["var": "start"], "EEE HH:mm"]]], "Mon 09:30"),
+            (["logic": ["format_number": [1234.5, 2]]], "1,234.50"),
+            (["logic": ["shout": ["var": "title"]]], "CHESS"),
+            // What comes from the model is not computed.
+            ("@.injected", "@.title"),
+            // What cannot be computed is empty.
+            (["logic": ["nobody": 1]], ""), (["logic": ["+": [["var": "title"], 1]]], ""),
+        ] as [(JSON, String)])
+    func `a label shows a value, a binding, a translation or logic`(value: JSON, shown: String) async throws {
+        var components = DefinitionComponents()
+        components.addOperation("shout") { .string(($0.first?.stringValue ?? "").uppercased()) }
+        let model: JSON = [
+            "title": "Chess", "place": ["name": "Enschede"], "tags": ["a", "b"], "start": "2026-08-24T09:30:00Z",
+            "injected": "@.title", "n": .number(try #require(JSONNumber(text: "1.50"))),
+        ]
+        let screen = try await Self.screen(["kind": "LabelView", "text": value], model: model, components)
+        #expect(screen.root.text("text") == shown)
+    }
+
+    @Test func `arguments are looked up along the chain of parents, with the bindings of where they are`() async throws
+    {
+        let screen = try await Self.screen(
+            [
+                "text_size": 20, "caption": "@.title", "top": 5,
+                "contents": [
+                    [
+                        "kind": "ListView", "items_model": "@.rows", "row_view": "Row", "text_size": "@.size",
+                        "contents": [],
+                    ]
+                ],
+            ], views: ["Row": ["kind": "LabelView", "text": "@.name"]],
+            model: ["title": "List", "size": 9, "rows": [["name": "a", "title": "no"], ["name": "b"]]])
+        let rows = screen.root.contents[0].contents
+        #expect(rows.map { $0.text("text") } == ["a", "b"])
+        #expect(rows[0].number("text_size") == 9)
+        #expect(screen.root.number("text_size") == 20)
+        #expect(rows[0].text("caption") == "List")
+        // From the controller, and from the app.
+        #expect(rows[0].color("text_color")?.hexadecimal == "#ff0000")
+        #expect(rows[0].text("name") == "Test")
+        #expect(rows[0].own("top") == nil && rows[0].own("text_size") == nil)
+    }
+
+    @Test func `an unknown kind is its fallback, nothing, or an empty box of the same size`() async throws {
+        var components = DefinitionComponents()
+        components.addView("Known", version: 2)
+        let screen = try await Self.screen(
+            [
+                "contents": [
+                    ["kind": "Chart", "height": 50, "text": "secret", "contents": [["kind": "LabelView"]]],
+                    ["kind": "Chart", "fallback": ["kind": "LabelView", "text": "instead"]],
+                    ["kind": "Chart", "fallback": "Other"], ["kind": "Chart", "fallback": "drop"],
+                    ["kind": "Known"], ["kind": "Known", "requires": ["Known": 3], "fallback": "drop"],
+                    "Missing", 5, ["kind": "View", "hidden": true], ["kind": "View", "hidden": ["logic": ["!": 0]]],
+                ]
+            ], views: ["Other": ["kind": "ButtonView"]], components)
+        let kinds = screen.root.contents.map(\.kind)
+        #expect(kinds == ["Placeholder", "LabelView", "ButtonView", "Known", "Placeholder", "Placeholder"])
+        #expect(screen.root.contents[0].own("height") == 50)
+        #expect(screen.root.contents[0].own("text") == nil && screen.root.contents[0].contents.isEmpty)
+    }
+
+    @Test func `views that contain themselves end`() async throws {
+        let screen = try await Self.screen("Loop", views: ["Loop": ["contents": ["Loop", "Loop"]]])
+        #expect(screen.nodes.count <= DefinitionTree.maximumNodes)
+        #expect(screen.nodes.contains { $0.kind == DefinitionNode.placeholderKind })
+        // A name that stands for itself.
+        let views: [String: JSON] = ["A": ["kind": "No", "fallback": "A"]]
+        #expect(try await Self.screen("A", views: views).root.kind == DefinitionNode.placeholderKind)
+    }
+
+    @Test func `a long list ends`() async throws {
+        let rows = JSON.array((0..<2_000).map { ["n": .number(JSONNumber($0))] })
+        let screen = try await Self.screen(
+            ["kind": "ListView", "items_model": "Rows", "row_view": "Row"],
+            views: ["Row": ["kind": "LabelView", "text": "@.n"]], models: ["Rows": rows])
+        #expect(screen.root.contents.count == DefinitionTree.maximumRows)
+        #expect(screen.root.contents.last?.text("text") == "499")
+    }
+
+    @Test func `an action goes to the first object that can answer it`() async throws {
+        let called = Locked<[String]>([])
+        var components = DefinitionComponents()
+        components.addView("Deck")
+        components.addAction("shuffle", answeredBy: "Deck") { action in
+            called.withLock { $0.append("deck " + (action.argument("cards")?.shownText ?? "")) }
+        }
+        components.addAction("call") { action in
+            called.withLock { $0.append("call " + (action.argument("number")?.shownText ?? "")) }
+        }
+        let definition = try await DefinitionFixture.definition(
+            Self.document(
+                [
+                    "kind": "Deck", "cards": 52,
+                    "contents": [
+                        [
+                            "kind": "ButtonView",
+                            "actions": [
+                                ["action": "shuffle"], ["action": "call", "number": "@.phone"], [:],
+                                ["action": "showAlert", "message": "Hi"], ["action": "fly"],
+                                ["action": "openController", "controller": "Detail", "controller_model": "@.event"],
+                                ["action": "openController", "kind": "SystemController", "controller": "Detail"],
+                                ["action": "openController", "controller": "Nobody"],
+                            ],
+                        ]
+                    ],
+                ], views: ["DetailView": ["kind": "LabelView", "text": "@.title"]]), components)
+        let screen = try await definition.open(model: ["phone": "112", "event": ["title": "Chess"]])
+        let outcomes = try await definition.perform(screen.root.contents[0].actions)
+        #expect(called.withLock { $0 } == ["deck 52", "call 112"])
+        #expect(outcomes.count == 7)
+        guard case .alert("Start", "Hi") = outcomes[2], case .unanswered(let fly) = outcomes[3],
+            case .open(let detail, isModal: false) = outcomes[4], case .unanswered = outcomes[5],
+            case .open(let nobody, _) = outcomes[6]
+        else {
+            Issue.record("\(outcomes)")
+            return
+        }
+        #expect(fly.name == "fly")
+        #expect(detail.title == "Chess" && detail.root.text("text") == "Chess")
+        #expect(nobody.root.kind == DefinitionNode.placeholderKind)
+        // A screen opened from a controller that is no NavController is on top.
+        let next = try await definition.open("Detail", model: nil, from: detail.root.scope)
+        #expect(next.kind == "ViewController" && next.root.text("text") == "Chess")
+    }
+
+    @Test func `screens on top of each other end`() async throws {
+        let definition = try await DefinitionFixture.definition(
+            Self.document([
+                "kind": "ButtonView", "actions": [["action": "openController", "controller": "Main"]],
+            ]))
+        var screen = try await definition.open()
+        await #expect(throws: MartletError.self) {
+            for _ in 0..<100 {
+                guard case .open(let next, _)? = try await definition.perform(screen.root.actions).first else { return }
+                screen = next
+            }
+        }
+        #expect(screen.root.scope.screens == DefinitionScope.maximumScreens)
+    }
+
+    @Test func `models are loaded from their addresses, and those of data reach storage only`() async throws {
+        let document: JSON = [
+            "name": "Test", "root_controller": "Main",
+            "models": [
+                "Events": "/storage/events?limit=2", "Bad": "/storage/../auth/me", "Web": "https://example.org/a",
+            ],
+            "views": [
+                "MainView": [
+                    "contents": [
+                        ["kind": "ListView", "items_model": "Events", "row_view": "Row"],
+                        ["kind": "ListView", "items_model": "Bad", "row_view": "Row"],
+                        ["kind": "ListView", "items_model": "Web", "row_view": "Row"],
+                    ]
+                ],
+                "Row": ["kind": "LabelView", "text": "@.title"],
+            ],
+            "controllers": ["Main": ["render": "MainView"]],
+        ]
+        let asked = Locked<[HTTPRequest]>([])
+        let definition = try await DefinitionFixture.definition(document) { request in
+            asked.withLock { $0.append(request) }
+            return HTTPResponse(200, ["data": [["title": .string(request.url.host ?? "")]]])
+        }
+        let screen = try await definition.open()
+        let texts = screen.root.contents.map { $0.contents.map { $0.text("text") } }
+        #expect(texts == [["martlet.test"], [], ["example.org"]])
+        #expect(screen.failures.mapValues(\.code) == ["Bad": .invalidArgument])
+        // No secret leaves the app's own server.
+        for request in asked.withLock({ $0 }) {
+            #expect((request.headers["x-martlet-secret"] != nil) == (request.url.host == "martlet.test"))
+        }
+        func model(_ value: JSON) async throws -> JSON? {
+            let scope = DefinitionScope(
+                .view, kind: "View", [:], in: screen.root.scope, values: screen.root.scope.values, model: ["url": value]
+            )
+            let json: JSON = ["action": "openController", "controller_model": "@.url"]
+            return try await definition.model(of: try #require(DefinitionAction(json, from: scope)))
+        }
+        #expect(try await model("/storage/events/1")?["data"] != nil)
+        await #expect(throws: MartletError.self) { try await model("/auth/me") }
+        await #expect(throws: MartletError.self) { try await model("/storage/%2e%2e/auth/me") }
+        await #expect(throws: MartletError.self) { try await model("http:///x") }
+        #expect(try await model("just text") == "just text")
+    }
+
+    @Test func `what is kept of a model is for its user`() async throws {
+        let isOnline = Locked(true)
+        let transport = ScriptedTransport { _, _ in
+            guard isOnline.withLock({ $0 }) else { throw MartletError(.notConnected, "") }
+            return HTTPResponse(200, ["data": [1]])
+        }
+        let (martlet, folder) = (
+            try Martlet.scripted(transport, change: { $0.retries = .never }), LocalFolder(url: Scratch.folder())
+        )
+        let models = DefinitionModels(api: martlet.api, folder: folder.subfolder("live-test"))
+        #expect(try await models.load("/storage/a") == ["data": [1]])
+        isOnline.withLock { $0 = false }
+        DefinitionModels.forget(allBut: nil, in: folder)
+        #expect(try await models.load("/storage/a") == ["data": [1]])
+        await #expect(throws: MartletError.self) { try await models.load("/storage/b") }
+        DefinitionModels.forget(allBut: "ann", in: folder)
+        await #expect(throws: MartletError.self) { try await models.load("/storage/a") }
+    }
+
+    @Test func `HTML shows texts as they are, and leaves out what is not valid`() async throws {
+        let evil = "</div><script>alert('1')</script>\""
+        let screen = try await Self.screen(
+            [
+                "name": .string(evil), "background_color": "red;} body{", "width": 1e300, "top": "fill",
+                "contents": [
+                    [
+                        "kind": "LabelView", "text": "@.evil", "text_font": "x';color:red", "text_color": "#00ff0080",
+                        "text_size": 20, "text_lines": 2, "left": 8.5,
+                    ],
+                    ["kind": "ButtonView", "title": "@.evil", "actions": [["action": .string(evil)]]],
+                    ["kind": "ImageView", "url": "javascript:alert(1)"],
+                    ["kind": "ImageView", "url": "//evil.example"],
+                    ["kind": "ImageView", "url": "/files/a.png?x=1&y=2"], ["kind": "ImageView", "url": "@.evil"],
+                    [
+                        "kind": "TextField", "field": "@.evil", "title": "@.evil", "placeholder": "@.evil",
+                        "value": "@.evil",
+                    ],
+                    ["kind": "Picker", "field": "p", "options": ["@.evil"]],
+                    ["kind": "MapView", "title": "@.evil", "latitude": 52.2, "longitude": 6.9],
+                    ["kind": "MapView", "latitude": 520, "longitude": 6.9],
+                ],
+            ], model: ["evil": .string(evil)])
+        let renderer = HTMLDefinitionRenderer(base: URL(string: "https://a.example/api/mk"))
+        let page = renderer.page(screen, language: evil)
+        #expect(!page.contains("<script") && !page.contains("alert('1')"))
+        #expect(page.components(separatedBy: "&lt;script&gt;").count >= 9)
+        #expect(!page.contains("javascript:") && !page.contains("evil.example") && !page.contains("color:red"))
+        #expect(page.components(separatedBy: "<img").count == 2)
+        #expect(page.contains("src=\"https://a.example/api/mk/files/a.png?x=1&amp;y=2\""))
+        #expect(page.contains("color:#00ff0080;font-size:20px;display:-webkit-box;"))
+        #expect(page.contains("margin-left:8.5px;"))
+        #expect(page.contains("52.20000, 6.90000") && !page.contains("520"))
+        #expect(page.contains("default-src 'none'"))
+    }
+
+    @Test func `another renderer makes something else of the same views`() async throws {
+        struct Outline: DefinitionRenderer {
+            func output(for node: DefinitionNode, contents: [String]) -> String {
+                node.kind + "(" + contents.joined(separator: ",") + ")"
+            }
+        }
+        let screen = try await Self.screen(["contents": [["kind": "LabelView"], ["contents": [["kind": "Toggle"]]]]])
+        #expect(Outline().render(screen.root) == "View(LabelView(),View(Toggle()))")
+    }
+
+    @Test(
+        arguments: [
+            [:], ["app.json": 5], ["root_controller": "Nobody"], ["root_controller": 5], ["controllers": ["Main": 5]],
+        ] as [JSON])
+    func `a definition without a first screen is refused`(change: JSON) async throws {
+        var document: JSON = change == [:] ? [:] : Self.document([:])
+        for (name, value) in change.objectValue ?? [:] { document[name] = value }
+        if change["app.json"] != nil { document["root_controller"] = nil }
+        await #expect { try await DefinitionFixture.definition(document) } throws: {
+            ($0 as? MartletError)?.code == .definitionRefused
+        }
+    }
+}
