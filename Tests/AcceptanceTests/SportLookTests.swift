@@ -45,7 +45,8 @@ import Testing
                 Message(event: Pointer(world.event), author: world.ada.userID, text: "It is off"))
         }
         await expectRefusal { try await world.ada.app.martlet.storage.update(message, .set(\.text, to: "Bye")) }
-        #expect(try await world.ben.app.martlet.storage.find(SportLook.messages(of: world.event)).map(\.text) == ["Hello"])
+        #expect(
+            try await world.ben.app.martlet.storage.find(SportLook.messages(of: world.event)).map(\.text) == ["Hello"])
     }
 
     @Test func `who has left gets no message of an open stream any more`() async throws {

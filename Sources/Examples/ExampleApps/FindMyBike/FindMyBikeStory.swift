@@ -1,5 +1,5 @@
-import MartletKit
 import Foundation
+import MartletKit
 
 /// FindMyBike: owners report missing bikes, and the phones of others report where they are.
 public struct FindMyBikeStory: Sendable {

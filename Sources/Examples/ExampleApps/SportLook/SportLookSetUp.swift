@@ -1,5 +1,5 @@
-import MartletKit
 import Foundation
+import MartletKit
 
 extension SportLook {
     /// Makes the app on the server: collections with rules, indexes, and the two rules for push messages. There is no

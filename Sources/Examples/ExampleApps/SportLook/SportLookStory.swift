@@ -102,7 +102,8 @@ public struct SportLookStory: Sendable {
         try story.check(names == ["Ben", "Ada"], "Within 10 km, Ben discovers \(names).")
         let runners = try await ben.app.people(near: Self.bern, within: .kilometers(10), liking: "running")
         try story.check(runners.map(\.id) == [ada.userID], "Ben discovers other runners.")
-        story.says("Within 10 km, \(names.joined(separator: " and ")) play tennis, and Ada runs. Cem lives too far away.")
+        story.says(
+            "Within 10 km, \(names.joined(separator: " and ")) play tennis, and Ada runs. Cem lives too far away.")
     }
 
     /// Only Ada, who created the event, participates yet.
@@ -144,7 +145,8 @@ public struct SportLookStory: Sendable {
         story.chapter("4. Invite")
         _ = try await ben.app.invite(cem.userID, to: match)
         let open = try await cem.app.invitations()
-        try story.check(open.count == 1 && open[0].event.object?.title == match.title, "Cem has \(open.count) invitations.")
+        try story.check(
+            open.count == 1 && open[0].event.object?.title == match.title, "Cem has \(open.count) invitations.")
         story.says("Ben invites Cem, who reads: “\(open[0].event.object?.title ?? "")”")
         try await checkPush("You are invited", of: match, to: cem, notTo: [ben])
         try await story.refuses(.forbidden, "Ben accepts for Cem") { try await ben.app.answer(open[0], .accepted) }

@@ -78,7 +78,8 @@ public struct TimetableStory: Sendable {
         story.says("The designer publishes another colour. Ann's open app shows it without a restart: \(color ?? "").")
         let offline = phone("Ann", folder: folder) { $0.transport = NoConnection() }
         await offline.start()
-        try story.check(offline.titleColor == color, "Without a connection, the colour is \(offline.titleColor ?? "none").")
+        try story.check(
+            offline.titleColor == color, "Without a connection, the colour is \(offline.titleColor ?? "none").")
         story.says("After a restart without a connection it is the same.")
     }
 
@@ -105,7 +106,8 @@ public struct TimetableStory: Sendable {
             try await phone.martlet.remote.refresh()
             first.append(phone.martlet.remote[.startScreen])
             let variation = phone.martlet.remote.current.experiments["start-screen"]
-            try story.check(variation == first.last, "A phone of the variation \(variation ?? "none") starts otherwise.")
+            try story.check(
+                variation == first.last, "A phone of the variation \(variation ?? "none") starts otherwise.")
             phone.martlet.analytics.consent = .granted
             phone.open("Art")
             try await phone.martlet.analytics.flush()
@@ -147,7 +149,8 @@ public struct TimetableStory: Sendable {
         try story.check(releases.count == 1 && releases[0].text.contains("2.1"), "The crash is in \(releases).")
         let report = try await app.manage("GET", "crashes/issues/\(number)/reports/newest")
         try story.check(report.text.contains("Opened Friday"), "The report does not say what Ben did.")
-        story.says("At its next start the app reports it: issue \(number), in version 2.1 alone, after “Opened Friday”.")
+        story.says(
+            "At its next start the app reports it: issue \(number), in version 2.1 alone, after “Opened Friday”.")
         let ticket = try await app.manage(
             "POST", "tickets",
             ["title": "Friday crashes", "type": "bug", "priority": "high", "appVersion": "2.1", "issues": [number]])
