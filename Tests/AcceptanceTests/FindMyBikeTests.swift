@@ -28,7 +28,7 @@ import Testing
         #expect(try await storage.count(all) == 0)
         #expect(try await storage.get(Sighting.self, id: sighting.id) == nil)
         #expect(try await storage.changes(in: all, since: nil).changed.isEmpty)
-        await expectRefusal(.objectNotFound) { try await storage.update(sighting, .set(\.consented, to: false)) }
+        await expectRefusal { try await storage.update(sighting, .set(\.consented, to: false)) }
         await expectRefusal { try await ann.app.martlet.storage.update(sighting, .set(\.consented, to: false)) }
         // What nobody may read nobody may ask for, either.
         await expectRefusal { try await storage.find(Bike.query().where(\.owner == ann.userID)) }
@@ -39,7 +39,7 @@ import Testing
         let (ann, bob) = (try await story.phone("Ann"), try await story.phone("Bob"))
         let bike = try await ann.app.register("Kona", "Dew", colour: "blue", beacon: 10)
         #expect(try await bob.app.martlet.storage.get(Bike.self, id: bike.id) == nil)
-        await expectRefusal(.objectNotFound) { try await bob.app.report(bike, missing: true) }
+        await expectRefusal { try await bob.app.report(bike, missing: true) }
         await expectRefusal { try await ann.app.martlet.storage.update(bike, .set(\.owner, to: bob.userID)) }
         await expectRefusal {
             try await bob.app.martlet.storage.create(Sighting(bike: Pointer(bike), seen: Date(), place: nil))

@@ -29,7 +29,7 @@ import Testing
         #expect(try await ann.lessons().isEmpty)
         #expect(try await storage.get(Lesson.self, id: draft.id) == nil)
         await expectRefusal { try await storage.find(Lesson.query().where(\.note == "Draft")) }
-        await expectRefusal(.objectNotFound) { try await storage.update(draft, .set(\.published, to: true)) }
+        await expectRefusal { try await storage.update(draft, .set(\.published, to: true)) }
         try await emma.martlet.storage.update(draft, .set(\.published, to: true))
         #expect(try await ann.lessons().map(\.note) == [nil])
         await expectRefusal { try await storage.update(draft, .set(\.title, to: "Break")) }

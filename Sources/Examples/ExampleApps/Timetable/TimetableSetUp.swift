@@ -8,6 +8,7 @@ extension Timetable {
     /// Makes the app on the server: the lessons, looks in two themes, and texts in two languages.
     static func setUp(_ developer: Developer) async throws -> ExampleApp {
         let app = try await developer.makeApp("Timetable", bundleID: "org.example.timetable")
+        try await app.manage("PUT", "roles/editors", ["add": []])
         try await app.declare(
             schemas: PackageResources.TimetableSchemas_json, rules: PackageResources.TimetableRules_json)
         for (theme, red) in [("Light", 120), ("Dark", 250)] {
