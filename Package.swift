@@ -101,6 +101,15 @@ let package = Package(
             path: "Sources/MartletKit",
             swiftSettings: settings),
 
+        // Apps that use MartletKit alone: read them, run them (`swift run examples`), and tests run them, too.
+        .target(
+            name: "ExampleApps", dependencies: ["MartletKit"], path: "Sources/Examples/ExampleApps",
+            resources: [
+                "SportLook/SportLookRules.json", "SportLook/SportLookSchemas.json", "SportLook/ball.png",
+                "FindMyBike/FindMyBikeRules.json", "FindMyBike/FindMyBikeSchemas.json",
+                "Timetable/TimetableRules.json", "Timetable/TimetableSchemas.json", "Timetable/TimetableTexts.json",
+            ].map { .embedInCode($0) }, swiftSettings: settings),
+
         // Shared
         .systemLibrary(
             name: "CLibPQ", path: "Sources/Shared/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -343,6 +352,8 @@ let package = Package(
             path: "Sources/Benchmarks/pushbench",
             swiftSettings: settings),
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
+        .executableTarget(
+            name: "examples", dependencies: ["ExampleApps"], path: "Sources/Examples/examples", swiftSettings: settings),
 
         // Tests
         .testTarget(
@@ -375,6 +386,8 @@ let package = Package(
         .testTarget(
             name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit", "MartletKitSignals", "MartletLogic"],
             swiftSettings: settings),
+        .testTarget(
+            name: "AcceptanceTests", dependencies: ["ExampleApps", "MartletKit"], swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
         .testTarget(
             name: "MartletCoreTests",

@@ -8,7 +8,7 @@ import MartletPushSimulator
 /// `certificate.pem`, the certificate to trust; `port`; and, several times a second, `seen.json` with what has arrived:
 /// `{"devices","requests","arrivals":{"1":n,"2":n},"shown":{"1":n}}`. `arrivals` counts pushes by how often they
 /// arrived, and `shown` counts devices by the number of messages that their user sees; messages with the same collapse
-/// id count once.
+/// id count once. `pushes.jsonl` gets a line for each of the first 10,000 pushes: `{"device","payload"}`.
 enum CountingService {
     /// The typical latency to Apple's servers.
     private static let answerDelay: Duration = .milliseconds(50)
@@ -25,8 +25,14 @@ enum CountingService {
         try write(simulator.trustedCertificates, "certificate.pem", folder)
         try write(credential.text, "credential.json", folder)
         try write("\(simulator.port)", "port", folder)
+        try write("", "pushes.jsonl", folder)
+        let pushes = try FileHandle(forWritingTo: folder.appending(path: "pushes.jsonl"))
+        var count = 0
         while !Task.isCancelled {
             try write(seen(simulator).text, "seen.json", folder)
+            let new = simulator.requests.dropFirst(count)
+            count += new.count
+            try pushes.write(contentsOf: Data(new.map(line).joined().utf8))
             try await Task.sleep(for: .milliseconds(200))
         }
     }
@@ -38,6 +44,11 @@ enum CountingService {
             .init("arrivals", counts(simulator.messageCountsByDeliveries)),
             .init("shown", counts(simulator.deviceCountsByShownMessages)),
         ])
+    }
+
+    private static func line(_ push: SimulatedRequest) -> String {
+        let payload = (try? JSONValue(parsing: push.payload)) ?? .null
+        return JSONValue.object([.init("device", .string(push.device)), .init("payload", payload)]).text + "\n"
     }
 
     private static func counts(_ counts: [Int: Int]) -> JSONValue {

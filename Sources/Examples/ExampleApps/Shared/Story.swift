@@ -1,0 +1,69 @@
+public import Foundation
+import MartletKit
+
+/// Tells what happens in plain sentences, and stops where something is not as it should be.
+public struct Story: Sendable {
+    private let tell: @Sendable (String) -> Void
+
+    /// - Parameter tell: Gets each sentence. By default it is printed.
+    public init(
+        tell: @escaping @Sendable (String) -> Void = { FileHandle.standardOutput.write(Data(($0 + "\n").utf8)) }
+    ) { self.tell = tell }
+
+    func chapter(_ title: String) { tell("\n" + title) }
+
+    func says(_ sentence: String) { tell("   " + sentence) }
+
+    /// - Throws: ``StoryError`` with the sentence unless the condition holds.
+    func check(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws {
+        guard holds else { throw StoryError(otherwise()) }
+    }
+
+    /// The server must refuse the call with this code.
+    func refuses<Answer>(
+        _ code: MartletError.Code = .forbidden, _ what: String, _ call: () async throws -> Answer
+    ) async throws {
+        do {
+            _ = try await call()
+        } catch let error as MartletError where error.code == code {
+            return says("\(what): refused (\(code.rawValue)).")
+        }
+        throw StoryError("\(what): the server allowed it.")
+    }
+
+    /// Waits for something that happens elsewhere.
+    static func wait(
+        for what: String, within seconds: TimeInterval = 20, until holds: () async throws -> Bool
+    ) async throws {
+        let end = Date().addingTimeInterval(seconds)
+        while try await !holds() {
+            guard Date() < end else { throw StoryError("Waited \(Int(seconds)) seconds for \(what).") }
+            try await Task.sleep(nanoseconds: 50_000_000)
+        }
+    }
+}
+
+extension Story {
+    /// The result of work that ends soon.
+    static func within<Answer: Sendable>(
+        _ seconds: TimeInterval, _ what: String, _ work: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        try await withThrowingTaskGroup(of: Answer.self) { group in
+            group.addTask(operation: work)
+            group.addTask {
+                try await Task.sleep(nanoseconds: UInt64(seconds * 1_000_000_000))
+                throw StoryError("Waited \(Int(seconds)) seconds for \(what).")
+            }
+            defer { group.cancelAll() }
+            guard let answer = try await group.next() else { throw CancellationError() }
+            return answer
+        }
+    }
+}
+
+/// What is not as the story tells it.
+public struct StoryError: Error, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

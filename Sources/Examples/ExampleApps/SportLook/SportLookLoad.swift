@@ -1,0 +1,167 @@
+import Foundation
+import MartletKit
+
+/// Many people use SportLook at a time; each call's time is measured.
+///
+/// The server slows down sign-ups from one address, so only some people register. The others have moved here from
+/// another server, with their passwords, and sign in.
+public struct SportLookLoad: Sendable {
+    private static let registeringCount = 60
+    private static let password = "correct horse battery"
+    /// Of the password, with the lowest cost of bcrypt. The server replaces it at the first sign-in.
+    private static let passwordHash = "$2b$04$SportLookExampleUsersuIuHXND.BuJEG3xMJANBlXVBzn87QPQy"
+    /// As in the source of the app: no call may take longer.
+    private static let longest: TimeInterval = 30
+    private static let eventCount = 50
+
+    let app: ExampleApp
+    /// How many people use the app at the same moment.
+    let atATime: Int
+    private let times = CallTimes()
+    /// A few connections for all phones, because they share one address.
+    private let transports = (0..<4).map { _ in URLSessionTransport() }
+
+    /// - Throws: ``StoryError`` if a call fails or takes more than 30 s.
+    public static func run(
+        _ developer: Developer, people: Int = 1_000, atATime: Int = 64, _ story: Story = Story()
+    ) async throws {
+        let app = try await SportLook.setUp(developer, Simulators(push: nil, provider: nil))
+        let load = SportLookLoad(app: app, atATime: atATime)
+        story.says("\(people) people use SportLook, \(atATime) at a time.")
+        try await load.moveHere(people)
+        let start = Date()
+        try await load.run(people)
+        let seconds = Date().timeIntervalSince(start)
+        for line in await load.times.table() { story.says(line) }
+        let count = await load.times.count
+        story.says("\(count) calls in \(Int(seconds)) s: \(Int(Double(count) / seconds)) a second.")
+        let longest = await load.times.longest
+        try story.check(longest < Self.longest, "A call took \(longest) s.")
+    }
+
+    /// Imports those who do not register, a hundred with each call.
+    private func moveHere(_ people: Int) async throws {
+        for start in stride(from: Self.registeringCount, to: people, by: 100) {
+            let users = try (start..<min(start + 100, people)).map { number -> JSON in
+                [
+                    "email": .string(Self.address(number)), "passwordHash": .string(Self.passwordHash),
+                    "profile": try JSON(encoding: Self.profile(number)),
+                ]
+            }
+            try await app.manage("POST", "auth/users/import", ["users": .array(users)])
+        }
+    }
+
+    private func run(_ people: Int) async throws {
+        let host = try await signIn(-1)
+        let events = try await arrange(host)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<people {
+                if number >= atATime { try await group.next() }
+                group.addTask { try await use(number, events[number % events.count]) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func arrange(_ host: SportLook) async throws -> [Stored<Event>] {
+        var events: [Stored<Event>] = []
+        for number in 0..<Self.eventCount {
+            events.append(try await host.arrange("Event \(number)", "tennis", at: Self.place(number), on: Date()))
+        }
+        return events
+    }
+
+    /// What a person does: looks around, joins an event, chats, and leaves.
+    private func use(_ number: Int, _ event: Stored<Event>) async throws {
+        let phone = try await signIn(number)
+        let place = Self.place(number)
+        _ = try await measure("events near a place") { try await phone.events(near: place, within: .kilometers(5)) }
+        _ = try await measure("events on a map") {
+            try await phone.events(
+                southWest: GeoPoint(latitude: place.latitude - 0.05, longitude: place.longitude - 0.05),
+                northEast: GeoPoint(latitude: place.latitude + 0.05, longitude: place.longitude + 0.05))
+        }
+        _ = try await measure("people by radius and sport") {
+            try await phone.people(near: place, within: .kilometers(5), liking: "tennis")
+        }
+        _ = try await measure("join") { try await phone.join(event) }
+        for text in ["Hello", "See you there"] {
+            _ = try await measure("say something") { try await phone.say(text, in: event) }
+        }
+        _ = try await measure("read the chat") {
+            try await phone.martlet.storage.find(SportLook.messages(of: event))
+        }
+        _ = try await measure("invite") { try await phone.invite(event.creator, to: event) }
+        _ = try await measure("read invitations") { try await phone.invitations() }
+        _ = try await measure("leave") { try await phone.leave(event) }
+    }
+
+    private func signIn(_ number: Int) async throws -> SportLook {
+        let martlet = app.phone(of: "Person \(number)") {
+            $0.transport = transports[abs(number) % transports.count]
+            $0.sessionStore = MemorySessionStore()
+        }
+        let phone = SportLook(martlet: martlet)
+        if number < Self.registeringCount {
+            _ = try await measure("register") {
+                try await phone.register(
+                    email: Self.address(number), password: Self.password, profile: Self.profile(number))
+            }
+        } else {
+            _ = try await measure("sign in") {
+                try await martlet.users.signIn(with: .password(Self.password, email: Self.address(number)))
+            }
+        }
+        return phone
+    }
+
+    private static func address(_ number: Int) -> String { "person\(number + 1)@example.org" }
+
+    private static func profile(_ number: Int) -> Person {
+        Person(name: "Person \(number)", place: place(number), sports: ["tennis"])
+    }
+
+    private func measure<Answer>(_ call: String, _ work: () async throws -> Answer) async throws -> Answer {
+        let start = Date()
+        let answer = try await work()
+        await times.add(Date().timeIntervalSince(start), to: call)
+        return answer
+    }
+
+    /// In and around Bern.
+    private static func place(_ number: Int) -> GeoPoint {
+        GeoPoint(
+            latitude: 46.9 + Double(abs(number) % 10) / 100, longitude: 7.4 + Double(abs(number / 10) % 10) / 100)
+    }
+}
+
+/// How long calls took, by their names.
+actor CallTimes {
+    /// In seconds.
+    private var times: [String: [TimeInterval]] = [:]
+
+    var count: Int { times.values.reduce(0) { $0 + $1.count } }
+    var longest: TimeInterval { times.values.joined().max() ?? 0 }
+
+    func add(_ seconds: TimeInterval, to call: String) { times[call, default: []].append(seconds) }
+
+    /// A line for each call: how often, and in milliseconds the median, the 99th percentile and the longest.
+    func table() -> [String] {
+        let head = Self.row("call", ["count", "p50 ms", "p99 ms", "max ms"])
+        return [head]
+            + times.sorted { $0.key < $1.key }.map { call, times in
+                let sorted = times.sorted()
+                let shown = [0.5, 0.99, 1].map { share in
+                    "\(Int(1_000 * sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))]))"
+                }
+                return Self.row(call, ["\(sorted.count)"] + shown)
+            }
+    }
+
+    private static func row(_ name: String, _ cells: [String]) -> String {
+        cells.reduce(name.padding(toLength: 28, withPad: " ", startingAt: 0)) { line, cell in
+            line + String(repeating: " ", count: max(1, 9 - cell.count)) + cell
+        }
+    }
+}

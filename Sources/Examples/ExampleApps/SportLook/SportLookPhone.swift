@@ -1,0 +1,30 @@
+import Foundation
+import MartletKit
+
+/// SportLook on the phone of somebody in the story.
+struct SportLookPhone: Sendable {
+    let owner: String
+    let app: SportLook
+    let userID: String
+    let profile: Person
+    /// What the simulated APNs knows the phone by; nil if it is not registered.
+    var token: Data?
+
+    /// Registers somebody with a password.
+    static func register(
+        _ owner: String, in app: ExampleApp, at place: GeoPoint, sports: [String]
+    ) async throws -> SportLookPhone {
+        let sportLook = SportLook(martlet: app.phone(of: owner))
+        let profile = Person(name: owner, address: "Bern", place: place, sports: sports, score: 0)
+        let address = "\(owner.lowercased())-\(UUID().uuidString.prefix(8).lowercased())@example.org"
+        let user = try await sportLook.register(email: address, password: "correct horse battery", profile: profile)
+        return SportLookPhone(owner: owner, app: sportLook, userID: user.id, profile: profile)
+    }
+
+    /// Registers the phone for push messages, as an app from the App Store does.
+    mutating func expectPushes() async throws {
+        let token = SimulatedAPNs.token()
+        try await app.martlet.notifications.register(token: token, environment: .production)
+        self.token = token
+    }
+}

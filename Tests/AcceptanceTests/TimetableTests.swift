@@ -1,0 +1,43 @@
+import Foundation
+import MartletKit
+import Testing
+
+@testable import ExampleApps
+
+@Suite("Timetable") struct TimetableTests {
+    private static let folderVariable = "MARTLET_TEST_CRASH_FOLDER"
+
+    @Test func `the story is true`() async throws {
+        try await TimetableStory.run(Acceptance.developer(), Acceptance.story) { folder in
+            setenv(Self.folderVariable, folder.path, 1)
+            await #expect(processExitsWith: .failure) {
+                let path = try #require(ProcessInfo.processInfo.environment[TimetableTests.folderVariable])
+                try CrashingTimetable.run(in: URL(fileURLWithPath: path))
+            }
+        }
+    }
+
+    @Test func `only editors read drafts and notes, and write`() async throws {
+        let app = try await Timetable.setUp(Acceptance.developer())
+        let story = TimetableStory(story: Acceptance.story, app: app) { _ in }
+        let (emma, ann) = (story.phone("Emma"), story.phone("Ann"))
+        let editor = try await emma.martlet.users.signInAnonymously()
+        try await app.manage("PUT", "roles/editors", ["add": [.string(editor.id)]])
+        let draft = try await emma.martlet.storage.create(
+            Lesson(title: "Art", room: nil, start: Date(), published: false, note: "Draft"))
+        let storage = ann.martlet.storage
+        #expect(try await ann.lessons().isEmpty)
+        #expect(try await storage.get(Lesson.self, id: draft.id) == nil)
+        await expectRefusal { try await storage.find(Lesson.query().where(\.note == "Draft")) }
+        await expectRefusal { try await storage.update(draft, .set(\.published, to: true)) }
+        try await emma.martlet.storage.update(draft, .set(\.published, to: true))
+        #expect(try await ann.lessons().map(\.note) == [nil])
+        await expectRefusal { try await storage.update(draft, .set(\.title, to: "Break")) }
+        await expectRefusal { try await storage.delete(draft) }
+        // Nobody publishes looks or texts with what an app has.
+        let secret: HTTPHeaders = ["x-martlet-secret": app.key("secret")]
+        await expectRefusal(.unauthorized) {
+            try await Call(app.url, headers: secret).json("POST", "api/\(app.appKey)/remote", ["appVersion": "2.0"])
+        }
+    }
+}

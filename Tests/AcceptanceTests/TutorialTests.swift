@@ -1,0 +1,54 @@
+import Foundation
+import MartletKit
+import Testing
+
+@testable import ExampleApps
+
+/// `docs/tutorials/sportlook.md` shows code of the example, and its program does what it says.
+@Suite("Tutorial") struct TutorialTests {
+    private static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func `the Swift code of the tutorial is in the example`() throws {
+        let folder = Self.root.appendingPathComponent("Sources/Examples/ExampleApps/SportLook")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let sources = try files.filter { $0.pathExtension == "swift" }.map { try Self.lines(of: $0) }
+        let known = Set(sources.joined())
+        let document = try Self.lines(of: Self.root.appendingPathComponent("docs/tutorials/sportlook.md"))
+        var isCode = false
+        var count = 0
+        for line in document {
+            if line.hasPrefix("```") {
+                isCode = line == "```swift"
+            } else if isCode, !line.isEmpty {
+                count += 1
+                #expect(known.contains(line), "not in the example: \(line)")
+            }
+        }
+        #expect(count > 80)
+    }
+
+    private static func lines(of file: URL) throws -> [String] {
+        try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false).map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+    }
+
+    @Test func `the program of the tutorial says what the tutorial says`() async throws {
+        let app = try await SportLook.setUp(Acceptance.developer(), Simulators(push: nil, provider: nil))
+        let folder = Scratch.folder()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appendingPathComponent("connection.json")
+        let connection: JSON = [
+            "url": .string(app.url.absoluteString), "appKey": .string(app.appKey), "secret": .string(app.key("secret")),
+        ]
+        try connection.data.write(to: file)
+        var said: [String] = []
+        try await Meeting.run(file) { said.append($0) }
+        #expect(
+            said.dropFirst(2) == [
+                "Near Ben: Tennis", "Ben cannot chat yet: forbidden", #"Ben's chat: ["I have balls"]"#,
+                #"Ben's chat: ["I have balls", "See you there"]"#,
+            ])
+    }
+}
