@@ -8,15 +8,16 @@ root = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 class Server:
-    def __init__(self, folder, programs):
+    def __init__(self, folder, programs, settings={}):
         self.folder, self.programs, self.state = pathlib.Path(folder), pathlib.Path(programs), pathlib.Path(folder) / "state"
+        self.settings = settings
         self.log = open(self.folder / "up.log", "ab")
         self.start()
         self.connection = json.loads((self.state / "connection.json").read_text())
         self.apps = [self.connection, self.create_app()]
 
     def start(self):
-        environment = dict(os.environ, MARTLET_PORT=str(PORT))
+        environment = dict(os.environ, MARTLET_PORT=str(PORT), **self.settings)
         for name, port in SERVICES.items():
             # By TCP, so that packets can be dropped. PostgreSQL is reached through its Unix socket, as ever.
             environment[f"MARTLET_{name.upper()}_HTTP_PORT"] = str(port)
