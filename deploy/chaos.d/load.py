@@ -2,7 +2,7 @@
 import collections, datetime, threading, time, uuid
 from server import Client, Failed, LONGEST_HANG
 
-PAUSE = 0.01  # seconds between two writes of a client: the load is to be steady, not high
+PAUSE = 0.03  # seconds between two writes of a client: the load is to be steady, not high
 RECOVERY_LIMIT = 60
 
 
