@@ -11,17 +11,27 @@ import Yams
         "MARTLET_HTTP_SOCKET", "MARTLET_ROUTES_FILE", "MARTLET_STATE_DIRECTORY",
     ]
 
+    /// In the file of secrets of each process, which `deploy/containers` writes.
+    private static let secrets: Set<String> = [
+        "MARTLET_INTERNAL_SECRET", "MARTLET_DATABASE_URL", "MARTLET_MAIL_PASSWORD", "MARTLET_FILES_S3_SECRET",
+    ]
+
     private static func text(_ path: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The variables in the environment of each process's container.
+    /// The variables in the environment of each process's container, and the settings in its file of secrets.
     private static func passed() throws -> [String: Set<String>] {
         let file = try #require(try Yams.load(yaml: try text("deploy/compose.yaml")) as? [String: Any])
         let services = try #require(file["services"] as? [String: [String: Any]])
-        return services.mapValues { Set(($0["environment"] as? [String: Any] ?? [:]).keys) }
+        return services.mapValues { service in
+            let variables = Set((service["environment"] as? [String: Any] ?? [:]).keys)
+            let files = (service["secrets"] as? [[String: String]] ?? []).map { $0["target"] }
+            let hasSecrets = variables.contains("MARTLET_CONFIG_FILE") && files == ["martlet.json"]
+            return hasSecrets ? variables.union(secrets) : variables
+        }
     }
 
     private struct Setting {

@@ -1,0 +1,112 @@
+"""The kinds of harm. Each is a function that does it and undoes it; from its return on, the time to recover is measured."""
+import os, pathlib, random, resource, signal, subprocess, time
+
+from server import PORT, SERVICES
+
+PROCESSES = ["gateway", *SERVICES, "postgres"]
+PAUSE = 3  # seconds that a process stands still, or a link is dead
+pick = random.Random(23)
+
+
+def kill(server, name):
+    """SIGKILL: of a process of the server, or, as `backend`, of one that PostgreSQL has started for a connection."""
+    if name == "backend":
+        pid = pick.choice(backends(server) or [server.pid("postgres")])
+    else:
+        pid = server.pid(name)
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # It had just ended by itself.
+
+
+def backends(server):
+    def is_backend(pid):
+        try:
+            return "martlet" in pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+        except FileNotFoundError:
+            return False
+    return [pid for pid in server.tree("postgres")[1:] if is_backend(pid)]
+
+
+def stop(server, name):
+    """SIGSTOP for three seconds; of PostgreSQL all processes."""
+    pids = server.tree(name)
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        if number == signal.SIGSTOP:
+            time.sleep(PAUSE)
+
+
+def restart_postgres(server, number):
+    os.kill(server.pid("postgres"), number)
+
+
+def lack_files(server, name):
+    """For four seconds the process may open no more files, sockets included."""
+    pid = server.pid(name)
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")), before[1]))
+    time.sleep(4)
+    if server.pid(name) == pid:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+def fill_disk(server):
+    """For five seconds not a byte is free on the disk that everything is on."""
+    filler = server.folder / "filler"
+    end = time.monotonic() + 5
+    try:
+        with open(filler, "wb", buffering=0) as file:
+            size = 1 << 20
+            while time.monotonic() < end:
+                try:
+                    file.write(b"x" * size)
+                except OSError:
+                    # What others free meanwhile is taken, too.
+                    size = max(size // 16, 1)
+                    time.sleep(0.01 if size == 1 else 0)
+    finally:
+        filler.unlink()
+
+
+def drop_packets(port, share):
+    """Drops this share of the packets to and from a port. New connections and old ones suffer alike."""
+    def rule(action, direction):
+        chance = [] if share == 1 else ["-m", "statistic", "--mode", "random", "--probability", str(share)]
+        command = ["iptables", "--wait", action, "INPUT", "-p", "tcp", direction, str(port), *chance, "-j", "DROP"]
+        subprocess.run(command, check=True)
+    try:
+        for direction in ("--dport", "--sport"):
+            rule("-A", direction)
+        time.sleep(PAUSE if share == 1 else 2 * PAUSE)
+    finally:
+        for direction in ("--dport", "--sport"):
+            rule("-D", direction)
+
+
+def kill_supervisor(server):
+    """SIGKILL for `martlet up`, whose processes go on; the next one replaces them all."""
+    server.process.kill()
+    server.process.wait()
+    time.sleep(1)
+    server.start()
+
+
+def all_once(server):
+    """Every harm but SIGKILL of one process, as (name, action)."""
+    for name in PROCESSES:
+        yield f"{name}: SIGSTOP for {PAUSE} s", lambda: stop(server, name)
+    yield "postgres: fast restart", lambda: restart_postgres(server, signal.SIGINT)
+    yield "postgres: immediate restart", lambda: restart_postgres(server, signal.SIGQUIT)
+    for name in ["gateway", *SERVICES]:
+        yield f"{name}: no descriptor left for 4 s", lambda: lack_files(server, name)
+    for name, port in [*SERVICES.items(), ("gateway", PORT)]:
+        yield f"{name}: every packet lost for {PAUSE} s", lambda: drop_packets(port, 1)
+        yield f"{name}: 20 % of packets lost for {2 * PAUSE} s", lambda: drop_packets(port, 0.2)
+    yield "everything: disk full for 5 s", lambda: fill_disk(server)
+    yield "supervisor: SIGKILL, then a new one", lambda: kill_supervisor(server)
