@@ -35,7 +35,7 @@ export const serverRoutes: Record<string, Make> = {
   "/staff/{id}": (values) => <MemberPage key={value(values, "id")} id={value(values, "id")} />,
   "/audit": () => <AuditPage />,
   "/status": () => <StatusPage />,
-  "/account": () => <AccountPage />,
+  "/account": () => <AccountPage />
 };
 
 export const routes: Record<string, Make> = {
@@ -44,7 +44,10 @@ export const routes: Record<string, Make> = {
   "storage": () => <StoragePage collection="" />,
   "storage/{collection}": (values) => <StoragePage collection={value(values, "collection")} />,
   "storage/{collection}/{id}": (values) => (
-    <RecordPage key={value(values, "collection") + "/" + value(values, "id")} collection={value(values, "collection")} id={value(values, "id")} />
+    <RecordPage
+      key={value(values, "collection") + "/" + value(values, "id")}
+      collection={value(values, "collection")}
+      id={value(values, "id")} />
   ),
   "users": () => <UsersPage />,
   "users/{id}": (values) => <UserPage key={value(values, "id")} id={value(values, "id")} />,
@@ -63,5 +66,5 @@ export const routes: Record<string, Make> = {
   "push": () => <PushPage />,
   "push/new": () => <ComposePage />,
   "push/{id}": (values) => <MessagePage key={value(values, "id")} id={value(values, "id")} />,
-  "mail": () => <MailPage />,
+  "mail": () => <MailPage />
 };

@@ -18,8 +18,8 @@ export const groups: { title?: Text; entries: Entry[] }[] = [
     title: "Data",
     entries: [
       { page: "storage", title: "Storage", icon: "data", area: "storage" },
-      { page: "users", title: "Users", icon: "users", area: "users" },
-    ],
+      { page: "users", title: "Users", icon: "users", area: "users" }
+    ]
   },
   {
     title: "Deliver",
@@ -27,25 +27,25 @@ export const groups: { title?: Text; entries: Entry[] }[] = [
       { page: "configuration", title: "Remote configuration", icon: "config", area: "config" },
       { page: "flags", title: "Flags", icon: "flag", area: "config" },
       { page: "experiments", title: "A/B tests", icon: "experiment", area: "experiments" },
-      { page: "languages", title: "Languages", icon: "languages", area: "languages" },
-    ],
+      { page: "languages", title: "Languages", icon: "languages", area: "languages" }
+    ]
   },
   {
     title: "Understand",
     entries: [
       { page: "analytics", title: "Analytics", icon: "analytics", area: "analytics" },
       { page: "crashes", title: "Crashes", icon: "crash", area: "crashes" },
-      { page: "tickets", title: "Tickets", icon: "tickets", area: "tickets" },
-    ],
+      { page: "tickets", title: "Tickets", icon: "tickets", area: "tickets" }
+    ]
   },
   {
     title: "Reach",
     entries: [
       { page: "push", title: "Push", icon: "push", area: "notifications" },
-      { page: "mail", title: "Mail", icon: "mail", area: "notifications" },
-    ],
+      { page: "mail", title: "Mail", icon: "mail", area: "notifications" }
+    ]
   },
-  { title: "App", entries: [{ page: "settings", title: "Keys and versions", icon: "keys", area: "applications" }] },
+  { title: "App", entries: [{ page: "settings", title: "Keys and versions", icon: "keys", area: "applications" }] }
 ];
 
 /** Pages that belong to no app. */
@@ -53,5 +53,5 @@ export const serverEntries: Entry[] = [
   { page: "/apps", title: "Apps", icon: "apps" },
   { page: "/staff", title: "Staff", icon: "staff", area: "staff" },
   { page: "/audit", title: "Audit log", icon: "audit", area: "audit" },
-  { page: "/status", title: "Status", icon: "status", area: "status" },
+  { page: "/status", title: "Status", icon: "status", area: "status" }
 ];

@@ -2,21 +2,31 @@
 
 export const de = {
   "(about)": "(ungefähr)",
-  "A code from an authenticator app, besides the password.": "Ein Code aus einer Authenticator-App, zusätzlich zum Passwort.",
-  "A collection is created with its first object. Store one here, or from your server.": "Eine Sammlung entsteht mit ihrem ersten Objekt. Legen Sie es hier an oder von Ihrem Server aus.",
-  "A configuration holds settings, colours and screens for one version of the app.": "Eine Konfiguration enthält Einstellungen, Farben und Ansichten für eine Version der App.",
-  "A dot marks apps with rights. Rights in every app add to those of each.": "Ein Punkt kennzeichnet Apps mit Rechten. Rechte in allen Apps gelten zusätzlich zu denen der einzelnen.",
-  "A flag turns a feature on for some or for all, without a new build.": "Ein Flag schaltet eine Funktion für einige oder alle ein, ohne neuen Build.",
+  "A code from an authenticator app, besides the password.":
+    "Ein Code aus einer Authenticator-App, zusätzlich zum Passwort.",
+  "A collection is created with its first object. Store one here, or from your server.":
+    "Eine Sammlung entsteht mit ihrem ersten Objekt. Legen Sie es hier an oder von Ihrem Server aus.",
+  "A configuration holds settings, colours and screens for one version of the app.":
+    "Eine Konfiguration enthält Einstellungen, Farben und Ansichten für eine Version der App.",
+  "A dot marks apps with rights. Rights in every app add to those of each.":
+    "Ein Punkt kennzeichnet Apps mit Rechten. Rechte in allen Apps gelten zusätzlich zu denen der einzelnen.",
+  "A flag turns a feature on for some or for all, without a new build.":
+    "Ein Flag schaltet eine Funktion für einige oder alle ein, ohne neuen Build.",
   "A key file (.p8) from Apple's developer portal.": "Eine Schlüsseldatei (.p8) aus Apples Entwicklerportal.",
-  "A new key of the same kind is made. The old one works for one more day, so that you can replace it without an outage.": "Ein neuer Schlüssel derselben Art entsteht. Der alte gilt noch einen Tag, damit Sie ihn ohne Ausfall ersetzen können.",
+  "A new key of the same kind is made. The old one works for one more day, so that you can replace it without an outage.":
+    "Ein neuer Schlüssel derselben Art entsteht. Der alte gilt noch einen Tag, damit Sie ihn ohne Ausfall ersetzen können.",
   "A new name makes a new collection.": "Ein neuer Name ergibt eine neue Sammlung.",
   "A part of the server is not available": "Ein Teil des Servers ist nicht erreichbar",
   "A service account from the Firebase console, as JSON.": "Ein Dienstkonto aus der Firebase-Konsole, als JSON.",
-  "A setting is a name with a value that the app reads at its start.": "Eine Einstellung ist ein Name mit einem Wert, den die App beim Start liest.",
-  "A share of the users gets the variations within a second.": "Ein Teil der Nutzer bekommt die Varianten innerhalb einer Sekunde.",
+  "A setting is a name with a value that the app reads at its start.":
+    "Eine Einstellung ist ein Name mit einem Wert, den die App beim Start liest.",
+  "A share of the users gets the variations within a second.":
+    "Ein Teil der Nutzer bekommt die Varianten innerhalb einer Sekunde.",
   "A sprint is what is to be done within some days.": "Ein Sprint ist das, was in einigen Tagen zu erledigen ist.",
-  "A template is a text with places for values, in one or more languages.": "Eine Vorlage ist ein Text mit Platzhaltern für Werte, in einer oder mehreren Sprachen.",
-  "A test compares a control with one or more variations of flags or configurations.": "Ein Test vergleicht eine Kontrolle mit einer oder mehreren Varianten von Flags oder Konfigurationen.",
+  "A template is a text with places for values, in one or more languages.":
+    "Eine Vorlage ist ein Text mit Platzhaltern für Werte, in einer oder mehreren Sprachen.",
+  "A test compares a control with one or more variations of flags or configurations.":
+    "Ein Test vergleicht eine Kontrolle mit einer oder mehreren Varianten von Flags oder Konfigurationen.",
   "A/B tests": "A/B-Tests",
   "Account": "Konto",
   "Account and security": "Konto und Sicherheit",
@@ -25,10 +35,12 @@ export const de = {
   "Add": "Hinzufügen",
   "Add a colour": "Farbe hinzufügen",
   "Add a language": "Sprache hinzufügen",
-  "Add this key to your authenticator app, then type the code that it shows.": "Fügen Sie diesen Schlüssel Ihrer Authenticator-App hinzu und geben Sie den Code ein, den sie zeigt.",
+  "Add this key to your authenticator app, then type the code that it shows.":
+    "Fügen Sie diesen Schlüssel Ihrer Authenticator-App hinzu und geben Sie den Code ein, den sie zeigt.",
   "Add those that you have released or plan.": "Fügen Sie die hinzu, die Sie veröffentlicht haben oder planen.",
   "Address": "Adresse",
-  "Addresses that bounced or complained stand here, and get no mail.": "Hier stehen Adressen, die unzustellbar waren oder sich beschwert haben; sie bekommen keine Mail.",
+  "Addresses that bounced or complained stand here, and get no mail.":
+    "Hier stehen Adressen, die unzustellbar waren oder sich beschwert haben; sie bekommen keine Mail.",
   "Administrator": "Administrator",
   "Advice": "Empfehlungen",
   "After": "Nachher",
@@ -47,7 +59,8 @@ export const de = {
   "Allow again": "Wieder zulassen",
   "Alt with the arrow keys moves a ticket.": "Alt mit den Pfeiltasten verschiebt ein Ticket.",
   "Alt-click filters by this value": "Alt-Klick filtert nach diesem Wert",
-  "An app is what your clients sign in to and store their data in.": "Bei einer App melden sich Ihre Clients an und speichern ihre Daten.",
+  "An app is what your clients sign in to and store their data in.":
+    "Bei einer App melden sich Ihre Clients an und speichern ihre Daten.",
   "An app registers its device each time it is opened.": "Eine App meldet ihr Gerät bei jedem Öffnen an.",
   "Analytics": "Analytik",
   "Android strings.xml": "Android strings.xml",
@@ -80,7 +93,8 @@ export const de = {
   "Backlog": "Backlog",
   "Backup": "Sicherung",
   "Before": "Vorher",
-  "Begin with the texts of one version; import them from Xcode, Android or a table.": "Beginnen Sie mit den Texten einer Version; importieren Sie sie aus Xcode, Android oder einer Tabelle.",
+  "Begin with the texts of one version; import them from Xcode, Android or a table.":
+    "Beginnen Sie mit den Texten einer Version; importieren Sie sie aus Xcode, Android oder einer Tabelle.",
   "Begun": "Begonnen",
   "Between {low} and {high}": "Zwischen {low} und {high}",
   "Board": "Board",
@@ -113,13 +127,15 @@ export const de = {
   "Changed {when}": "Geändert {when}",
   "Changes": "Änderungen",
   "Channels": "Kanäle",
-  "Check the connection. A change that was being sent may have been stored.": "Prüfen Sie die Verbindung. Eine gerade gesendete Änderung ist möglicherweise gespeichert.",
+  "Check the connection. A change that was being sent may have been stored.":
+    "Prüfen Sie die Verbindung. Eine gerade gesendete Änderung ist möglicherweise gespeichert.",
   "Choose a file.": "Wählen Sie eine Datei.",
   "Choose a new password": "Neues Passwort wählen",
   "Choose…": "Wählen …",
   "Clear": "Leeren",
   "Clear the filter": "Filter leeren",
-  "Clients no longer get it, until it is published again.": "Clients bekommen es nicht mehr, bis es wieder veröffentlicht wird.",
+  "Clients no longer get it, until it is published again.":
+    "Clients bekommen es nicht mehr, bis es wieder veröffentlicht wird.",
   "Close": "Schließen",
   "Closed": "Abgeschlossen",
   "Closed: what was not finished is in the backlog.": "Abgeschlossen: Was nicht fertig wurde, ist im Backlog.",
@@ -132,14 +148,17 @@ export const de = {
   "Comment": "Kommentar",
   "Comments": "Kommentare",
   "Commits that may be to blame": "Commits, die die Ursache sein könnten",
-  "Compares what is saved. Save the draft to see the latest edits here.": "Verglichen wird, was gespeichert ist. Speichern Sie den Entwurf, um die letzten Änderungen hier zu sehen.",
+  "Compares what is saved. Save the draft to see the latest edits here.":
+    "Verglichen wird, was gespeichert ist. Speichern Sie den Entwurf, um die letzten Änderungen hier zu sehen.",
   "Complete": "Erledigt",
   "Condition": "Bedingung",
   "Confirm": "Bestätigen",
   "Is it you?": "Sind Sie es?",
   "Password or code is wrong.": "Passwort oder Code ist falsch.",
-  "This browser keeps sessions over https only. Open the dashboard by https, or on the server itself.": "Dieser Browser behält Sitzungen nur über https. Öffnen Sie das Dashboard über https oder auf dem Server selbst.",
-  "This needs a sign-in within the last ten minutes. Please enter your password again.": "Dafür darf Ihre Anmeldung höchstens zehn Minuten her sein. Bitte geben Sie Ihr Passwort noch einmal ein.",
+  "This browser keeps sessions over https only. Open the dashboard by https, or on the server itself.":
+    "Dieser Browser behält Sitzungen nur über https. Öffnen Sie das Dashboard über https oder auf dem Server selbst.",
+  "This needs a sign-in within the last ten minutes. Please enter your password again.":
+    "Dafür darf Ihre Anmeldung höchstens zehn Minuten her sein. Bitte geben Sie Ihr Passwort noch einmal ein.",
   "Contact": "Kontakt",
   "Contents of the key file": "Inhalt der Schlüsseldatei",
   "Context": "Kontext",
@@ -190,9 +209,12 @@ export const de = {
   "Draft of {name}": "Entwurf von {name}",
   "Draft saved": "Entwurf gespeichert",
   "Due": "Fällig",
-  "Each app has its own users, data and keys, apart from all others.": "Jede App hat eigene Nutzer, Daten und Schlüssel, getrennt von allen anderen.",
-  "Each environment has keys of its own. Secrets are stored sealed and never shown again.": "Jede Umgebung hat eigene Schlüssel. Geheimnisse werden versiegelt gespeichert und nie wieder gezeigt.",
-  "Each works once, when your device is lost. They are shown this once.": "Jeder gilt einmal, falls Ihr Gerät verloren ist. Sie werden nur dieses Mal gezeigt.",
+  "Each app has its own users, data and keys, apart from all others.":
+    "Jede App hat eigene Nutzer, Daten und Schlüssel, getrennt von allen anderen.",
+  "Each environment has keys of its own. Secrets are stored sealed and never shown again.":
+    "Jede Umgebung hat eigene Schlüssel. Geheimnisse werden versiegelt gespeichert und nie wieder gezeigt.",
+  "Each works once, when your device is lost. They are shown this once.":
+    "Jeder gilt einmal, falls Ihr Gerät verloren ist. Sie werden nur dieses Mal gezeigt.",
   "Edit": "Bearbeiten",
   "Effect": "Wirkung",
   "Enable": "Freigeben",
@@ -200,7 +222,8 @@ export const de = {
   "End all others": "Alle anderen beenden",
   "Ends in": "Endet auf",
   "Environment": "Umgebung",
-  "Equality is fast without one. Add one for ranges and orders over many objects.": "Gleichheit ist auch ohne schnell. Fügen Sie einen für Bereiche und Reihenfolgen über viele Objekte hinzu.",
+  "Equality is fast without one. Add one for ranges and orders over many objects.":
+    "Gleichheit ist auch ohne schnell. Fügen Sie einen für Bereiche und Reihenfolgen über viele Objekte hinzu.",
   "Erase": "Endgültig löschen",
   "Erase this user?": "Diesen Nutzer endgültig löschen?",
   "Errors": "Fehler",
@@ -212,7 +235,8 @@ export const de = {
   "Events by minute": "Ereignisse je Minute",
   "Events, 30 minutes": "Ereignisse, 30 Minuten",
   "Every app, and the server": "Alle Apps und der Server",
-  "Every change by staff, written together with the change itself.": "Jede Änderung durch Mitarbeitende, zusammen mit der Änderung selbst geschrieben.",
+  "Every change by staff, written together with the change itself.":
+    "Jede Änderung durch Mitarbeitende, zusammen mit der Änderung selbst geschrieben.",
   "Every status": "Jeder Status",
   "Everybody": "Alle",
   "Expires": "Läuft ab",
@@ -238,19 +262,24 @@ export const de = {
   "Flags": "Flags",
   "For 30 days instead of 12 hours.": "30 Tage statt 12 Stunden.",
   "For alerts. Nothing is sent now.": "Für Warnungen. Jetzt wird nichts verschickt.",
-  "For browsers. Martlet makes the key; you give a contact.": "Für Browser. Martlet erzeugt den Schlüssel; Sie geben einen Kontakt an.",
+  "For browsers. Martlet makes the key; you give a contact.":
+    "Für Browser. Martlet erzeugt den Schlüssel; Sie geben einen Kontakt an.",
   "For everybody": "Für alle",
   "For formats that hold one language.": "Für Formate mit nur einer Sprache.",
-  "For your own servers: everything of this app. Only from the networks you allow.": "Für Ihre eigenen Server: alles dieser App. Nur aus den Netzen, die Sie erlauben.",
+  "For your own servers: everything of this app. Only from the networks you allow.":
+    "Für Ihre eigenen Server: alles dieser App. Nur aus den Netzen, die Sie erlauben.",
   "Format": "Format",
   "From": "Von",
   "From Apple or Google; browsers need none of theirs.": "Von Apple oder Google; Browser brauchen keinen.",
-  "From your authenticator app, or one of your recovery codes.": "Aus Ihrer Authenticator-App, oder einer Ihrer Wiederherstellungscodes.",
+  "From your authenticator app, or one of your recovery codes.":
+    "Aus Ihrer Authenticator-App, oder einer Ihrer Wiederherstellungscodes.",
   "Funnel": "Trichter",
-  "Give a share of the users something else for a while, and see which does better.": "Geben Sie einem Teil der Nutzer eine Zeit lang etwas anderes und sehen Sie, was besser ist.",
+  "Give a share of the users something else for a while, and see which does better.":
+    "Geben Sie einem Teil der Nutzer eine Zeit lang etwas anderes und sehen Sie, was besser ist.",
   "Go back": "Zurückkehren",
   "Go back to version {n}?": "Zu Version {n} zurückkehren?",
-  "Go to a page, an app, a ticket (APP-12), a crash (#7)": "Zu einer Seite, einer App, einem Ticket (APP-12), einem Absturz (#7)",
+  "Go to a page, an app, a ticket (APP-12), a crash (#7)":
+    "Zu einer Seite, einer App, einem Ticket (APP-12), einem Absturz (#7)",
   "Go to the board": "Zum Board",
   "Group": "Gruppe",
   "Has not signed in yet": "Hat sich noch nicht angemeldet",
@@ -282,13 +311,17 @@ export const de = {
   "Issue": "Fall",
   "Issues": "Fälle",
   "It is gone for good.": "Es ist endgültig weg.",
-  "It is in the bin for 30 days, and can be restored.": "Es ist 30 Tage im Papierkorb und kann wiederhergestellt werden.",
+  "It is in the bin for 30 days, and can be restored.":
+    "Es ist 30 Tage im Papierkorb und kann wiederhergestellt werden.",
   "It is off until you set published to true in the JSON.": "Sie ist aus, bis Sie im JSON published auf true setzen.",
   "It is shown this once.": "Er wird nur dieses Mal gezeigt.",
-  "Its content becomes the next version and is live within a second. The draft stays as it is.": "Ihr Inhalt wird die nächste Version und gilt innerhalb einer Sekunde. Der Entwurf bleibt, wie er ist.",
-  "Its keys stop working within two seconds. Its data stay, and you can restore it.": "Ihre Schlüssel gelten in zwei Sekunden nicht mehr. Ihre Daten bleiben, und Sie können sie wiederherstellen.",
+  "Its content becomes the next version and is live within a second. The draft stays as it is.":
+    "Ihr Inhalt wird die nächste Version und gilt innerhalb einer Sekunde. Der Entwurf bleibt, wie er ist.",
+  "Its keys stop working within two seconds. Its data stay, and you can restore it.":
+    "Ihre Schlüssel gelten in zwei Sekunden nicht mehr. Ihre Daten bleiben, und Sie können sie wiederherstellen.",
   "Its notes and pictures are deleted with it.": "Ihre Notizen und Bilder werden mitgelöscht.",
-  "Its reports are deleted with it. A new report makes a new issue.": "Seine Berichte werden mitgelöscht. Ein neuer Bericht ergibt einen neuen Fall.",
+  "Its reports are deleted with it. A new report makes a new issue.":
+    "Seine Berichte werden mitgelöscht. Ein neuer Bericht ergibt einen neuen Fall.",
   "Its reports have expired": "Die Berichte sind abgelaufen",
   "Its value in the variation": "Wert in der Variante",
   "JSON, flat": "JSON, flach",
@@ -296,7 +329,8 @@ export const de = {
   "Key id": "Schlüssel-ID",
   "Keys": "Schlüssel",
   "Keys and versions": "Schlüssel und Versionen",
-  "Keys are stored as hashes: a key is shown once, when it is made.": "Schlüssel werden als Hashes gespeichert: Ein Schlüssel wird nur einmal gezeigt, wenn er entsteht.",
+  "Keys are stored as hashes: a key is shown once, when it is made.":
+    "Schlüssel werden als Hashes gespeichert: Ein Schlüssel wird nur einmal gezeigt, wenn er entsteht.",
   "Kind": "Art",
   "Label": "Bezeichnung",
   "Language": "Sprache",
@@ -352,7 +386,8 @@ export const de = {
   "Name or password is wrong.": "Name oder Passwort ist falsch.",
   "Name two events or more": "Nennen Sie zwei oder mehr Ereignisse",
   "Name, password or code is wrong.": "Name, Passwort oder Code ist falsch.",
-  "Names app and environment in the address. Grants nothing by itself.": "Benennt App und Umgebung in der Adresse. Gewährt allein nichts.",
+  "Names app and environment in the address. Grants nothing by itself.":
+    "Benennt App und Umgebung in der Adresse. Gewährt allein nichts.",
   "Networks": "Netze",
   "New": "Neu",
   "New app": "Neue App",
@@ -375,7 +410,8 @@ export const de = {
   "Newest": "Neueste",
   "Newest release, 30 days": "Neuestes Release, 30 Tage",
   "Newest report": "Neuester Bericht",
-  "Newsletters, receipts, invitations: ordered by your server or by rules.": "Newsletter, Belege, Einladungen: bestellt von Ihrem Server oder durch Regeln.",
+  "Newsletters, receipts, invitations: ordered by your server or by rules.":
+    "Newsletter, Belege, Einladungen: bestellt von Ihrem Server oder durch Regeln.",
   "No address is suppressed": "Keine Adresse ist gesperrt",
   "No app yet": "Noch keine App",
   "No colours": "Keine Farben",
@@ -424,10 +460,12 @@ export const de = {
   "Now": "Jetzt",
   "Number": "Nummer",
   "Numbers": "Zahlen",
-  "Numbers and true are taken as such; quote them for texts.": "Zahlen und true gelten als solche; für Texte in Anführungszeichen setzen.",
+  "Numbers and true are taken as such; quote them for texts.":
+    "Zahlen und true gelten als solche; für Texte in Anführungszeichen setzen.",
   "Object": "Objekt",
   "Of": "Wovon",
-  "Of those first seen in a period, the share that was active so many periods later.": "Von den in einem Zeitraum zuerst Gesehenen der Anteil, der so viele Zeiträume später aktiv war.",
+  "Of those first seen in a period, the share that was active so many periods later.":
+    "Von den in einem Zeitraum zuerst Gesehenen der Anteil, der so viele Zeiträume später aktiv war.",
   "Off": "Aus",
   "Older": "Älter",
   "On": "Ein",
@@ -436,7 +474,8 @@ export const de = {
   "On its way": "Unterwegs",
   "Once more": "Noch einmal",
   "Only asks for flags, with any OpenFeature SDK.": "Fragt nur nach Flags, mit jedem OpenFeature-SDK.",
-  "Only for somebody who has lost their device and their recovery codes.": "Nur für jemanden, der Gerät und Wiederherstellungscodes verloren hat.",
+  "Only for somebody who has lost their device and their recovery codes.":
+    "Nur für jemanden, der Gerät und Wiederherstellungscodes verloren hat.",
   "Only sends events and crash reports.": "Sendet nur Ereignisse und Absturzberichte.",
   "Open": "Offen",
   "Open crashes": "Offene Abstürze",
@@ -451,7 +490,8 @@ export const de = {
   "Other areas of the API answer 403.": "Andere Bereiche der API antworten 403.",
   "Overview": "Übersicht",
   "Pages": "Seiten",
-  "Pass on this password. It is shown this once and must be changed at the first sign-in.": "Geben Sie dieses Passwort weiter. Es wird nur dieses Mal gezeigt und muss bei der ersten Anmeldung geändert werden.",
+  "Pass on this password. It is shown this once and must be changed at the first sign-in.":
+    "Geben Sie dieses Passwort weiter. Es wird nur dieses Mal gezeigt und muss bei der ersten Anmeldung geändert werden.",
   "Password": "Passwort",
   "Password you were given": "Passwort, das Sie bekommen haben",
   "Pause": "Anhalten",
@@ -527,7 +567,8 @@ export const de = {
   "Rotate": "Erneuern",
   "Rotate this key?": "Diesen Schlüssel erneuern?",
   "Rules": "Regeln",
-  "Rules are edited as JSON: conditions, percentages and variants have their place there.": "Regeln werden als JSON bearbeitet: Bedingungen, Anteile und Varianten stehen dort.",
+  "Rules are edited as JSON: conditions, percentages and variants have their place there.":
+    "Regeln werden als JSON bearbeitet: Bedingungen, Anteile und Varianten stehen dort.",
   "Running": "Läuft",
   "Save": "Speichern",
   "Save and continue": "Speichern und weiter",
@@ -538,23 +579,28 @@ export const de = {
   "Schema": "Schema",
   "Scopes": "Bereiche",
   "Screens": "Ansichten",
-  "Screens refer to colours by name, so that a theme changes them in one place.": "Ansichten nennen Farben beim Namen, sodass ein Thema sie an einer Stelle ändert.",
+  "Screens refer to colours by name, so that a theme changes them in one place.":
+    "Ansichten nennen Farben beim Namen, sodass ein Thema sie an einer Stelle ändert.",
   "Search": "Suchen",
   "Search and commands": "Suche und Befehle",
   "Second factor": "Zweiter Faktor",
   "Secret": "Geheimnis",
   "Security": "Sicherheit",
   "Segment": "Segment",
-  "Segment's and RudderStack's clients send events with an ingest key; or send them to POST events yourself.": "Die Clients von Segment und RudderStack senden Ereignisse mit einem Sendeschlüssel; oder senden Sie sie selbst an POST events.",
-  "Segment's clients work as they are, with an ingest key.": "Die Clients von Segment funktionieren unverändert, mit einem Sendeschlüssel.",
+  "Segment's and RudderStack's clients send events with an ingest key; or send them to POST events yourself.":
+    "Die Clients von Segment und RudderStack senden Ereignisse mit einem Sendeschlüssel; oder senden Sie sie selbst an POST events.",
+  "Segment's clients work as they are, with an ingest key.":
+    "Die Clients von Segment funktionieren unverändert, mit einem Sendeschlüssel.",
   "Select row": "Zeile auswählen",
   "Send": "Senden",
   "Send a first event": "Ein erstes Ereignis senden",
   "Sending": "Wird gesendet",
   "Sent": "Gesendet",
-  "Sentry's clients report to this server with an ingest key.": "Die Clients von Sentry melden mit einem Sendeschlüssel an diesen Server.",
+  "Sentry's clients report to this server with an ingest key.":
+    "Die Clients von Sentry melden mit einem Sendeschlüssel an diesen Server.",
   "Sentry's clients work as they are.": "Die Clients von Sentry funktionieren unverändert.",
-  "Separated by commas. Push and sign-in with Apple need them.": "Durch Kommas getrennt. Push und die Anmeldung mit Apple brauchen sie.",
+  "Separated by commas. Push and sign-in with Apple need them.":
+    "Durch Kommas getrennt. Push und die Anmeldung mit Apple brauchen sie.",
   "Server": "Server",
   "Service": "Dienst",
   "Service account": "Dienstkonto",
@@ -563,14 +609,17 @@ export const de = {
   "Sessions, 30 days": "Sitzungen, 30 Tage",
   "Set up": "Einrichten",
   "Settings": "Einstellungen",
-  "Settings and looks of a published app. Clients get the live version of their app version and theme.": "Einstellungen und Aussehen einer veröffentlichten App. Clients bekommen die Live-Version zu ihrer App-Version und ihrem Thema.",
-  "Ships inside the app; lets clients call the API. Rules decide what they may do.": "Steckt in der App; lässt Clients die API aufrufen. Regeln entscheiden, was sie dürfen.",
+  "Settings and looks of a published app. Clients get the live version of their app version and theme.":
+    "Einstellungen und Aussehen einer veröffentlichten App. Clients bekommen die Live-Version zu ihrer App-Version und ihrem Thema.",
+  "Ships inside the app; lets clients call the API. Rules decide what they may do.":
+    "Steckt in der App; lässt Clients die API aufrufen. Regeln entscheiden, was sie dürfen.",
   "Show all versions": "Alle Versionen zeigen",
   "Show all {n} calls": "Alle {n} Aufrufe zeigen",
   "Show archived": "Archivierte zeigen",
   "Show more": "Mehr zeigen",
   "Sign in": "Anmelden",
-  "Sign in again to continue where you were. Nothing on the page is lost.": "Melden Sie sich wieder an, um fortzufahren, wo Sie waren. Nichts auf der Seite ist verloren.",
+  "Sign in again to continue where you were. Nothing on the page is lost.":
+    "Melden Sie sich wieder an, um fortzufahren, wo Sie waren. Nichts auf der Seite ist verloren.",
   "Sign in to Martlet": "Bei Martlet anmelden",
   "Sign out": "Abmelden",
   "Sign out everywhere": "Überall abmelden",
@@ -587,7 +636,8 @@ export const de = {
   "Staff": "Mitarbeitende",
   "Stands in answers and events.": "Steht in Antworten und Ereignissen.",
   "Start": "Starten",
-  "Start the test to see results here. Check variations and metrics first, under JSON.": "Starten Sie den Test, um hier Ergebnisse zu sehen. Prüfen Sie zuerst Varianten und Messgrößen, unter JSON.",
+  "Start the test to see results here. Check variations and metrics first, under JSON.":
+    "Starten Sie den Test, um hier Ergebnisse zu sehen. Prüfen Sie zuerst Varianten und Messgrößen, unter JSON.",
   "Start {name}?": "{name} starten?",
   "State": "Zustand",
   "Status": "Status",
@@ -623,40 +673,49 @@ export const de = {
   "Template": "Vorlage",
   "Templates": "Vorlagen",
   "Test": "Test",
-  "Test environment: its data are apart from the live ones.": "Testumgebung: Ihre Daten sind von den Live-Daten getrennt.",
+  "Test environment: its data are apart from the live ones.":
+    "Testumgebung: Ihre Daten sind von den Live-Daten getrennt.",
   "Text": "Text",
   "Text in {language}": "Text in {language}",
   "Texts": "Texte",
   "Texts of a version": "Texte einer Version",
   "The JSON has an error; mend it there first.": "Das JSON hat einen Fehler; beheben Sie ihn zuerst dort.",
-  "The account and all that belongs to it, in every part of the server. This cannot be taken back.": "Das Konto und alles, was dazu gehört, in jedem Teil des Servers. Das lässt sich nicht rückgängig machen.",
-  "The app key goes into the address, the secret into a header.": "Der App-Schlüssel gehört in die Adresse, das Geheimnis in einen Header.",
+  "The account and all that belongs to it, in every part of the server. This cannot be taken back.":
+    "Das Konto und alles, was dazu gehört, in jedem Teil des Servers. Das lässt sich nicht rückgängig machen.",
+  "The app key goes into the address, the secret into a header.":
+    "Der App-Schlüssel gehört in die Adresse, das Geheimnis in einen Header.",
   "The better variation": "Die bessere Variante",
-  "The draft is gone for good, and clients no longer get it.": "Der Entwurf ist endgültig weg, und Clients bekommen ihn nicht mehr.",
+  "The draft is gone for good, and clients no longer get it.":
+    "Der Entwurf ist endgültig weg, und Clients bekommen ihn nicht mehr.",
   "The draft is what is live.": "Der Entwurf ist das, was live ist.",
   "The export failed.": "Der Export ist fehlgeschlagen.",
   "The file can be read.": "Die Datei ist lesbar.",
   "The last 30 minutes": "Die letzten 30 Minuten",
   "The new key": "Der neue Schlüssel",
   "The password was changed. Other sessions have ended.": "Das Passwort wurde geändert. Andere Sitzungen sind beendet.",
-  "Replace the password you were given by one that only you know. Until then, you can do nothing else.": "Ersetzen Sie das erhaltene Passwort durch eines, das nur Sie kennen. Bis dahin können Sie nichts anderes tun.",
-  "The people who run the server and work on its apps.": "Die Personen, die den Server betreiben und an seinen Apps arbeiten.",
+  "Replace the password you were given by one that only you know. Until then, you can do nothing else.":
+    "Ersetzen Sie das erhaltene Passwort durch eines, das nur Sie kennen. Bis dahin können Sie nichts anderes tun.",
+  "The people who run the server and work on its apps.":
+    "Die Personen, die den Server betreiben und an seinen Apps arbeiten.",
   "The people who use the app, in this environment.": "Die Personen, die die App benutzen, in dieser Umgebung.",
   "The server cannot be reached": "Der Server ist nicht erreichbar",
   "The server made a mistake": "Der Server hat einen Fehler gemacht",
   "The server refused this": "Der Server hat dies abgelehnt",
   "The sprint has begun.": "Der Sprint hat begonnen.",
   "The sprint has not begun": "Der Sprint hat nicht begonnen",
-  "The test ends, and the configuration of the variation is published. Flags of the variation are yours to publish.": "Der Test endet, und die Konfiguration der Variante wird veröffentlicht. Flags der Variante veröffentlichen Sie selbst.",
+  "The test ends, and the configuration of the variation is published. Flags of the variation are yours to publish.":
+    "Der Test endet, und die Konfiguration der Variante wird veröffentlicht. Flags der Variante veröffentlichen Sie selbst.",
   "The test is running.": "Der Test läuft.",
   "The texts of each version of the app, in every language.": "Die Texte jeder Version der App, in jeder Sprache.",
   "The two are different.": "Die beiden sind verschieden.",
   "The user is being erased. Receipt {id}.": "Der Nutzer wird gelöscht. Beleg {id}.",
-  "Their sessions end at once. The audit log keeps what they did.": "Die Sitzungen enden sofort. Das Protokoll behält, was getan wurde.",
+  "Their sessions end at once. The audit log keeps what they did.":
+    "Die Sitzungen enden sofort. Das Protokoll behält, was getan wurde.",
   "There are changes that are not saved. Leave all the same?": "Es gibt ungespeicherte Änderungen. Trotzdem verlassen?",
   "There is no such app": "Diese App gibt es nicht",
   "There is no such page": "Diese Seite gibt es nicht",
-  "These keys are shown this once. Store the master key where only your server can read it.": "Diese Schlüssel werden nur dieses Mal gezeigt. Bewahren Sie den Hauptschlüssel auf, wo nur Ihr Server ihn lesen kann.",
+  "These keys are shown this once. Store the master key where only your server can read it.":
+    "Diese Schlüssel werden nur dieses Mal gezeigt. Bewahren Sie den Hauptschlüssel auf, wo nur Ihr Server ihn lesen kann.",
   "They must choose a new password.": "Es muss ein neues Passwort gewählt werden.",
   "This does not exist (any more)": "Dies gibt es nicht (mehr)",
   "This is not JSON yet: {reason}": "Dies ist noch kein JSON: {reason}",
@@ -667,12 +726,14 @@ export const de = {
   "This one": "Diese",
   "This page needs an app.": "Diese Seite braucht eine App.",
   "Not shown here": "Hier nicht zu sehen",
-  "The dashboard does not show backups. In an installed package, martlet backup list does. OPERATIONS.md says how to back up.": "Das Dashboard zeigt keine Sicherungen. Beim installierten Paket zeigt sie martlet backup list. Wie man sichert, steht in OPERATIONS.md.",
+  "The dashboard does not show backups. In an installed package, martlet backup list does. OPERATIONS.md says how to back up.":
+    "Das Dashboard zeigt keine Sicherungen. Beim installierten Paket zeigt sie martlet backup list. Wie man sichert, steht in OPERATIONS.md.",
   "Thread {n}": "Thread {n}",
   "Threads": "Threads",
   "Ticket {number}": "Ticket {number}",
   "Tickets": "Tickets",
-  "Tickets come from you, from crashes, and from what users write.": "Tickets kommen von Ihnen, aus Abstürzen und aus dem, was Nutzer schreiben.",
+  "Tickets come from you, from crashes, and from what users write.":
+    "Tickets kommen von Ihnen, aus Abstürzen und aus dem, was Nutzer schreiben.",
   "Title": "Titel",
   "To": "An",
   "To do": "Zu tun",
@@ -685,7 +746,8 @@ export const de = {
   "Turn on the second factor": "Zweiten Faktor einschalten",
   "Type": "Art",
   "Type {name} to confirm": "Zur Bestätigung {name} eingeben",
-  "Typed values that the server decides by rules. Publish to put changes into effect.": "Typisierte Werte, über die der Server nach Regeln entscheidet. Veröffentlichen setzt Änderungen in Kraft.",
+  "Typed values that the server decides by rules. Publish to put changes into effect.":
+    "Typisierte Werte, über die der Server nach Regeln entscheidet. Veröffentlichen setzt Änderungen in Kraft.",
   "Unassigned": "Ohne Zuständige",
   "Understand": "Verstehen",
   "Undo": "Rückgängig",
@@ -703,8 +765,10 @@ export const de = {
   "Version {number}": "Version {number}",
   "Version {n} is live again": "Version {n} ist wieder live",
   "Versions": "Versionen",
-  "Versions narrow crashes, analytics and configurations to a release: choose one at the top.": "Versionen grenzen Abstürze, Analytik und Konfigurationen auf ein Release ein: Wählen Sie oben eine.",
-  "Versions without one get that of the newest version below.": "Versionen ohne eine bekommen die der nächstniedrigeren Version.",
+  "Versions narrow crashes, analytics and configurations to a release: choose one at the top.":
+    "Versionen grenzen Abstürze, Analytik und Konfigurationen auf ein Release ein: Wählen Sie oben eine.",
+  "Versions without one get that of the newest version below.":
+    "Versionen ohne eine bekommen die der nächstniedrigeren Version.",
   "View": "Ansicht",
   "Views": "Ansichten",
   "Wait from 22:00 to 07:00 of each device": "Von 22:00 bis 07:00 Uhr jedes Geräts warten",
@@ -712,17 +776,21 @@ export const de = {
   "What": "Was",
   "What became of it": "Was daraus wurde",
   "What changes, and why": "Was sich ändert, und warum",
-  "What is live there becomes the next version here, at once.": "Was dort live ist, wird hier sofort die nächste Version.",
+  "What is live there becomes the next version here, at once.":
+    "Was dort live ist, wird hier sofort die nächste Version.",
   "What is tested": "Was getestet wird",
-  "What objects look like: JSON Schema. Checked on every write from then on.": "Wie Objekte aussehen: JSON Schema. Ab dann bei jedem Schreiben geprüft.",
+  "What objects look like: JSON Schema. Checked on every write from then on.":
+    "Wie Objekte aussehen: JSON Schema. Ab dann bei jedem Schreiben geprüft.",
   "What the user wrote": "Was der Nutzer schrieb",
   "What they did": "Was sie taten",
   "When": "Wann",
   "Who": "Wer",
   "Who came back": "Wer wiederkam",
   "Who keeps a variation": "Wer eine Variante behält",
-  "Who may read and write. Without a rule, the access of the environment decides: closed or open.": "Wer lesen und schreiben darf. Ohne Regel entscheidet der Zugriff der Umgebung: geschlossen oder offen.",
-  "Whoever uses it is refused within two seconds. This cannot be taken back.": "Wer ihn benutzt, wird in zwei Sekunden abgelehnt. Das lässt sich nicht rückgängig machen.",
+  "Who may read and write. Without a rule, the access of the environment decides: closed or open.":
+    "Wer lesen und schreiben darf. Ohne Regel entscheidet der Zugriff der Umgebung: geschlossen oder offen.",
+  "Whoever uses it is refused within two seconds. This cannot be taken back.":
+    "Wer ihn benutzt, wird in zwei Sekunden abgelehnt. Das lässt sich nicht rückgängig machen.",
   "Why": "Warum",
   "With - for descending.": "Mit - für absteigend.",
   "With rights for what they work on, and no more.": "Mit Rechten für das, woran sie arbeiten, und nicht mehr.",
@@ -732,8 +800,10 @@ export const de = {
   "Within hours": "Innerhalb von Stunden",
   "Without a stack.": "Ohne Stapel.",
   "Without a title": "Ohne Titel",
-  "Write a text to see how many devices it reaches.": "Schreiben Sie einen Text, um zu sehen, wie viele Geräte er erreicht.",
-  "Write one to everybody, to a channel, or to people you name.": "Schreiben Sie eine an alle, an einen Kanal oder an Personen, die Sie nennen.",
+  "Write a text to see how many devices it reaches.":
+    "Schreiben Sie einen Text, um zu sehen, wie viele Geräte er erreicht.",
+  "Write one to everybody, to a channel, or to people you name.":
+    "Schreiben Sie eine an alle, an einen Kanal oder an Personen, die Sie nennen.",
   "XLIFF 1.2": "XLIFF 1.2",
   "Xcode .strings": "Xcode .strings",
   "Xcode string catalogue": "Xcode-Textkatalog",
@@ -776,12 +846,14 @@ export const de = {
   "{key} is in the bin": "{key} ist im Papierkorb",
   "{key} was made": "{key} wurde angelegt",
   "{name} can sign in": "{name} kann sich anmelden",
-  "{name} changes {metric} by {effect}; the truth most likely lies between {low} and {high}.": "{name} ändert {metric} um {effect}; die Wahrheit liegt höchstwahrscheinlich zwischen {low} und {high}.",
+  "{name} changes {metric} by {effect}; the truth most likely lies between {low} and {high}.":
+    "{name} ändert {metric} um {effect}; die Wahrheit liegt höchstwahrscheinlich zwischen {low} und {high}.",
   "{name} is back.": "{name} ist wieder da.",
   "{name} is ready": "{name} ist bereit",
   "{n} day": "{n} Tag",
   "{n} days": "{n} Tage",
-  "{n} devices need a push key that is not set up.": "{n} Geräte brauchen einen Push-Schlüssel, der nicht eingerichtet ist.",
+  "{n} devices need a push key that is not set up.":
+    "{n} Geräte brauchen einen Push-Schlüssel, der nicht eingerichtet ist.",
   "{n} event": "{n} Ereignis",
   "{n} events": "{n} Ereignisse",
   "{n} in 30 days": "{n} in 30 Tagen",
@@ -800,5 +872,6 @@ export const de = {
   "{share} interval": "{share}-Intervall",
   "{share} of the first": "{share} der ersten",
   "{{name}} stands for a value.": "{{name}} steht für einen Wert.",
-  "“none” are requests that the gateway answered itself.": "„none“ sind Anfragen, die das Gateway selbst beantwortet hat.",
+  "“none” are requests that the gateway answered itself.":
+    "„none“ sind Anfragen, die das Gateway selbst beantwortet hat."
 } as const;
