@@ -4,7 +4,8 @@ import { useState } from "react";
 import { usePlace } from "../shell/place";
 import { Button, Empty } from "../system/basics";
 import { t } from "../text";
-import { DocumentList, DocumentPage, NewDocument } from "./document";
+import { DocumentList, NewDocument } from "./document";
+import { DocumentPage } from "./DocumentEditor";
 
 export function ConfigurationsPage() {
   const [isNew, setNew] = useState(false);

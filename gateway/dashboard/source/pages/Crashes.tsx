@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import type { CrashIssue } from "../../generated/api";
-import { download, request } from "../api/client";
+import { download } from "../api/client";
 import { callIn, given, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Link, PageHead, Segmented, Show, Tabs, Tone } from "../system/basics";
 import { LineChart } from "../system/charts";
@@ -11,8 +11,9 @@ import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
-import { ago, number, percent, plural, shortDay, t, Text, time } from "../text";
+import { ago, number, plural, shortDay, t, Text, time } from "../text";
 import { TextFilter } from "./Audit";
+import { Releases } from "./Releases";
 
 export const levelTone: Record<string, Tone> = {
   fatal: "bad",
@@ -21,12 +22,14 @@ export const levelTone: Record<string, Tone> = {
   info: "neutral",
   debug: "neutral"
 };
+
 export const stateTitles: Record<string, Text> = {
   unresolved: "Open",
   regressed: "Came back",
   resolved: "Resolved",
   ignored: "Ignored"
 };
+
 const stateTones: Record<string, Tone> = {
   unresolved: "neutral",
   regressed: "bad",
@@ -250,74 +253,4 @@ function Issues() {
 
 export function initials(name: string): string {
   return name.split(/[\s._-]+/).map((part) => part[0] ?? "").join("").slice(0, 2).toUpperCase();
-}
-
-interface Release {
-  name: string;
-  version?: string;
-  sessions?: number;
-  crashFreeSessions?: number | null;
-  crashFreeUsers?: number | null;
-  issues?: number;
-  events?: number;
-  firstSeen?: string;
-  lastSeen?: string;
-}
-
-function Releases() {
-  const place = usePlace();
-  const list = useLoad(
-    async () =>
-      (await request("GET /admin/apps/{app}/crashes/releases", { ...given(place), query: { days: 30, limit: 100 } }))
-        .body as { data: Release[] },
-    [place.app.id, place.environment]
-  );
-  const free = (value: number | null | undefined) => (typeof value === "number" ? percent(value / 100, 2) : "–");
-  const tone = (
-    value: number | null | undefined
-  ): Tone => (typeof value !== "number" ? "neutral" : value >= 99 ? "good" : value >= 97 ? "warning" : "bad");
-  return (
-    <Show from={list}>
-      {(found) => (
-        <Table
-          label={t("Releases")}
-          rows={found.data}
-          id={(one) => one.name}
-          empty={<Empty icon="apps" title={t("No releases reported yet")} />}
-          columns={[
-            { name: "name", title: t("Release"), cell: (one) => <span className="strong">{one.name}</span> },
-            {
-              name: "sessions",
-              title: t("Sessions, 30 days"),
-              isNumber: true,
-              width: "150px",
-              isExtra: true,
-              cell: (one) => number(one.sessions ?? 0)
-            },
-            {
-              name: "free",
-              title: t("Sessions without a crash"),
-              isNumber: true,
-              width: "200px",
-              cell: (one) => <Badge tone={tone(one.crashFreeSessions)}>{free(one.crashFreeSessions)}</Badge>
-            },
-            {
-              name: "users",
-              title: t("People without a crash"),
-              isNumber: true,
-              width: "190px",
-              isExtra: true,
-              cell: (one) => free(one.crashFreeUsers)
-            },
-            {
-              name: "seen",
-              title: t("First seen"),
-              width: "150px",
-              isExtra: true,
-              cell: (one) => <span className="soft">{one.firstSeen && ago(one.firstSeen)}</span>
-            }
-          ]} />
-      )}
-    </Show>
-  );
 }

@@ -8,7 +8,7 @@ import { Choice, Form, TextField } from "../system/form";
 import { Table } from "../system/table";
 import { plural, t } from "../text";
 import { Value } from "./Configuration";
-import { DocumentPage } from "./document";
+import { DocumentPage } from "./DocumentEditor";
 
 interface Flag {
   type?: string;

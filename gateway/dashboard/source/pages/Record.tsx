@@ -10,7 +10,7 @@ import { useLoad } from "../system/load";
 import { go } from "../system/router";
 import { say } from "../system/toast";
 import { ago, t, time } from "../text";
-import { Cell, StoredObject } from "./Storage";
+import { Cell, StoredObject } from "./Records";
 
 const path = "/admin/apps/{app}/storage/{collection}/{id}";
 const system = ["_id", "created", "updated", "deleted", "_version"];

@@ -14,7 +14,7 @@ import { say } from "../system/toast";
 import { ago, t, time } from "../text";
 import { withPresent } from "./Crash";
 import { initials } from "./Crashes";
-import { options, priorities, statuses, types } from "./Tickets";
+import { options, priorities, statuses, types } from "./TicketWords";
 
 export function TicketPage({ number }: { number: string }) {
   const place = usePlace();
