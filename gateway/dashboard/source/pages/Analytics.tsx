@@ -6,6 +6,7 @@ import { setQuery } from "../system/router";
 import { plural, t } from "../text";
 import { Asked, Question, questions, useAsked } from "./AnalyticsQuestion";
 import { Counts, Funnel, People, Retention } from "./AnalyticsCharts";
+import { Screens, Sessions } from "./AnalyticsSessions";
 import { Live, SingleEvents } from "./AnalyticsEvents";
 
 export function AnalyticsPage() {
@@ -41,7 +42,7 @@ function Period({ asked }: { asked: Asked }) {
           value: days,
           title: plural(Number(days), "{n} day", "{n} days")
         }))} />
-      {asked.question !== "funnel" && (
+      {asked.question !== "funnel" && asked.question !== "screens" && (
         <Select
           label={t("Interval")}
           value={asked.interval}
@@ -59,6 +60,10 @@ function Answer({ asked }: { asked: Asked }) {
   switch (asked.question) {
     case "people":
       return <People asked={asked} />;
+    case "sessions":
+      return <Sessions asked={asked} />;
+    case "screens":
+      return <Screens asked={asked} />;
     case "retention":
       return <Retention asked={asked} />;
     case "funnel":

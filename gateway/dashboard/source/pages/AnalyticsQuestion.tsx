@@ -11,6 +11,8 @@ import { daysAgo } from "./Overview";
 export const questions = {
   events: "Events",
   people: "People",
+  sessions: "Sessions",
+  screens: "Screens",
   retention: "Retention",
   funnel: "Funnel",
   live: "Now",

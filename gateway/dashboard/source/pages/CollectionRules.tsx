@@ -9,6 +9,7 @@ import { Finding, JSONEditor, parse, pretty } from "../system/json";
 import { useLoad } from "../system/load";
 import { say } from "../system/toast";
 import { t } from "../text";
+import { RulesTester, RuleVersions } from "./RulesTester";
 
 /** Rules or schema: JSON, with the server's refusal shown where it is. */
 export function JSONPart({ collection, part }: { collection: string; part: "rules" | "schema" }) {
@@ -46,6 +47,12 @@ export function JSONPart({ collection, part }: { collection: string; part: "rule
             address={address} />
         )}
       </Show>
+      {part === "rules" && loaded.data?.exists && (
+        <>
+          <RulesTester collection={collection} />
+          <RuleVersions key={loaded.data.text} collection={collection} changed={loaded.reload} />
+        </>
+      )}
     </div>
   );
 }

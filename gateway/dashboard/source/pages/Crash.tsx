@@ -3,12 +3,12 @@
 import type { CrashIssue, CrashReport } from "../../generated/api";
 import { request } from "../api/client";
 import { callIn, given, usePlace } from "../shell/place";
-import { Badge, Button, Empty, Link, Menu, PageHead, Section, Show } from "../system/basics";
+import { Badge, Button, Empty, Link, Menu, PageHead, Section, Segmented, Show } from "../system/basics";
 import { BarList, LineChart } from "../system/charts";
 import { useConfirm } from "../system/dialog";
 import { Select } from "../system/form";
 import { useLoad } from "../system/load";
-import { go, useAddress } from "../system/router";
+import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
 import { ago, locale, number, percent, t } from "../text";
 import { IssueState, levelTone } from "./Crashes";
@@ -213,22 +213,36 @@ export function withPresent(
 
 function Months({ id }: { id: string }) {
   const place = usePlace();
+  const { query } = useAddress();
+  const isYear = query.get("span") === "year";
   const counts = useLoad(
     () =>
       callIn(place, "GET /admin/apps/{app}/crashes/issues/{issue}/counts", {
         path: { issue: id },
-        query: { interval: "day", steps: 30 }
+        query: isYear ? { interval: "month", steps: 12 } : { interval: "day", steps: 30 }
       }),
-    [id]
+    [id, place.environment, isYear]
   );
   const rows = counts.data?.data ?? [];
-  const month = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone: "UTC" });
+  const name = new Intl.DateTimeFormat(locale, {
+    ...(isYear ? { year: "2-digit" } : { day: "numeric" }),
+    month: "short",
+    timeZone: "UTC"
+  });
   return (
-    <Section title={t("Reports, last 30 days")}>
+    <Section
+      title={t("Reports")}
+      actions={
+        <Segmented
+          label={t("Period")}
+          value={isYear ? "year" : "month"}
+          choose={(next) => setQuery({ span: next === "year" ? "year" : "" })}
+          options={[{ name: "month", title: t("30 days") }, { name: "year", title: t("12 months") }]} />
+      }>
       <LineChart
-        label={t("Reports, last 30 days")}
+        label={isYear ? t("Reports, last 12 months") : t("Reports, last 30 days")}
         tall={120}
-        points={rows.map((row) => month.format(new Date(row.from ?? 0)))}
+        points={rows.map((row) => name.format(new Date(row.from ?? 0)))}
         series={[{ name: t("Reports"), values: rows.map((row) => row.events ?? 0) }]} />
     </Section>
   );

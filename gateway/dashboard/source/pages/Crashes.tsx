@@ -6,6 +6,7 @@ import { download } from "../api/client";
 import { callIn, given, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Link, PageHead, Segmented, Show, Tabs, Tone } from "../system/basics";
 import { LineChart } from "../system/charts";
+import { useConfirm } from "../system/dialog";
 import { Select } from "../system/form";
 import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
@@ -83,6 +84,7 @@ function Issues() {
   );
   const [selected, setSelected] = useState<Set<string | number>>(new Set());
   const canUpdate = place.may("crashes", "update");
+  const [dialog, ask] = useConfirm();
   const update = async (next: "resolved" | "ignored" | "unresolved") => {
     const issues = [...selected].map(Number);
     const old = new Map((list.data ?? []).map((one) => [one.number, one.state]));
@@ -97,6 +99,24 @@ function Issues() {
       } :
       undefined;
     say(plural(issues.length, "{n} issue changed", "{n} issues changed"), { undo });
+  };
+  const merge = () => {
+    const [first, ...others] = [...selected].map(Number).sort((a, b) => a - b);
+    if (first === undefined) return;
+    ask({
+      title: t("Merge into #{number}?", { number: String(first) }),
+      action: t("Merge"),
+      isDanger: false,
+      text: t("The reports of the others move there, and so do those to come."),
+      act: async () => {
+        await callIn(place, "POST /admin/apps/{app}/crashes/issues/{issue}/merge", {
+          path: { issue: first },
+          body: { issues: others }
+        });
+        setSelected(new Set());
+        list.reload();
+      }
+    });
   };
   const toggle = (id: string | number) => {
     const next = new Set(selected);
@@ -157,6 +177,7 @@ function Issues() {
           <Button isSmall onPress={() => update("resolved")}>{t("Resolve")}</Button>
           <Button isSmall onPress={() => update("ignored")}>{t("Ignore")}</Button>
           <Button isSmall onPress={() => update("unresolved")}>{t("Reopen")}</Button>
+          {selected.size > 1 && <Button isSmall onPress={merge}>{t("Merge…")}</Button>}
         </div>
       )}
       <Show from={list}>
@@ -247,6 +268,7 @@ function Issues() {
             ]} />
         )}
       </Show>
+      {dialog}
     </div>
   );
 }

@@ -13,6 +13,7 @@ import { t, Text } from "../text";
 import { DocumentList, Draft, putDraft } from "./document";
 import { DocumentPage } from "./DocumentEditor";
 import { Results } from "./ExperimentResults";
+import { SampleSize } from "./SampleSize";
 
 export function ExperimentsPage() {
   const [isNew, setNew] = useState(false);
@@ -111,7 +112,16 @@ export function ExperimentPage({ name }: { name: string }) {
       name={name}
       area="experiments"
       back={{ to: place.to("experiments"), title: t("A/B tests") }}
-      views={[{ name: "results", title: t("Results"), show: (draft) => <Results name={name} draft={draft} /> }]}
+      views={[
+        { name: "results", title: t("Results"), show: (draft) => <Results name={name} draft={draft} /> },
+        {
+          name: "size",
+          title: t("Sample size"),
+          show: (draft) => (
+            <SampleSize variations={Math.max(2, (draft.variations as unknown[] | undefined)?.length ?? 2)} />
+          )
+        }
+      ]}
       actions={(loaded) => place.may("experiments", "update") && <Course name={name} loaded={loaded} />} />
   );
 }

@@ -170,6 +170,7 @@ function TemplateForm(
   };
   return (
     <Form
+      isReadOnly={!place.may("notifications", "update")}
       send={send}
       action={t("Store")}
       cancel={close}

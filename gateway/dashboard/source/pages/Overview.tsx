@@ -238,7 +238,7 @@ async function readSteps(place: Place): Promise<Step[]> {
     (keys) => keys.data.some((key) => key.lastUsed !== null)
   );
   await check(
-    place.may("storage", "read"),
+    place.may("storage", "create"),
     {
       title: t("Store a first object"),
       about: t("Collections appear by themselves with the first object."),
@@ -249,7 +249,17 @@ async function readSteps(place: Place): Promise<Step[]> {
     some
   );
   await check(
-    place.may("config", "read"),
+    place.may("storage", "update"),
+    {
+      title: t("Say who may read and write"),
+      about: t("Without rules, a new app is closed to all but its server."),
+      to: place.to("storage", { tab: "rules" })
+    },
+    () => callIn(place, "GET /admin/apps/{app}/rules"),
+    (rules) => Object.keys(rules.collections ?? {}).length > 0
+  );
+  await check(
+    place.may("config", "update"),
     {
       title: t("Publish a configuration"),
       about: t("Change settings and looks without a new build."),
@@ -276,7 +286,7 @@ async function readSteps(place: Place): Promise<Step[]> {
     some
   );
   await check(
-    place.may("notifications", "read"),
+    place.may("notifications", "update"),
     {
       title: t("Store a push key"),
       about: t("From Apple or Google; browsers need none of theirs."),
@@ -286,7 +296,7 @@ async function readSteps(place: Place): Promise<Step[]> {
     (list) => (list.data ?? []).some((one) => one.kind !== "smtp")
   );
   await check(
-    place.may("staff", "read"),
+    place.may("staff", "create") && place.may("staff", "read"),
     { title: t("Invite a colleague"), about: t("With rights for what they work on, and no more."), to: "/staff" },
     () => request("GET /admin/staff", { query: { limit: 2 } }).then((answer) => answer.body as { data: unknown[] }),
     (list) => list.data.length > 1

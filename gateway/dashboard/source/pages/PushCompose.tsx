@@ -2,8 +2,9 @@
 
 import { useEffect, useState } from "react";
 import { Answer } from "../api/client";
+import { Problem } from "../api/problem";
 import { callIn, usePlace } from "../shell/place";
-import { Badge, Button, explain, Notice, PageHead, Section, Segmented, Tabs } from "../system/basics";
+import { Badge, Button, explain, Notice, PageHead, Refused, Section, Segmented, Tabs } from "../system/basics";
 import { Check, Choice, errorOf, Form, TextField } from "../system/form";
 import { Logo } from "../system/icons";
 import { useUnsaved } from "../system/json";
@@ -19,6 +20,15 @@ interface Texts {
 type Whom = "everyone" | "channel" | "users" | "segment";
 
 export function ComposePage() {
+  const place = usePlace();
+  return place.may("notifications", "create") ? <Composer /> : (
+    <div className="page">
+      <Refused error={new Problem(403, "forbidden", t("Ask somebody who may send push messages."))} />
+    </div>
+  );
+}
+
+function Composer() {
   const place = usePlace();
   const [texts, setTexts] = useState<Record<string, Texts>>({ "": { title: "", body: "" } });
   const [language, setLanguage] = useState("");

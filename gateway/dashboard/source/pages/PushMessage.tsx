@@ -71,12 +71,12 @@ export function MessagePage({ id }: { id: string }) {
                 </>
               }>
               {isOpen && place.may("notifications", "update") && (
-                <>
-                  <Button onPress={act(data.isPaused ? "resume" : "pause")}>
-                    {data.isPaused ? t("Resume") : t("Pause")}
-                  </Button>
-                  <Button kind="danger" onPress={act("cancel")}>{t("Cancel the rest")}</Button>
-                </>
+                <Button onPress={act(data.isPaused ? "resume" : "pause")}>
+                  {data.isPaused ? t("Resume") : t("Pause")}
+                </Button>
+              )}
+              {isOpen && place.may("notifications", "delete") && (
+                <Button kind="danger" onPress={act("cancel")}>{t("Cancel the rest")}</Button>
               )}
             </PageHead>
             {data.problem && <Notice tone="bad">{data.problem}</Notice>}

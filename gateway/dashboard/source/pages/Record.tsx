@@ -10,6 +10,7 @@ import { useLoad } from "../system/load";
 import { go } from "../system/router";
 import { say } from "../system/toast";
 import { ago, t, time } from "../text";
+import { ObjectHistory } from "./ObjectHistory";
 import { Cell, StoredObject } from "./Records";
 
 const path = "/admin/apps/{app}/storage/{collection}/{id}";
@@ -72,7 +73,7 @@ function Editor(
   const content = Object.fromEntries(Object.entries(data.object).filter(([name]) => !system.includes(name)));
   const stored = pretty(content);
   const [text, setText] = useState(stored);
-  const [tab, setTab] = useState<"fields" | "json">("fields");
+  const [tab, setTab] = useState<"fields" | "json" | "history">("fields");
   const parsed = parse(text);
   const canUpdate = place.may("storage", "update");
   useUnsaved(text !== stored);
@@ -91,49 +92,53 @@ function Editor(
         label={t("Views")}
         current={tab}
         choose={setTab}
-        tabs={[{ name: "fields", title: t("Fields") }, { name: "json", title: "JSON" }]} />
-      {tab === "fields" ?
-        (
-          <div className="table">
-            <table aria-label={t("Fields")}>
-              <tbody>
-                {[
-                  ...Object.entries(content),
-                  ...system.filter((name) => data.object[name] !== undefined && data.object[name] !== null).map((
-                    name
-                  ) => [name, data.object[name]] as const)
-                ].map(([name, value]) => (
-                  <tr key={name}>
-                    <td style={{ width: "26%" }}>
-                      <code className={system.includes(name) ? "faint" : ""}>{name}</code>
-                    </td>
-                    <td style={{ width: 100 }}>
-                      <Badge>{kindOf(value)}</Badge>
-                    </td>
-                    <td className="wrap">
-                      {(name === "created" || name === "updated") && typeof value === "string" ?
-                        time(value) :
-                        <Cell value={value} />}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        ) :
-        (
-          <div className="stack">
-            <JSONEditor label={t("Object")} text={text} change={setText} isReadOnly={!canUpdate} lines={30} />
-            {canUpdate && (
-              <div className="row">
-                <Button kind="primary" onPress={save} isDisabled={parsed.error !== undefined || text === stored}>
-                  {t("Save")}
-                </Button>
-                {text !== stored && <Button onPress={() => setText(stored)}>{t("Discard")}</Button>}
-              </div>
-            )}
-          </div>
-        )}
+        tabs={[
+          { name: "fields", title: t("Fields") },
+          { name: "json", title: "JSON" },
+          { name: "history", title: t("History") }
+        ]} />
+      {tab === "history" && <ObjectHistory collection={collection} id={id} on={data.tag} />}
+      {tab === "fields" && (
+        <div className="table">
+          <table aria-label={t("Fields")}>
+            <tbody>
+              {[
+                ...Object.entries(content),
+                ...system.filter((name) => data.object[name] !== undefined && data.object[name] !== null).map((
+                  name
+                ) => [name, data.object[name]] as const)
+              ].map(([name, value]) => (
+                <tr key={name}>
+                  <td style={{ width: "26%" }}>
+                    <code className={system.includes(name) ? "faint" : ""}>{name}</code>
+                  </td>
+                  <td style={{ width: 100 }}>
+                    <Badge>{kindOf(value)}</Badge>
+                  </td>
+                  <td className="wrap">
+                    {(name === "created" || name === "updated") && typeof value === "string" ?
+                      time(value) :
+                      <Cell value={value} />}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {tab === "json" && (
+        <div className="stack">
+          <JSONEditor label={t("Object")} text={text} change={setText} isReadOnly={!canUpdate} lines={30} />
+          {canUpdate && (
+            <div className="row">
+              <Button kind="primary" onPress={save} isDisabled={parsed.error !== undefined || text === stored}>
+                {t("Save")}
+              </Button>
+              {text !== stored && <Button onPress={() => setText(stored)}>{t("Discard")}</Button>}
+            </div>
+          )}
+        </div>
+      )}
     </>
   );
 }

@@ -63,7 +63,7 @@ function AppFields({ app, saved }: { app: App; saved: (app: App) => void }) {
         action={t("Save")}
         fields={["name", "bundleIds", "storeId"]}
         report={report}
-        isDisabled={!place.may("applications", "update")}>
+        isReadOnly={!place.may("applications", "update")}>
         <TextField label={t("Name")} value={name} change={setName} isRequired error={errorOf("name", problem)} />
         <TextField
           label={t("Bundle ids")}

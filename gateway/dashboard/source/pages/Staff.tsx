@@ -2,17 +2,21 @@ import { useState } from "react";
 import type { Staff, StaffRights } from "../../generated/api";
 import { call } from "../api/client";
 import { may, session } from "../api/session";
-import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Show } from "../system/basics";
+import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Show, Tabs } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Check, errorOf, Form, TextField } from "../system/form";
 import { useLoad, usePages } from "../system/load";
+import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, plural, t } from "../text";
 import { RightsGrid } from "./Rights";
+import { SignIns } from "./SignIns";
 
 export function StaffPage() {
-  const list = usePages<Staff>((after) => call("GET /admin/staff", { query: { after, limit: 50 } }), []);
+  const { query } = useAddress();
+  const tab = query.get("tab") === "sign-ins" ? "sign-ins" : "people";
   const [isNew, setNew] = useState(false);
+  const [turn, setTurn] = useState(0);
   return (
     <div className="page">
       <PageHead title={t("Staff")} note={t("The people who run the server and work on its apps.")}>
@@ -20,56 +24,66 @@ export function StaffPage() {
           <Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("Invite")}</Button>
         )}
       </PageHead>
-      <Show from={list}>
-        {(rows) => (
-          <Table
-            label={t("Staff")}
-            rows={rows}
-            id={(member) => member.id}
-            to={(member) => "/staff/" + member.id}
-            hasMore={list.hasMore}
-            more={list.more}
-            empty={<Empty icon="staff" title={t("Nobody yet")} />}
-            columns={[
-              {
-                name: "name",
-                title: t("Name"),
-                cell: (member) => <Link to={"/staff/" + member.id}>{member.userName}</Link>
-              },
-              { name: "rights", title: t("Rights"), cell: (member) => <span className="soft">{summary(member)}</span> },
-              {
-                name: "state",
-                title: "",
-                width: "170px",
-                cell: (member) => (
-                  <span className="row">
-                    {member.disabled && <Badge tone="bad">{t("Disabled")}</Badge>}
-                    {member.mustReset && <Badge tone="warning">{t("New password due")}</Badge>}
-                  </span>
-                )
-              },
-              {
-                name: "factor",
-                title: t("Second factor"),
-                width: "130px",
-                isExtra: true,
-                cell: (member) =>
-                  member.secondFactor ? <Badge tone="good">{t("On")}</Badge> : <span className="faint">{t("Off")}</span>
-              },
-              {
-                name: "seen",
-                title: t("Last sign-in"),
-                width: "140px",
-                isExtra: true,
-                cell: (member) => (
-                  <span className="soft">{member.lastSignIn ? ago(member.lastSignIn) : t("never")}</span>
-                )
-              }
-            ]} />
-        )}
-      </Show>
-      {isNew && <Invite close={() => setNew(false)} made={list.reload} />}
+      <Tabs
+        label={t("Views")}
+        current={tab}
+        choose={(next) => setQuery({ tab: next === "people" ? "" : next })}
+        tabs={[{ name: "people", title: t("People") }, { name: "sign-ins", title: t("Sign-ins by month") }]} />
+      {tab === "sign-ins" ? <SignIns /> : <Members key={turn} />}
+      {isNew && <Invite close={() => setNew(false)} made={() => setTurn(turn + 1)} />}
     </div>
+  );
+}
+
+function Members() {
+  const list = usePages<Staff>((after) => call("GET /admin/staff", { query: { after, limit: 50 } }), []);
+  return (
+    <Show from={list}>
+      {(rows) => (
+        <Table
+          label={t("Staff")}
+          rows={rows}
+          id={(member) => member.id}
+          to={(member) => "/staff/" + member.id}
+          hasMore={list.hasMore}
+          more={list.more}
+          empty={<Empty icon="staff" title={t("Nobody yet")} />}
+          columns={[
+            {
+              name: "name",
+              title: t("Name"),
+              cell: (member) => <Link to={"/staff/" + member.id}>{member.userName}</Link>
+            },
+            { name: "rights", title: t("Rights"), cell: (member) => <span className="soft">{summary(member)}</span> },
+            {
+              name: "state",
+              title: "",
+              width: "170px",
+              cell: (member) => (
+                <span className="row">
+                  {member.disabled && <Badge tone="bad">{t("Disabled")}</Badge>}
+                  {member.mustReset && <Badge tone="warning">{t("New password due")}</Badge>}
+                </span>
+              )
+            },
+            {
+              name: "factor",
+              title: t("Second factor"),
+              width: "130px",
+              isExtra: true,
+              cell: (member) =>
+                member.secondFactor ? <Badge tone="good">{t("On")}</Badge> : <span className="faint">{t("Off")}</span>
+            },
+            {
+              name: "seen",
+              title: t("Last sign-in"),
+              width: "140px",
+              isExtra: true,
+              cell: (member) => <span className="soft">{member.lastSignIn ? ago(member.lastSignIn) : t("never")}</span>
+            }
+          ]} />
+      )}
+    </Show>
   );
 }
 

@@ -132,7 +132,7 @@ function MemberForm(
   };
   return (
     <div className="form-page" style={{ maxWidth: 720 }}>
-      <Form send={send} action={t("Save")} isDisabled={!canUpdate} fields={["userName", "email"]} report={report}>
+      <Form send={send} action={t("Save")} isReadOnly={!canUpdate} fields={["userName", "email"]} report={report}>
         <div className="pair">
           <TextField
             label={t("User name")}

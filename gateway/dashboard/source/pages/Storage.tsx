@@ -1,16 +1,17 @@
 // Collections of an app, and what is done with one.
 
 import { useState } from "react";
-import { request } from "../api/client";
+import { download, request } from "../api/client";
 import { given, usePlace } from "../shell/place";
-import { Button, Empty, Link, Menu, PageHead, Show, Tabs } from "../system/basics";
+import { Button, Empty, Link, Menu, PageHead, sayProblem, Show, Tabs } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { Form, TextField } from "../system/form";
 import { JSONEditor, parse } from "../system/json";
 import { useLoad } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
-import { bytes, compact, t } from "../text";
+import { bytes, compact, t, Text } from "../text";
+import { ImportDialog } from "./Import";
 import { Records } from "./Records";
 import { JSONPart } from "./CollectionRules";
 import { Indexes } from "./Indexes";
@@ -105,32 +106,61 @@ export function StoragePage({ collection }: { collection: string }) {
   );
 }
 
+type Format = "csv" | "json" | "jsonl";
+const formats: Record<Format, Text> = { csv: "Export as CSV", json: "Export as JSON", jsonl: "Export as JSON lines" };
+
 function CollectionMenu({ collection, changed }: { collection: string; changed: () => void }) {
   const place = usePlace();
   const [dialog, ask] = useConfirm();
+  const [isImporting, setImporting] = useState(false);
+  const save = (format: Format) =>
+    void download(
+      "GET /admin/apps/{app}/exports/{collection}",
+      { ...given(place, { collection }), query: { format } },
+      `${collection}.${format}`
+    ).catch(sayProblem);
+  const remove = () =>
+    ask({
+      title: t("Delete {name}?", { name: collection }),
+      action: t("Delete"),
+      typed: collection,
+      text: t("All of its objects, rules and indexes are gone for good."),
+      act: async () => {
+        await request("DELETE /admin/apps/{app}/collections/{collection}", given(place, { collection }));
+        changed();
+        go(place.to("storage"));
+      }
+    });
   return (
     <>
       <Menu
         label={t("More about {name}", { name: collection })}
         items={[
           {
+            title: t("Import a file…"),
+            isHidden: !place.may("storage", "create"),
+            act: () => setImporting(true)
+          },
+          ...(Object.keys(formats) as Format[]).map((format) => ({
+            title: t(formats[format]),
+            act: () => save(format)
+          })),
+          {
             title: t("Delete the collection"),
             isDanger: true,
             isHidden: !place.may("storage", "delete"),
-            act: () =>
-              ask({
-                title: t("Delete {name}?", { name: collection }),
-                action: t("Delete"),
-                typed: collection,
-                text: t("All of its objects, rules and indexes are gone for good."),
-                act: async () => {
-                  await request("DELETE /admin/apps/{app}/collections/{collection}", given(place, { collection }));
-                  changed();
-                  go(place.to("storage"));
-                }
-              })
+            act: remove
           }
         ]} />
+      {isImporting && (
+        <ImportDialog
+          collection={collection}
+          close={() => setImporting(false)}
+          done={() => {
+            changed();
+            setQuery({ at: String(Date.now()) });
+          }} />
+      )}
       {dialog}
     </>
   );

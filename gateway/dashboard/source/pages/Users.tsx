@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { User } from "../../generated/api";
 import { download, request } from "../api/client";
 import { given, usePlace } from "../shell/place";
-import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Section, Show } from "../system/basics";
+import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Section, Show, Tabs } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { JSONEditor, parse, pretty } from "../system/json";
@@ -13,10 +13,28 @@ import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, day, t, time } from "../text";
+import { Roles } from "./Roles";
+import { UserSessions } from "./UserSessions";
 
 const base = "/admin/apps/{app}/auth/users";
 
 export function UsersPage() {
+  const { query } = useAddress();
+  const tab = query.get("tab") === "roles" ? "roles" : "users";
+  return (
+    <div className="page">
+      <PageHead title={t("Users")} note={t("The people who use the app, in this environment.")} />
+      <Tabs
+        label={t("Views")}
+        current={tab}
+        choose={(next) => setQuery({ tab: next === "users" ? "" : next, find: "" })}
+        tabs={[{ name: "users", title: t("Users") }, { name: "roles", title: t("Roles") }]} />
+      {tab === "roles" ? <Roles /> : <People />}
+    </div>
+  );
+}
+
+function People() {
   const place = usePlace();
   const { query } = useAddress();
   const asked = query.get("find") ?? "";
@@ -31,8 +49,7 @@ export function UsersPage() {
     [place.app.id, place.environment, asked]
   );
   return (
-    <div className="page">
-      <PageHead title={t("Users")} note={t("The people who use the app, in this environment.")} />
+    <div className="stack">
       <div className="toolbar">
         <span className="grow">
           <input
@@ -184,6 +201,7 @@ export function UserPage({ id }: { id: string }) {
                 </dd>
               </dl>
             </div>
+            <UserSessions id={id} />
           </>
         )}
       </Show>
@@ -212,7 +230,8 @@ function UserForm(
     <Form
       send={send}
       action={t("Save")}
-      isDisabled={!canUpdate || parsed.error !== undefined}
+      isReadOnly={!canUpdate}
+      isDisabled={parsed.error !== undefined}
       fields={["userName", "email"]}
       report={report}>
       <div className="pair">

@@ -35,7 +35,7 @@ export function Versions() {
   return (
     <Section
       note={t("Versions narrow crashes, analytics and configurations to a release: choose one at the top.")}
-      actions={place.may("applications", "create") && (
+      actions={place.may("applications", "update") && (
         <Button
           kind="primary"
           icon="plus"
@@ -100,7 +100,7 @@ export function Versions() {
                         title: t("Delete"),
                         act: () => remove(version),
                         isDanger: true,
-                        isHidden: !place.may("applications", "delete")
+                        isHidden: !place.may("applications", "update")
                       }
                     ]} />
                 )

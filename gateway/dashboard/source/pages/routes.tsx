@@ -8,10 +8,16 @@ import { AuditPage } from "./Audit";
 import { ConfigurationPage, ConfigurationsPage } from "./Configuration";
 import { CrashPage } from "./Crash";
 import { CrashesPage } from "./Crashes";
+import { DefinitionPage, DefinitionsPage } from "./Definitions";
 import { ExperimentPage, ExperimentsPage } from "./Experiments";
+import { FilesPage } from "./Files";
 import { FlagsPage } from "./Flags";
+import { HookPage } from "./HookPage";
+import { HooksPage } from "./Hooks";
+import { JobsPage } from "./Jobs";
 import { LanguagesPage, TranslationPage } from "./Languages";
 import { MailPage } from "./Mail";
+import { ModerationPage } from "./Moderation";
 import { OverviewPage } from "./Overview";
 import { MessagePage } from "./PushMessage";
 import { ComposePage } from "./PushCompose";
@@ -49,6 +55,13 @@ export const routes: Record<string, Make> = {
       collection={value(values, "collection")}
       id={value(values, "id")} />
   ),
+  "files": () => <FilesPage />,
+  "moderation": () => <ModerationPage />,
+  "hooks": () => <HooksPage />,
+  "hooks/{name}": (values) => <HookPage key={value(values, "name")} name={value(values, "name")} />,
+  "jobs": () => <JobsPage />,
+  "definitions": () => <DefinitionsPage />,
+  "definitions/{name}": (values) => <DefinitionPage key={value(values, "name")} name={value(values, "name")} />,
   "users": () => <UsersPage />,
   "users/{id}": (values) => <UserPage key={value(values, "id")} id={value(values, "id")} />,
   "configuration": () => <ConfigurationsPage />,

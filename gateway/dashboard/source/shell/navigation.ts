@@ -18,7 +18,11 @@ export const groups: { title?: Text; entries: Entry[] }[] = [
     title: "Data",
     entries: [
       { page: "storage", title: "Storage", icon: "data", area: "storage" },
-      { page: "users", title: "Users", icon: "users", area: "users" }
+      { page: "files", title: "Files", icon: "file", area: "storage" },
+      { page: "users", title: "Users", icon: "users", area: "users" },
+      { page: "moderation", title: "Moderation", icon: "shield", area: "storage" },
+      { page: "hooks", title: "Hooks", icon: "link", area: "storage" },
+      { page: "jobs", title: "Jobs", icon: "clock", area: "storage" }
     ]
   },
   {
@@ -27,7 +31,8 @@ export const groups: { title?: Text; entries: Entry[] }[] = [
       { page: "configuration", title: "Remote configuration", icon: "config", area: "config" },
       { page: "flags", title: "Flags", icon: "flag", area: "config" },
       { page: "experiments", title: "A/B tests", icon: "experiment", area: "experiments" },
-      { page: "languages", title: "Languages", icon: "languages", area: "languages" }
+      { page: "languages", title: "Languages", icon: "languages", area: "languages" },
+      { page: "definitions", title: "App definitions", icon: "code", area: "config" }
     ]
   },
   {

@@ -21,7 +21,7 @@ export function ticks(maximum: number): number[] {
   return Array.from({ length: Math.ceil(maximum / wanted) + 1 }, (_, index) => index * wanted);
 }
 
-function useWidth(): [{ current: HTMLDivElement | null }, number] {
+export function useWidth(): [{ current: HTMLDivElement | null }, number] {
   const element = useRef<HTMLDivElement | null>(null);
   const [width, setWidth] = useState(600);
   useEffect(() => {

@@ -138,7 +138,7 @@ export function errorOf(field: string, problem: unknown): string | undefined {
 
 /** Sends on Enter; shows why the server refused. `fields` are the names whose errors the form shows itself. */
 export function Form(
-  { send, action, children, cancel, fields = [], isDanger, isDisabled, report, extra }: {
+  { send, action, children, cancel, fields = [], isDanger, isDisabled, isReadOnly, report, extra }: {
     send: () => Promise<unknown>;
     action: string;
     children?: ReactNode;
@@ -146,6 +146,8 @@ export function Form(
     fields?: string[];
     isDanger?: boolean;
     isDisabled?: boolean;
+    /** Shows the fields and no button that would store them. */
+    isReadOnly?: boolean;
     report?: (problem: unknown) => void;
     extra?: ReactNode;
   }
@@ -155,7 +157,7 @@ export function Form(
   const form = useRef<HTMLFormElement | null>(null);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (isBusy || isDisabled) return;
+    if (isBusy || isDisabled || isReadOnly) return;
     setBusy(true);
     setProblem(undefined);
     report?.(undefined);
@@ -180,7 +182,11 @@ export function Form(
       <footer>
         {extra}
         {cancel && <Button onPress={cancel}>{t("Cancel")}</Button>}
-        <Button type="submit" kind={isDanger ? "danger" : "primary"} isDisabled={isBusy || isDisabled}>{action}</Button>
+        {!isReadOnly && (
+          <Button type="submit" kind={isDanger ? "danger" : "primary"} isDisabled={isBusy || isDisabled}>
+            {action}
+          </Button>
+        )}
       </footer>
     </form>
   );
