@@ -10,7 +10,7 @@ import { usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
-import { ago, t } from "../text";
+import { ago, t, Text } from "../text";
 
 type Row = AppName & Partial<App>;
 
@@ -166,12 +166,10 @@ function NewApp({ close, made }: { close: () => void; made: () => void }) {
           {t("These keys are shown this once. Store the master key where only your server can read it.")}
         </Notice>
         <dl className="facts">
-          {Object.entries(answer.keys).map(([kind, key]) => (
-            <Key
-              key={kind}
-              name={kind}
-              value={typeof key === "string" ? key : String((key as { key?: string }).key ?? "")} />
-          ))}
+          {Object.entries(keyNames).map(([name, title]) => {
+            const value = answer.keys[name];
+            return value === undefined ? null : <Key key={name} name={name} title={t(title)} value={String(value)} />;
+          })}
         </dl>
         <footer>
           <Link className="button primary" to={addressOf(answer.app.id, "live", "", "overview")}>
@@ -205,11 +203,22 @@ function NewApp({ close, made }: { close: () => void; made: () => void }) {
   );
 }
 
-function Key({ name, value }: { name: string; value: string }) {
+/** The keys of a new app, in the order in which they are needed. */
+const keyNames: Record<string, Text> = {
+  appKey: "App key",
+  secret: "Secret",
+  ingestKey: "Ingest key",
+  masterKey: "Master key",
+  testAppKey: "App key of the test environment",
+  appNumber: "Number, for Sentry's clients",
+  appId: "Id"
+};
+
+function Key({ name, title, value }: { name: string; title: string; value: string }) {
   return (
     <>
-      <dt>{name}</dt>
-      <dd>
+      <dt>{title}</dt>
+      <dd data-key={name}>
         <span className="secret">
           <code>{value}</code>
           <Copy text={value} />

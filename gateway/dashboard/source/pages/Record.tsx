@@ -7,7 +7,7 @@ import { Badge, Button, Copy, PageHead, Show, Tabs } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { JSONEditor, parse, pretty, useUnsaved } from "../system/json";
 import { useLoad } from "../system/load";
-import { go } from "../system/router";
+import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
 import { ago, t, time } from "../text";
 import { ObjectHistory } from "./ObjectHistory";
@@ -73,7 +73,8 @@ function Editor(
   const content = Object.fromEntries(Object.entries(data.object).filter(([name]) => !system.includes(name)));
   const stored = pretty(content);
   const [text, setText] = useState(stored);
-  const [tab, setTab] = useState<"fields" | "json" | "history">("fields");
+  const { query } = useAddress();
+  const tab = (["json", "history"] as const).find((one) => one === query.get("tab")) ?? "fields";
   const parsed = parse(text);
   const canUpdate = place.may("storage", "update");
   useUnsaved(text !== stored);
@@ -91,7 +92,7 @@ function Editor(
       <Tabs
         label={t("Views")}
         current={tab}
-        choose={setTab}
+        choose={(next) => setQuery({ tab: next === "fields" ? "" : next })}
         tabs={[
           { name: "fields", title: t("Fields") },
           { name: "json", title: "JSON" },

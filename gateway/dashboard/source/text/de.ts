@@ -88,6 +88,7 @@ export const de = {
   "App": "App",
   "App definitions": "App-Definitionen",
   "App key": "App-Schlüssel",
+  "App key of the test environment": "App-Schlüssel der Testumgebung",
   "App Store id": "App-Store-ID",
   "App version": "App-Version",
   "App version, and theme": "App-Version und Thema",
@@ -602,6 +603,7 @@ export const de = {
   "Nothing was sent yet.": "Noch wurde nichts verschickt.",
   "Now": "Jetzt",
   "Number": "Nummer",
+  "Number, for Sentry's clients": "Nummer, für die Clients von Sentry",
   "Numbers": "Zahlen",
   "Numbers and true are taken as such; quote them for texts.":
     "Zahlen und true gelten als solche; für Texte in Anführungszeichen setzen.",
