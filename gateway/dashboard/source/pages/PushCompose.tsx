@@ -183,7 +183,7 @@ function Composer() {
           </Section>
         </Form>
         <aside className="stack">
-          <div className="phone" aria-label={t("As a phone shows it")}>
+          <div className="phone" role="group" aria-label={t("As a phone shows it")}>
             <div className="clock">9:41</div>
             <div className="bubble">
               <Logo size={32} />

@@ -26,13 +26,16 @@ export const path = "/admin/apps/{app}/config/{kind}/{name}";
 export function useDraft(kind: Kind, name: string): Loaded<Tagged<Draft>> {
   const place = usePlace();
   return useLoad(async () => {
+    // The list first: a browser reports a request for a document that is not there as an error.
+    const document = await readDocument(place, kind, name);
+    if (!document) throw new Problem(404, "not-found", t("It was never saved, or somebody has deleted it."));
     const draft = await request("GET " + path, given(place, { kind, name }));
-    return { tag: draft.tag, body: { draft: draft.body, document: await readDocument(place, kind, name) } };
+    return { tag: draft.tag, body: { draft: draft.body, document } };
   }, [place.app.id, place.environment, kind, name]);
 }
 
 /** What the list says of a document: no call has it for one alone. */
-async function readDocument(place: Place, kind: Kind, name: string): Promise<ConfigDocument> {
+async function readDocument(place: Place, kind: Kind, name: string): Promise<ConfigDocument | undefined> {
   let after: string | undefined;
   do {
     const page = await callIn(place, "GET /admin/apps/{app}/config/{kind}", {
@@ -43,7 +46,7 @@ async function readDocument(place: Place, kind: Kind, name: string): Promise<Con
     if (found) return found;
     after = page.next;
   } while (after);
-  return { kind, name };
+  return undefined;
 }
 
 /** Stores a draft; throws 412 if somebody else changed it since it was read. */

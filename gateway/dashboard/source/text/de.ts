@@ -414,6 +414,7 @@ export const de = {
   "It is shown this once.": "Er wird nur dieses Mal gezeigt.",
   "It is tried again.": "Es wird noch einmal versucht.",
   "It took too long": "Er brauchte zu lange",
+  "It was never saved, or somebody has deleted it.": "Es wurde nie gespeichert, oder jemand hat es gelöscht.",
   "Its address is not allowed": "Seine Adresse ist nicht erlaubt",
   "Its answer was not understood": "Seine Antwort war nicht verständlich",
   "Its content becomes the next version and is live within a second. The draft stays as it is.":
