@@ -2,7 +2,10 @@
 
 import shutil
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
+
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 
 class Browser:
@@ -61,6 +64,12 @@ class Window:
         self.page.get_by_label("Password").fill(password or self.server.keys["staffPassword"])
         self.page.get_by_role("button", name="Sign in").click()
         self.page.locator("#main h1").first.wait_for()
+
+    def violations(self, only_contrast=False):
+        """What axe finds on the page against WCAG 2.1, levels A and AA: a line for each element."""
+        rules = {"type": "rule", "values": ["color-contrast"]} if only_contrast else {"type": "tag", "values": WCAG}
+        found = Axe().run(self.page, options={"runOnly": rules, "resultTypes": ["violations"]}).response["violations"]
+        return [f"{one['id']} ({one['help']}): {node['target']}" for one in found for node in one["nodes"]]
 
     def settle(self):
         """Until nothing is on its way and the page says so. A live stream stays open, so the network is no measure."""

@@ -9,14 +9,15 @@ from browser import Browser
 from seed import Server, seed
 
 PAGES = [
-    ("overview", "overview"), ("storage", "storage/Bikes"), ("record", "storage/Bikes/bike-007"), ("rules", "storage/Sightings?tab=rules"), ("users", "users"),
+    ("overview", "overview"), ("storage", "storage/Bikes"), ("map", "storage/Bikes?view=map"), ("record", "storage/Bikes/bike-007"), ("history", "storage/Bikes/bike-007?tab=history"), ("rules", "storage/Sightings?tab=rules"), ("files", "files"), ("users", "users"), ("roles", "users?tab=roles"),
+    ("moderation", "moderation"), ("hooks", "hooks"), ("hook", "hooks/thank-finder"), ("jobs", "jobs"), ("definitions", "definitions"), ("definition", "definitions/kick-in"),
     ("configurations", "configuration"), ("configuration", "configuration/1.1.0~Light"), ("changes", "configuration/1.1.0~Light?tab=diff"), ("json", "configuration/1.1.0~Light?tab=json"),
-    ("flags", "flags"), ("experiments", "experiments"), ("experiment", "experiments/checkout"), ("languages", "languages/1.1.0"), ("analytics", "analytics"),
-    ("people", "analytics?question=people"), ("retention", "analytics?question=retention&interval=week"), ("funnel", "analytics?question=funnel&steps=Opened|Searched|Reported"), ("live", "analytics?question=live"), ("raw", "analytics?question=raw"),
+    ("flags", "flags"), ("experiments", "experiments"), ("experiment", "experiments/checkout"), ("sample-size", "experiments/checkout?tab=size"), ("languages", "languages/1.1.0"), ("analytics", "analytics"),
+    ("people", "analytics?question=people"), ("sessions", "analytics?question=sessions"), ("screens", "analytics?question=screens"), ("retention", "analytics?question=retention&interval=week"), ("funnel", "analytics?question=funnel&steps=Opened|Searched|Reported"), ("live", "analytics?question=live"), ("raw", "analytics?question=raw"),
     ("crashes", "crashes"), ("crash", "crashes/5"), ("releases", "crashes?tab=releases"), ("board", "tickets"), ("list", "tickets?view=list"), ("sprints", "tickets?view=sprints"), ("ticket", "tickets/1"), ("push", "push"), ("compose", "push/new"), ("credentials", "push?tab=credentials"),
     ("mail", "mail?tab=templates"), ("settings", "settings"), ("versions", "settings?tab=versions"),
 ]
-SERVER_PAGES = [("apps", "apps"), ("staff", "staff"), ("audit", "audit"), ("status", "status?span=hour"), ("account", "account")]
+SERVER_PAGES = [("apps", "apps"), ("staff", "staff"), ("sign-ins", "staff?tab=sign-ins"), ("audit", "audit"), ("status", "status?span=hour"), ("account", "account")]
 
 
 def main(connection, folder, only):

@@ -1,5 +1,6 @@
 """Fills an app with data to look at: for the browser tests and the screenshots."""
 
+import base64
 import datetime
 import json
 import random
@@ -63,12 +64,16 @@ def seed(server, random_seed=7):
     crashes(server, chance)
     tickets(server)
     push(server)
+    files(server)
+    moderation(server)
     server.admin("PATCH", f"/apps/{server.app}", {"name": "FindMyBike", "settings": {"seeded": True}})
 
 
 def staff(server):
     rights = {server.app: {"crashes": ["read", "update"], "tickets": ["create", "read", "update"]}}
     server.admin("POST", "/staff", {"userName": "dana", "password": "a long password for dana", "mustReset": False, "rights": rights})
+    areas = ["applications", "storage", "users", "config", "experiments", "languages", "analytics", "crashes", "tickets", "notifications", "staff", "audit", "status"]
+    server.admin("POST", "/staff", {"userName": "vera", "password": "vera may only look", "mustReset": False, "rights": {"*": {area: ["read"] for area in areas}}})
     server.admin("POST", "/staff", {"userName": "noor", "password": "a first password for noor", "rights": {"*": {"status": ["read"]}}})
 
 
@@ -137,9 +142,12 @@ def events(server, chance):
                     "timestamp": moment.isoformat().replace("+00:00", "Z"),
                     "context": {"app": {"version": chance.choice(["1.0.0", "1.1.0", "1.1.0"])}, "os": {"name": chance.choice(["iOS", "Android"]), "version": "17.2"}, "locale": chance.choice(["de-CH", "de-DE", "en-IE"])},
                 })
+            screen = {**batch[-1], "type": "screen", "name": chance.choice(["Map", "Bike", "Search", "Report"]), "messageId": str(uuid.UUID(int=chance.getrandbits(128)))}
+            screen.pop("event")
+            batch.append(screen)
     for start in range(0, len(batch), 1500):
         server.call("POST", "/segment/v1/batch", {"batch": batch[start:start + 1500]},
-                    {"Authorization": "Basic " + __import__("base64").b64encode((server.keys["ingestKey"] + ":").encode()).decode()})
+                    {"Authorization": "Basic " + base64.b64encode((server.keys["ingestKey"] + ":").encode()).decode()})
 
 
 def crashes(server, chance):
@@ -197,3 +205,27 @@ def push(server):
     for language, subject, text in [("", "{{name}}, somebody saw your bike", "Hello {{name}},\n\nsomebody saw your bike in {{city}}."), ("de", "{{name}}, jemand hat dein Rad gesehen", "Hallo {{name}},\n\njemand hat dein Rad in {{city}} gesehen.")]:
         server.of_app("PUT", "/notifications/mail/templates/sighting" + (f"?language={language}" if language else ""), {"subject": subject, "text": text})
     server.of_app("POST", "/notifications/messages", {"content": {"title": "Version 1.1 is here", "body": "With a new map."}, "audience": {"everyone": True}, "due": (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)).isoformat().replace("+00:00", "Z")})
+
+
+def files(server):
+    picture = base64.b64decode(PICTURE)
+    for path, content, kind in [("pictures/red-bike.png", picture, "image/png"), ("notes/opening-hours.txt", b"Mon to Fri, 9 to 18\n", "text/plain"), ("price-list.csv", b"bike,price\nGazelle,700\n", "text/csv")]:
+        server.admin("PUT", f"/apps/{server.app}/upload/{path}", content, {"Content-Type": kind})
+
+
+# Sixteen red pixels.
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAEElEQVR42mPYrCYHRwzEcQCa8w9xI5YsdwAAAABJRU5ErkJggg=="
+
+
+def moderation(server):
+    secret = {"X-Martlet-Secret": server.keys["secret"]}
+    base = f"/api/{server.keys['appKey']}"
+    user = server.call("POST", base + "/auth/login", {"userName": "ada", "password": "correct horse battery"}, secret)
+    sightings = server.as_server("GET", "/storage/Sightings?limit=2&order=_id")["data"]
+    for sighting, reason in zip(sightings, ["This is not a bike at all.", "Somebody's home address is in the note."]):
+        server.call("POST", f"{base}/storage/Sightings/{sighting['_id']}/report", {"reason": reason}, {**secret, "Authorization": "Bearer " + user["accessToken"]})
+    server.of_app("PUT", "/hooks/thank-finder", {"event": "afterSave", "collection": "Sightings", "url": "https://hooks.example.org/thanks"})
+    server.of_app("PUT", "/roles/moderators", {"add": []})
+    server.of_app("PUT", "/config/definition/kick-in", {
+        "name": "Kick-In", "minClient": "1.0", "root_controller": "Main", "views": {"MainView": {"contents": [{"kind": "LabelView", "text": "Hello"}]}},
+        "controllers": {"Main": {"render": "MainView"}}}, {"If-None-Match": "*"})

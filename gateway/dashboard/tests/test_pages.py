@@ -1,55 +1,19 @@
-"""Each page's main path, in a real browser against real services. `deploy/test-dashboard` runs it.
+"""Each page's main path, in a real browser against real services. `deploy/test-dashboard` runs it."""
 
-Every test fails as well for an error in the console and for a request to another host.
-"""
-
-import os
 import re
 import unittest
 
 from playwright.sync_api import expect
 
-from browser import Browser
+from cases import BrowserTests
 from screenshots import PAGES, SERVER_PAGES
-from seed import Server, seed
+
+# Dialogs, by the page and the button that open them.
+DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks", "New hook"), ("moderation", "Resolve…"), ("experiments", "New test"),
+           ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv")]
 
 
-class PageTests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(os.environ["MARTLET_TEST_CONNECTION"])
-        seed(cls.server)
-        cls.browser = Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-
-    def setUp(self):
-        self.windows = []
-        self.window = self.open_window()
-        self.page = self.window.page
-
-    def tearDown(self):
-        problems = [problem for window in self.windows for problem in window.problems]
-        for window in self.windows:
-            window.close()
-        self.assertEqual(problems, [])
-
-    def open_window(self, **options):
-        window = self.browser.window(self.server, **options)
-        self.windows.append(window)
-        return window
-
-    def button(self, name, **options):
-        return self.page.get_by_role("button", name=name, exact=True, **options)
-
-    def dialog(self):
-        return self.page.get_by_role("dialog")
-
-    def see(self, text, **options):
-        expect(self.page.get_by_text(text, **options).first).to_be_visible()
-
+class PageTests(BrowserTests):
     # Signing in
 
     def test_a_wrong_password_is_refused_at_its_field_and_the_right_one_opens_the_overview(self):
@@ -125,8 +89,10 @@ class PageTests(unittest.TestCase):
 
     # All pages
 
-    def test_every_page_opens_in_english_and_german_at_the_size_of_a_phone_too(self):
-        for options, name in (({}, "Overview"), ({"language": "de-DE"}, "Übersicht"), ({"size": (390, 844)}, None)):
+    def test_every_page_opens_in_english_and_german_light_and_dark_and_on_a_phone_and_fulfils_wcag(self):
+        violations = []
+        dark = {"language": "de-DE", "look": "dark"}
+        for options, name in (({}, "Overview"), (dark, "Übersicht"), ({"size": (390, 844)}, None)):
             window = self.open_window(**options)
             if options.get("language"):
                 window.open()
@@ -143,13 +109,38 @@ class PageTests(unittest.TestCase):
                 window.settle()
                 expect(window.page.locator("main h1").first).to_be_visible()
                 expect(window.page.locator(".refused")).to_have_count(0)
-                if "size" in options:
+                if "size" not in options:
+                    found = window.violations(only_contrast="look" in options)
+                    violations += [f"{path} {options}: {one}" for one in found]
+                else:
                     width = window.page.locator("body").evaluate("body => body.scrollWidth")
                     self.assertLessEqual(width, 390, path)
             for _, path in SERVER_PAGES:
                 window.open(path)
                 window.settle()
                 expect(window.page.locator(".refused")).to_have_count(0)
+                if "size" not in options:
+                    found = window.violations(only_contrast="look" in options)
+                    violations += [f"{path} {options}: {one}" for one in found]
+        self.assertEqual(violations, [])
+
+    def test_dialogs_and_the_sign_in_fulfil_wcag(self):
+        violations = []
+        for look in ("light", "dark"):
+            window = self.open_window(look=look)
+            window.open()
+            window.page.get_by_label("Password").wait_for()
+            violations += window.violations()
+            window.sign_in()
+            for path, button in DIALOGS:
+                window.place(path)
+                window.page.get_by_role("button", name=button, exact=True).first.click()
+                window.page.get_by_role("dialog").wait_for()
+                violations += [f"{path} {button} {look}: {one}" for one in window.violations()]
+            window.page.keyboard.press("Escape")
+            window.page.keyboard.press("Control+k")
+            violations += [f"palette {look}: {one}" for one in window.violations()]
+        self.assertEqual(violations, [])
 
     def test_the_palette_goes_to_pages_by_a_few_letters(self):
         self.window.sign_in()

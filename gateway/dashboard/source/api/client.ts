@@ -37,7 +37,8 @@ export type Answer<Name extends OperationName> = Operations[Name]["answer"];
 
 /** Makes a call that the OpenAPI document describes: `call("GET /admin/apps/{app}/keys", {path: {app}})`. */
 export async function call<Name extends OperationName>(
-  name: Name, options: Options<Operations[Name]>
+  name: Name,
+  options: Options<Operations[Name]>
 ): Promise<Answer<Name>> {
   return (await request(name, options as Given)).body as Answer<Name>;
 }
@@ -49,7 +50,8 @@ export interface Tagged<T> {
 }
 
 export async function callTagged<Name extends OperationName>(
-  name: Name, options: Options<Operations[Name]>
+  name: Name,
+  options: Options<Operations[Name]>
 ): Promise<Tagged<Answer<Name>>> {
   return (await request(name, options as Given)) as Tagged<Answer<Name>>;
 }

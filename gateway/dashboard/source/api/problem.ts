@@ -1,8 +1,12 @@
 /** A refusal by the server (RFC 9457), or no answer at all (`status` 0). */
 export class Problem extends Error {
   constructor(
-    readonly status: number, readonly code: string, readonly detail: string, readonly field?: string,
-    readonly requestId?: string, readonly body: Record<string, any> = {}
+    readonly status: number,
+    readonly code: string,
+    readonly detail: string,
+    readonly field?: string,
+    readonly requestId?: string,
+    readonly body: Record<string, any> = {}
   ) {
     super(detail);
   }

@@ -29,7 +29,7 @@ export const session = {
     return () => listeners.delete(changed);
   },
   state: (): SessionState => state,
-  member: (): Staff | null => member,
+  member: (): Staff | null => member
 };
 
 function become(next: SessionState): void {
@@ -65,9 +65,18 @@ async function post(path: string, body: unknown, method = "POST"): Promise<Opene
 }
 
 export async function signIn(
-  userName: string, password: string, code: string | undefined, staySignedIn: boolean
+  userName: string,
+  password: string,
+  code: string | undefined,
+  staySignedIn: boolean
 ): Promise<void> {
-  const opened = await post("/auth/login", { userName, password, code, staySignedIn, device: navigator.platform || "browser" });
+  const opened = await post("/auth/login", {
+    userName,
+    password,
+    code,
+    staySignedIn,
+    device: navigator.platform || "browser"
+  });
   // Over plain http from another machine browsers drop the cookies, and every later request would be refused.
   if (!window.isSecureContext) throw new Problem(400, "insecure", "");
   take(opened);
@@ -134,8 +143,19 @@ async function exchange(): Promise<boolean> {
 export type Action = "create" | "read" | "update" | "delete";
 /** Areas of rights. `staff`, `audit` and `status` concern the whole server. */
 export type Area =
-  | "applications" | "storage" | "users" | "config" | "experiments" | "languages" | "analytics" | "crashes" | "tickets"
-  | "notifications" | "staff" | "audit" | "status";
+  | "applications"
+  | "storage"
+  | "users"
+  | "config"
+  | "experiments"
+  | "languages"
+  | "analytics"
+  | "crashes"
+  | "tickets"
+  | "notifications"
+  | "staff"
+  | "audit"
+  | "status";
 
 /** Whether the member has a right. Only decides what is shown; the server decides what is done. */
 export function may(area: Area, action: Action, app?: string): boolean {

@@ -6,7 +6,7 @@ import { changePassword, readMember, session } from "../api/session";
 import { chosenLook, setLook } from "../shell/App";
 import { Badge, Button, Copy, Notice, PageHead, Section, Segmented, Show } from "../system/basics";
 import { Dialog } from "../system/dialog";
-import { Form, TextField, errorOf } from "../system/form";
+import { errorOf, Form, TextField } from "../system/form";
 import { useLoad } from "../system/load";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
@@ -20,12 +20,25 @@ export function AccountPage() {
       <PageHead title={t("Account and security")} note={member?.userName} />
       <div className="columns">
         <Section title={t("Appearance")}>
-          <Segmented label={t("Appearance")} value={look} choose={(next) => { setLook(next); setLookState(next); }} options={[
-            { name: "system", title: t("As the system") }, { name: "light", title: t("Light") }, { name: "dark", title: t("Dark") },
-          ]} />
+          <Segmented
+            label={t("Appearance")}
+            value={look}
+            choose={(next) => {
+              setLook(next);
+              setLookState(next);
+            }}
+            options={[
+              { name: "system", title: t("As the system") },
+              { name: "light", title: t("Light") },
+              { name: "dark", title: t("Dark") }
+            ]} />
         </Section>
         <Section title={t("Language")}>
-          <Segmented label={t("Language")} value={language} choose={setLanguage} options={[{ name: "en", title: "English" }, { name: "de", title: "Deutsch" }]} />
+          <Segmented
+            label={t("Language")}
+            value={language}
+            choose={setLanguage}
+            options={[{ name: "en", title: "English" }, { name: "de", title: "Deutsch" }]} />
         </Section>
       </div>
       <SecondFactor isOn={member?.secondFactor ?? false} />
@@ -49,8 +62,22 @@ function Password() {
     <Section title={t("Password")}>
       <div className="form-page">
         <Form send={send} action={t("Change password")} fields={["password", "newPassword"]} report={report}>
-          <TextField label={t("Current password")} type="password" value={password} change={setPassword} isRequired autoComplete="current-password" error={errorOf("password", problem)} />
-          <TextField label={t("New password")} type="password" value={next} change={setNext} isRequired autoComplete="new-password" error={errorOf("newPassword", problem)} />
+          <TextField
+            label={t("Current password")}
+            type="password"
+            value={password}
+            change={setPassword}
+            isRequired
+            autoComplete="current-password"
+            error={errorOf("password", problem)} />
+          <TextField
+            label={t("New password")}
+            type="password"
+            value={next}
+            change={setNext}
+            isRequired
+            autoComplete="new-password"
+            error={errorOf("newPassword", problem)} />
         </Form>
       </div>
     </Section>
@@ -87,24 +114,47 @@ function TurnOn({ close }: { close: () => void }) {
       <Dialog title={t("Recovery codes")} close={close}>
         <Notice tone="warning">{t("Each works once, when your device is lost. They are shown this once.")}</Notice>
         <pre className="json-view">{recovery.join("\n")}</pre>
-        <footer><Copy text={recovery.join("\n")} /><Button kind="primary" onPress={close}>{t("I have stored them")}</Button></footer>
+        <footer>
+          <Copy text={recovery.join("\n")} />
+          <Button kind="primary" onPress={close}>{t("I have stored them")}</Button>
+        </footer>
       </Dialog>
     );
   }
   return (
     <Dialog title={t("Turn on the second factor")} close={close}>
-      {!secret ? (
-        <Form send={begin} action={t("Continue")} cancel={close} fields={["password"]} report={report}>
-          <TextField label={t("Password")} type="password" value={password} change={setPassword} autoFocus isRequired autoComplete="current-password" error={errorOf("password", problem)} />
-        </Form>
-      ) : (
-        <Form send={confirm} action={t("Turn on")} cancel={close} fields={["code"]} report={report}>
-          <p>{t("Add this key to your authenticator app, then type the code that it shows.")}</p>
-          <span className="secret"><code>{secret.secret}</code><Copy text={secret.secret} /></span>
-          <a href={secret.uri}>{t("Open in an app on this device")}</a>
-          <TextField label={t("Code")} value={code} change={setCode} autoFocus isRequired autoComplete="one-time-code" error={errorOf("code", problem)} />
-        </Form>
-      )}
+      {!secret ?
+        (
+          <Form send={begin} action={t("Continue")} cancel={close} fields={["password"]} report={report}>
+            <TextField
+              label={t("Password")}
+              type="password"
+              value={password}
+              change={setPassword}
+              autoFocus
+              isRequired
+              autoComplete="current-password"
+              error={errorOf("password", problem)} />
+          </Form>
+        ) :
+        (
+          <Form send={confirm} action={t("Turn on")} cancel={close} fields={["code"]} report={report}>
+            <p>{t("Add this key to your authenticator app, then type the code that it shows.")}</p>
+            <span className="secret">
+              <code>{secret.secret}</code>
+              <Copy text={secret.secret} />
+            </span>
+            <a href={secret.uri}>{t("Open in an app on this device")}</a>
+            <TextField
+              label={t("Code")}
+              value={code}
+              change={setCode}
+              autoFocus
+              isRequired
+              autoComplete="one-time-code"
+              error={errorOf("code", problem)} />
+          </Form>
+        )}
     </Dialog>
   );
 }
@@ -121,8 +171,22 @@ function TurnOff({ close }: { close: () => void }) {
   return (
     <Dialog title={t("Turn off the second factor")} close={close}>
       <Form send={send} action={t("Turn off")} cancel={close} isDanger fields={["password", "code"]} report={report}>
-        <TextField label={t("Password")} type="password" value={password} change={setPassword} autoFocus isRequired autoComplete="current-password" error={errorOf("password", problem)} />
-        <TextField label={t("Code")} value={code} change={setCode} isRequired autoComplete="one-time-code" error={errorOf("code", problem)} />
+        <TextField
+          label={t("Password")}
+          type="password"
+          value={password}
+          change={setPassword}
+          autoFocus
+          isRequired
+          autoComplete="current-password"
+          error={errorOf("password", problem)} />
+        <TextField
+          label={t("Code")}
+          value={code}
+          change={setCode}
+          isRequired
+          autoComplete="one-time-code"
+          error={errorOf("code", problem)} />
       </Form>
     </Dialog>
   );
@@ -142,13 +206,38 @@ function Sessions() {
     <Section title={t("Sessions")} actions={<Button onPress={endOthers}>{t("End all others")}</Button>}>
       <Show from={list}>
         {(found) => (
-          <Table label={t("Sessions")} rows={found.data} id={(one) => one.id ?? ""} columns={[
-            { name: "device", title: t("Device"), cell: (one) => one.device || t("unknown") },
-            { name: "current", title: "", width: "130px", cell: (one) => one.current && <Badge tone="accent">{t("This one")}</Badge> },
-            { name: "begun", title: t("Begun"), width: "150px", isExtra: true, cell: (one) => <span className="soft">{one.created && ago(one.created)}</span> },
-            { name: "used", title: t("Last used"), width: "150px", cell: (one) => <span className="soft">{one.lastUsed && ago(one.lastUsed)}</span> },
-            { name: "end", title: "", width: "90px", cell: (one) => !one.current && <Button isSmall onPress={() => end(one.id ?? "")}>{t("End")}</Button> },
-          ]} />
+          <Table
+            label={t("Sessions")}
+            rows={found.data}
+            id={(one) => one.id ?? ""}
+            columns={[
+              { name: "device", title: t("Device"), cell: (one) => one.device || t("unknown") },
+              {
+                name: "current",
+                title: "",
+                width: "130px",
+                cell: (one) => one.current && <Badge tone="accent">{t("This one")}</Badge>
+              },
+              {
+                name: "begun",
+                title: t("Begun"),
+                width: "150px",
+                isExtra: true,
+                cell: (one) => <span className="soft">{one.created && ago(one.created)}</span>
+              },
+              {
+                name: "used",
+                title: t("Last used"),
+                width: "150px",
+                cell: (one) => <span className="soft">{one.lastUsed && ago(one.lastUsed)}</span>
+              },
+              {
+                name: "end",
+                title: "",
+                width: "90px",
+                cell: (one) => !one.current && <Button isSmall onPress={() => end(one.id ?? "")}>{t("End")}</Button>
+              }
+            ]} />
         )}
       </Show>
     </Section>

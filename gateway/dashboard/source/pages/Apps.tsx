@@ -5,12 +5,12 @@ import { may } from "../api/session";
 import { addressOf } from "../shell/place";
 import { Badge, Button, Copy, Empty, Link, Menu, Notice, PageHead, Show } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
-import { Check, Form, TextField, errorOf } from "../system/form";
+import { Check, errorOf, Form, TextField } from "../system/form";
 import { usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
-import { ago, t } from "../text";
+import { ago, t, Text } from "../text";
 
 type Row = AppName & Partial<App>;
 
@@ -23,7 +23,11 @@ export function AppsPage() {
   const { query } = useAddress();
   const showsArchived = query.get("archived") === "yes";
   const list = usePages<Row>(
-    async (after) => (await call("GET /admin/apps", { query: { archived: showsArchived, after, limit: 50 } })) as { data: Row[]; next?: string },
+    async (after) =>
+      (await call("GET /admin/apps", { query: { archived: showsArchived, after, limit: 50 } })) as {
+        data: Row[];
+        next?: string;
+      },
     [showsArchived]
   );
   const [isNew, setNew] = useState(query.get("new") === "1");
@@ -32,14 +36,17 @@ export function AppsPage() {
     list.reload();
     appsChanged();
   };
-  const archive = (app: Row) => ask({
-    title: t("Archive {name}?", { name: app.name }), action: t("Archive"), typed: app.name,
-    text: t("Its keys stop working within two seconds. Its data stay, and you can restore it."),
-    act: async () => {
-      await call("POST /admin/apps/{app}/archive", { path: { app: app.id } });
-      changed();
-    },
-  });
+  const archive = (app: Row) =>
+    ask({
+      title: t("Archive {name}?", { name: app.name }),
+      action: t("Archive"),
+      typed: app.name,
+      text: t("Its keys stop working within two seconds. Its data stay, and you can restore it."),
+      act: async () => {
+        await call("POST /admin/apps/{app}/archive", { path: { app: app.id } });
+        changed();
+      }
+    });
   const restore = async (app: Row) => {
     await call("POST /admin/apps/{app}/restore", { path: { app: app.id } });
     say(t("{name} is back.", { name: app.name }));
@@ -49,33 +56,94 @@ export function AppsPage() {
   return (
     <div className="page">
       <PageHead title={t("Apps")} note={t("Each app has its own users, data and keys, apart from all others.")}>
-        <Check label={t("Show archived")} value={showsArchived} change={(next) => setQuery({ archived: next ? "yes" : "" })} />
+        <Check
+          label={t("Show archived")}
+          value={showsArchived}
+          change={(next) => setQuery({ archived: next ? "yes" : "" })} />
         {canCreate && <Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("New app")}</Button>}
       </PageHead>
       <Show from={list}>
         {(rows) => (
-          <Table label={t("Apps")} rows={rows} id={(app) => app.id} hasMore={list.hasMore} more={list.more}
+          <Table
+            label={t("Apps")}
+            rows={rows}
+            id={(app) => app.id}
+            hasMore={list.hasMore}
+            more={list.more}
             to={(app) => addressOf(app.id, "live", "", "overview")}
-            empty={<Empty icon="apps" title={t("No app yet")}
-              action={canCreate && <Button kind="primary" onPress={() => setNew(true)}>{t("New app")}</Button>}>
-              {t("An app is what your clients sign in to and store their data in.")}
-            </Empty>}
+            empty={
+              <Empty
+                icon="apps"
+                title={t("No app yet")}
+                action={canCreate && <Button kind="primary" onPress={() => setNew(true)}>{t("New app")}</Button>}>
+                {t("An app is what your clients sign in to and store their data in.")}
+              </Empty>
+            }
             columns={[
-              { name: "name", title: t("Name"), cell: (app) => <Link to={addressOf(app.id, "live", "", "overview")}>{app.name}</Link> },
-              { name: "state", title: "", width: "110px", cell: (app) => app.archived && <Badge>{t("Archived")}</Badge> },
-              { name: "bundles", title: t("Bundle ids"), isExtra: true, cell: (app) => <span className="soft">{app.bundleIds?.join(", ")}</span> },
-              { name: "id", title: t("Id"), width: "150px", isExtra: true, cell: (app) => <code className="soft">{app.id}</code> },
-              { name: "created", title: t("Created"), width: "140px", isExtra: true, cell: (app) => app.created && <span className="soft">{ago(app.created)}</span> },
-              { name: "menu", title: "", width: "56px", cell: (app) => (
-                <Menu label={t("More about {name}", { name: app.name })} items={[
-                  { title: t("Archive"), act: () => archive(app), isDanger: true, isHidden: app.archived !== null || !may("applications", "delete", app.id) },
-                  { title: t("Restore"), act: () => void restore(app), isHidden: app.archived === null || !may("applications", "delete", app.id) },
-                ]} />
-              ) },
+              {
+                name: "name",
+                title: t("Name"),
+                cell: (app) => <Link to={addressOf(app.id, "live", "", "overview")}>{app.name}</Link>
+              },
+              {
+                name: "state",
+                title: "",
+                width: "110px",
+                cell: (app) => app.archived && <Badge>{t("Archived")}</Badge>
+              },
+              {
+                name: "bundles",
+                title: t("Bundle ids"),
+                isExtra: true,
+                cell: (app) => <span className="soft">{app.bundleIds?.join(", ")}</span>
+              },
+              {
+                name: "id",
+                title: t("Id"),
+                width: "150px",
+                isExtra: true,
+                cell: (app) => <code className="soft">{app.id}</code>
+              },
+              {
+                name: "created",
+                title: t("Created"),
+                width: "140px",
+                isExtra: true,
+                cell: (app) => app.created && <span className="soft">{ago(app.created)}</span>
+              },
+              {
+                name: "menu",
+                title: "",
+                width: "56px",
+                cell: (app) => (
+                  <Menu
+                    label={t("More about {name}", { name: app.name })}
+                    items={[
+                      {
+                        title: t("Archive"),
+                        act: () => archive(app),
+                        isDanger: true,
+                        isHidden: app.archived !== null || !may("applications", "delete", app.id)
+                      },
+                      {
+                        title: t("Restore"),
+                        act: () => void restore(app),
+                        isHidden: app.archived === null || !may("applications", "delete", app.id)
+                      }
+                    ]} />
+                )
+              }
             ]} />
         )}
       </Show>
-      {isNew && <NewApp close={() => { setNew(false); setQuery({ new: "" }); }} made={changed} />}
+      {isNew && (
+        <NewApp
+          close={() => {
+            setNew(false);
+            setQuery({ new: "" });
+          }}
+          made={changed} />
+      )}
       {dialog}
     </div>
   );
@@ -94,32 +162,68 @@ function NewApp({ close, made }: { close: () => void; made: () => void }) {
   if (answer) {
     return (
       <Dialog title={t("{name} is ready", { name: answer.app.name })} close={close} isWide>
-        <Notice tone="warning">{t("These keys are shown this once. Store the master key where only your server can read it.")}</Notice>
+        <Notice tone="warning">
+          {t("These keys are shown this once. Store the master key where only your server can read it.")}
+        </Notice>
         <dl className="facts">
-          {Object.entries(answer.keys).map(([kind, key]) => (
-            <Key key={kind} name={kind} value={typeof key === "string" ? key : String((key as { key?: string }).key ?? "")} />
-          ))}
+          {Object.entries(keyNames).map(([name, title]) => {
+            const value = answer.keys[name];
+            return value === undefined ? null : <Key key={name} name={name} title={t(title)} value={String(value)} />;
+          })}
         </dl>
-        <footer><Link className="button primary" to={addressOf(answer.app.id, "live", "", "overview")}>{t("Open {name}", { name: answer.app.name })}</Link></footer>
+        <footer>
+          <Link className="button primary" to={addressOf(answer.app.id, "live", "", "overview")}>
+            {t("Open {name}", { name: answer.app.name })}
+          </Link>
+        </footer>
       </Dialog>
     );
   }
   return (
     <Dialog title={t("New app")} close={close}>
       <Form send={send} action={t("Create")} cancel={close} fields={["name", "bundleIds"]} report={report}>
-        <TextField label={t("Name")} value={name} change={setName} autoFocus isRequired maximumLength={100} error={errorOf("name", problem)} />
-        <TextField label={t("Bundle ids")} value={bundles} change={setBundles} isOptional placeholder="org.example.shop"
-          hint={t("Separated by commas. Push and sign-in with Apple need them.")} error={errorOf("bundleIds", problem)} />
+        <TextField
+          label={t("Name")}
+          value={name}
+          change={setName}
+          autoFocus
+          isRequired
+          maximumLength={100}
+          error={errorOf("name", problem)} />
+        <TextField
+          label={t("Bundle ids")}
+          value={bundles}
+          change={setBundles}
+          isOptional
+          placeholder="org.example.shop"
+          hint={t("Separated by commas. Push and sign-in with Apple need them.")}
+          error={errorOf("bundleIds", problem)} />
       </Form>
     </Dialog>
   );
 }
 
-function Key({ name, value }: { name: string; value: string }) {
+/** The keys of a new app, in the order in which they are needed. */
+const keyNames: Record<string, Text> = {
+  appKey: "App key",
+  secret: "Secret",
+  ingestKey: "Ingest key",
+  masterKey: "Master key",
+  testAppKey: "App key of the test environment",
+  appNumber: "Number, for Sentry's clients",
+  appId: "Id"
+};
+
+function Key({ name, title, value }: { name: string; title: string; value: string }) {
   return (
     <>
-      <dt>{name}</dt>
-      <dd><span className="secret"><code>{value}</code><Copy text={value} /></span></dd>
+      <dt>{title}</dt>
+      <dd data-key={name}>
+        <span className="secret">
+          <code>{value}</code>
+          <Copy text={value} />
+        </span>
+      </dd>
     </>
   );
 }

@@ -10,53 +10,127 @@ import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, t, time } from "../text";
 
-const areas = ["applications", "storage", "users", "config", "experiments", "languages", "analytics", "crashes", "tickets", "notifications", "staff", "status"];
+const areas = [
+  "applications",
+  "storage",
+  "users",
+  "config",
+  "experiments",
+  "languages",
+  "analytics",
+  "crashes",
+  "tickets",
+  "notifications",
+  "staff",
+  "status"
+];
 
 export function AuditPage() {
   const { query } = useAddress();
-  const filter = { area: query.get("area") ?? "", action: query.get("action") ?? "", staff: query.get("staff") ?? "", from: query.get("from") ?? "" };
+  const filter = {
+    area: query.get("area") ?? "",
+    action: query.get("action") ?? "",
+    staff: query.get("staff") ?? "",
+    from: query.get("from") ?? ""
+  };
   const from = filter.from ? filter.from + "T00:00:00Z" : undefined;
   const asked = { area: filter.area, action: filter.action, staff: filter.staff, from };
   const list = usePages<AuditEntry>(
-    (before) => call("GET /admin/audit", { query: { ...asked, before, limit: 50 } }), [filter.area, filter.action, filter.staff, filter.from]
+    (before) => call("GET /admin/audit", { query: { ...asked, before, limit: 50 } }),
+    [filter.area, filter.action, filter.staff, filter.from]
   );
   const [shown, show] = useState<AuditEntry | null>(null);
   const isFiltered = Object.values(filter).some(Boolean);
   return (
     <div className="page">
       <PageHead title={t("Audit log")} note={t("Every change by staff, written together with the change itself.")}>
-        <Button icon="download" onPress={() => download("GET /admin/audit/export", { query: { ...asked, format: "csv" } }, "audit.csv")}>CSV</Button>
+        <Button
+          icon="download"
+          onPress={() => download("GET /admin/audit/export", { query: { ...asked, format: "csv" } }, "audit.csv")}>
+          CSV
+        </Button>
       </PageHead>
       <div className="toolbar">
-        <Select label={t("Area")} value={filter.area} change={(area) => setQuery({ area })}
+        <Select
+          label={t("Area")}
+          value={filter.area}
+          change={(area) => setQuery({ area })}
           options={[{ value: "", title: t("All areas") }, ...areas.map((area) => ({ value: area, title: area }))]} />
-        <span style={{ width: 180 }}><TextFilter name="action" value={filter.action} label={t("Action")} /></span>
-        <input type="date" aria-label={t("Since")} value={filter.from} style={{ width: 150 }} onChange={(event) => setQuery({ from: event.currentTarget.value })} />
-        {isFiltered && <Button kind="quiet" onPress={() => setQuery({ area: "", action: "", staff: "", from: "" })}>{t("Clear")}</Button>}
+        <span style={{ width: 180 }}>
+          <TextFilter name="action" value={filter.action} label={t("Action")} />
+        </span>
+        <input
+          type="date"
+          aria-label={t("Since")}
+          value={filter.from}
+          style={{ width: 150 }}
+          onChange={(event) => setQuery({ from: event.currentTarget.value })} />
+        {isFiltered && (
+          <Button kind="quiet" onPress={() => setQuery({ area: "", action: "", staff: "", from: "" })}>
+            {t("Clear")}
+          </Button>
+        )}
       </div>
       <Show from={list}>
         {(rows) => (
-          <Table label={t("Audit log")} rows={rows} id={(entry) => entry.number} open={show} hasMore={list.hasMore} more={list.more}
-            empty={<Empty icon="audit" title={isFiltered ? t("Nothing matches") : t("Nothing has been changed yet")} />} columns={[
-              { name: "time", title: t("When"), width: "150px", cell: (entry) => <span className="soft" title={time(entry.time)}>{ago(entry.time)}</span> },
+          <Table
+            label={t("Audit log")}
+            rows={rows}
+            id={(entry) => entry.number}
+            open={show}
+            hasMore={list.hasMore}
+            more={list.more}
+            empty={<Empty icon="audit" title={isFiltered ? t("Nothing matches") : t("Nothing has been changed yet")} />}
+            columns={[
+              {
+                name: "time",
+                title: t("When"),
+                width: "150px",
+                cell: (entry) => <span className="soft" title={time(entry.time)}>{ago(entry.time)}</span>
+              },
               { name: "who", title: t("Who"), width: "160px", cell: (entry) => entry.staff.userName },
               { name: "action", title: t("What"), width: "230px", cell: (entry) => <code>{entry.action}</code> },
               { name: "target", title: t("Of"), cell: (entry) => <span className="soft">{entry.target}</span> },
-              { name: "app", title: t("App"), width: "140px", isExtra: true, cell: (entry) => <code className="soft">{entry.app}</code> },
-              { name: "address", title: t("From"), width: "130px", isExtra: true, cell: (entry) => <span className="soft">{entry.address}</span> },
+              {
+                name: "app",
+                title: t("App"),
+                width: "140px",
+                isExtra: true,
+                cell: (entry) => <code className="soft">{entry.app}</code>
+              },
+              {
+                name: "address",
+                title: t("From"),
+                width: "130px",
+                isExtra: true,
+                cell: (entry) => <span className="soft">{entry.address}</span>
+              }
             ]} />
         )}
       </Show>
       {shown && (
         <Dialog title={shown.action} close={() => show(null)} isWide>
           <dl className="facts">
-            <dt>{t("When")}</dt><dd>{time(shown.time)}</dd>
-            <dt>{t("Who")}</dt><dd>{shown.staff.userName}</dd>
-            {shown.target && <><dt>{t("Of")}</dt><dd className="break">{shown.target}</dd></>}
+            <dt>{t("When")}</dt>
+            <dd>{time(shown.time)}</dd>
+            <dt>{t("Who")}</dt>
+            <dd>{shown.staff.userName}</dd>
+            {shown.target && (
+              <>
+                <dt>{t("Of")}</dt>
+                <dd className="break">{shown.target}</dd>
+              </>
+            )}
           </dl>
           <div className="columns">
-            <div className="stack"><h3>{t("Before")}</h3><JSONView value={shown.before ?? null} /></div>
-            <div className="stack"><h3>{t("After")}</h3><JSONView value={shown.after ?? null} /></div>
+            <div className="stack">
+              <h3>{t("Before")}</h3>
+              <JSONView value={shown.before ?? null} />
+            </div>
+            <div className="stack">
+              <h3>{t("After")}</h3>
+              <JSONView value={shown.after ?? null} />
+            </div>
           </div>
         </Dialog>
       )}
@@ -68,7 +142,13 @@ export function AuditPage() {
 export function TextFilter({ name, value, label }: { name: string; value: string; label: string }) {
   const [text, setText] = useState(value);
   return (
-    <input type="search" aria-label={label} placeholder={label} value={text} onChange={(event) => setText(event.currentTarget.value)}
-      onBlur={() => setQuery({ [name]: text.trim() })} onKeyDown={(event) => event.key === "Enter" && setQuery({ [name]: text.trim() })} />
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={() => setQuery({ [name]: text.trim() })}
+      onKeyDown={(event) => event.key === "Enter" && setQuery({ [name]: text.trim() })} />
   );
 }

@@ -2,21 +2,41 @@
 
 import { useState } from "react";
 import type { CrashIssue } from "../../generated/api";
-import { download, request } from "../api/client";
+import { download } from "../api/client";
 import { callIn, given, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Link, PageHead, Segmented, Show, Tabs, Tone } from "../system/basics";
 import { LineChart } from "../system/charts";
+import { useConfirm } from "../system/dialog";
 import { Select } from "../system/form";
 import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
-import { Text, ago, number, percent, plural, shortDay, t, time } from "../text";
+import { ago, number, plural, shortDay, t, Text, time } from "../text";
 import { TextFilter } from "./Audit";
+import { Releases } from "./Releases";
 
-export const levelTone: Record<string, Tone> = { fatal: "bad", error: "warning", warning: "neutral", info: "neutral", debug: "neutral" };
-export const stateTitles: Record<string, Text> = { unresolved: "Open", regressed: "Came back", resolved: "Resolved", ignored: "Ignored" };
-const stateTones: Record<string, Tone> = { unresolved: "neutral", regressed: "bad", resolved: "good", ignored: "neutral" };
+export const levelTone: Record<string, Tone> = {
+  fatal: "bad",
+  error: "warning",
+  warning: "neutral",
+  info: "neutral",
+  debug: "neutral"
+};
+
+export const stateTitles: Record<string, Text> = {
+  unresolved: "Open",
+  regressed: "Came back",
+  resolved: "Resolved",
+  ignored: "Ignored"
+};
+
+const stateTones: Record<string, Tone> = {
+  unresolved: "neutral",
+  regressed: "bad",
+  resolved: "good",
+  ignored: "neutral"
+};
 
 export function IssueState({ state }: { state?: string }) {
   return <Badge tone={stateTones[state ?? ""] ?? "neutral"}>{t(stateTitles[state ?? ""] ?? "Open")}</Badge>;
@@ -28,7 +48,11 @@ export function CrashesPage() {
   return (
     <div className="page">
       <PageHead title={t("Crashes")} />
-      <Tabs label={t("Crashes")} current={tab} choose={(next) => setQuery({ tab: next === "issues" ? "" : next })} tabs={[{ name: "issues", title: t("Issues") }, { name: "releases", title: t("Releases") }]} />
+      <Tabs
+        label={t("Crashes")}
+        current={tab}
+        choose={(next) => setQuery({ tab: next === "issues" ? "" : next })}
+        tabs={[{ name: "issues", title: t("Issues") }, { name: "releases", title: t("Releases") }]} />
       {tab === "releases" ? <Releases /> : <Issues />}
     </div>
   );
@@ -37,15 +61,30 @@ export function CrashesPage() {
 function Issues() {
   const place = usePlace();
   const { query } = useAddress();
-  const [state, level, text, sort] = [query.get("state") ?? "open", query.get("level") ?? "", query.get("text") ?? "", query.get("sort") ?? "lastSeen"];
+  const [state, level, text, sort] = [
+    query.get("state") ?? "open",
+    query.get("level") ?? "",
+    query.get("text") ?? "",
+    query.get("sort") ?? "lastSeen"
+  ];
   const asked = {
-    state: state === "all" ? undefined : state === "open" ? "unresolved,regressed" : state, level: level || undefined, text: text || undefined,
-    release: place.version || undefined, sort,
+    state: state === "all" ? undefined : state === "open" ? "unresolved,regressed" : state,
+    level: level || undefined,
+    text: text || undefined,
+    release: place.version || undefined,
+    sort
   };
-  const list = usePages<CrashIssue>((cursor) => callIn(place, "GET /admin/apps/{app}/crashes/issues", { query: { ...asked, cursor, limit: 50 } }), [place.app.id, place.environment, JSON.stringify(asked)]);
-  const counts = useLoad(() => callIn(place, "GET /admin/apps/{app}/crashes/counts", { query: { interval: "day", steps: 30 } }), [place.app.id, place.environment]);
+  const list = usePages<CrashIssue>(
+    (cursor) => callIn(place, "GET /admin/apps/{app}/crashes/issues", { query: { ...asked, cursor, limit: 50 } }),
+    [place.app.id, place.environment, JSON.stringify(asked)]
+  );
+  const counts = useLoad(
+    () => callIn(place, "GET /admin/apps/{app}/crashes/counts", { query: { interval: "day", steps: 30 } }),
+    [place.app.id, place.environment]
+  );
   const [selected, setSelected] = useState<Set<string | number>>(new Set());
   const canUpdate = place.may("crashes", "update");
+  const [dialog, ask] = useConfirm();
   const update = async (next: "resolved" | "ignored" | "unresolved") => {
     const issues = [...selected].map(Number);
     const old = new Map((list.data ?? []).map((one) => [one.number, one.state]));
@@ -53,10 +92,31 @@ function Issues() {
     setSelected(new Set());
     list.reload();
     const wasOpen = issues.every((one) => old.get(one) === "unresolved" || old.get(one) === "regressed");
-    const undo = wasOpen && next !== "unresolved" ? () => {
-      void callIn(place, "POST /admin/apps/{app}/crashes/issues/update", { body: { issues, state: "unresolved" } }).then(list.reload);
-    } : undefined;
+    const undo = wasOpen && next !== "unresolved" ?
+      () => {
+        void callIn(place, "POST /admin/apps/{app}/crashes/issues/update", { body: { issues, state: "unresolved" } })
+          .then(list.reload);
+      } :
+      undefined;
     say(plural(issues.length, "{n} issue changed", "{n} issues changed"), { undo });
+  };
+  const merge = () => {
+    const [first, ...others] = [...selected].map(Number).sort((a, b) => a - b);
+    if (first === undefined) return;
+    ask({
+      title: t("Merge into #{number}?", { number: String(first) }),
+      action: t("Merge"),
+      isDanger: false,
+      text: t("The reports of the others move there, and so do those to come."),
+      act: async () => {
+        await callIn(place, "POST /admin/apps/{app}/crashes/issues/{issue}/merge", {
+          path: { issue: first },
+          body: { issues: others }
+        });
+        setSelected(new Set());
+        list.reload();
+      }
+    });
   };
   const toggle = (id: string | number) => {
     const next = new Set(selected);
@@ -67,18 +127,49 @@ function Issues() {
   return (
     <div className="stack">
       {days.some((one) => (one.events ?? 0) > 0) && (
-        <LineChart label={t("Reports by day")} tall={130} points={days.map((one) => shortDay(one.from ?? ""))} series={[{ name: t("Reports"), values: days.map((one) => one.events ?? 0) }]} />
+        <LineChart
+          label={t("Reports by day")}
+          tall={130}
+          points={days.map((one) => shortDay(one.from ?? ""))}
+          series={[{ name: t("Reports"), values: days.map((one) => one.events ?? 0) }]} />
       )}
       <div className="toolbar">
-        <Segmented label={t("State")} value={state} choose={(next) => setQuery({ state: next === "open" ? "" : next })} options={[
-          { name: "open", title: t("Open") }, { name: "resolved", title: t("Resolved") }, { name: "ignored", title: t("Ignored") }, { name: "all", title: t("All") },
-        ]} />
-        <Select label={t("Level")} value={level} change={(next) => setQuery({ level: next })} options={["", "fatal", "error", "warning", "info"].map((one) => ({ value: one, title: one || t("All levels") }))} />
-        <span className="grow"><TextFilter name="text" value={text} label={t("Find by text")} /></span>
-        <Select label={t("Order")} value={sort} change={(next) => setQuery({ sort: next })} options={[
-          { value: "lastSeen", title: t("Last seen") }, { value: "firstSeen", title: t("First seen") }, { value: "events", title: t("Most reports") }, { value: "users", title: t("Most people") },
-        ]} />
-        <Button icon="download" label={t("Download as CSV")} onPress={() => download("GET /admin/apps/{app}/crashes/issues/export", { ...given(place), query: asked }, "issues.csv")} />
+        <Segmented
+          label={t("State")}
+          value={state}
+          choose={(next) => setQuery({ state: next === "open" ? "" : next })}
+          options={[
+            { name: "open", title: t("Open") },
+            { name: "resolved", title: t("Resolved") },
+            { name: "ignored", title: t("Ignored") },
+            { name: "all", title: t("All") }
+          ]} />
+        <Select
+          label={t("Level")}
+          value={level}
+          change={(next) => setQuery({ level: next })}
+          options={["", "fatal", "error", "warning", "info"].map((one) => ({
+            value: one,
+            title: one || t("All levels")
+          }))} />
+        <span className="grow">
+          <TextFilter name="text" value={text} label={t("Find by text")} />
+        </span>
+        <Select
+          label={t("Order")}
+          value={sort}
+          change={(next) => setQuery({ sort: next })}
+          options={[
+            { value: "lastSeen", title: t("Last seen") },
+            { value: "firstSeen", title: t("First seen") },
+            { value: "events", title: t("Most reports") },
+            { value: "users", title: t("Most people") }
+          ]} />
+        <Button
+          icon="download"
+          label={t("Download as CSV")}
+          onPress={() =>
+            download("GET /admin/apps/{app}/crashes/issues/export", { ...given(place), query: asked }, "issues.csv")} />
       </div>
       {selected.size > 0 && (
         <div className="toolbar">
@@ -86,54 +177,102 @@ function Issues() {
           <Button isSmall onPress={() => update("resolved")}>{t("Resolve")}</Button>
           <Button isSmall onPress={() => update("ignored")}>{t("Ignore")}</Button>
           <Button isSmall onPress={() => update("unresolved")}>{t("Reopen")}</Button>
+          {selected.size > 1 && <Button isSmall onPress={merge}>{t("Merge…")}</Button>}
         </div>
       )}
       <Show from={list}>
         {(rows) => (
-          <Table label={t("Issues")} rows={rows} id={(issue) => issue.number ?? 0} to={(issue) => place.to("crashes/" + issue.number)} hasMore={list.hasMore} more={list.more}
-            selected={canUpdate ? selected : undefined} select={canUpdate ? toggle : undefined}
-            empty={state === "open" && !level && !text
-              ? <Empty icon="check" title={t("No open crashes")}>{t("Sentry's clients report to this server with an ingest key.")}</Empty>
-              : <Empty icon="crash" title={t("Nothing matches")} />} columns={[
-              { name: "title", title: t("Issue"), cell: (issue) => (
-                <span className="two-lines"><Link to={place.to("crashes/" + issue.number)}>{issue.title}</Link><span className="faint">#{issue.number} · {issue.culprit}</span></span>
-              ) },
-              { name: "level", title: "", width: "80px", cell: (issue) => <Badge tone={levelTone[issue.level ?? ""] ?? "neutral"}>{issue.level}</Badge> },
-              { name: "state", title: "", width: "104px", isExtra: true, cell: (issue) => issue.state !== "unresolved" && <IssueState state={issue.state} /> },
-              { name: "release", title: t("Release"), width: "110px", isExtra: true, cell: (issue) => <span className="soft">{issue.lastRelease}</span> },
-              { name: "seen", title: t("Last seen"), width: "120px", isExtra: true, cell: (issue) => <span className="soft" title={issue.lastSeen && time(issue.lastSeen)}>{issue.lastSeen && ago(issue.lastSeen)}</span> },
-              { name: "events", title: t("Reports"), width: "84px", isNumber: true, cell: (issue) => number(issue.events ?? 0) },
-              { name: "users", title: t("People"), width: "84px", isNumber: true, isExtra: true, cell: (issue) => number(issue.users ?? 0) },
-              { name: "assignee", title: "", width: "52px", isExtra: true, cell: (issue) => issue.assigneeName && <span className="avatar" title={issue.assigneeName}>{initials(issue.assigneeName)}</span> },
+          <Table
+            label={t("Issues")}
+            rows={rows}
+            id={(issue) => issue.number ?? 0}
+            to={(issue) => place.to("crashes/" + issue.number)}
+            hasMore={list.hasMore}
+            more={list.more}
+            selected={canUpdate ? selected : undefined}
+            select={canUpdate ? toggle : undefined}
+            empty={state === "open" && !level && !text ?
+              (
+                <Empty icon="check" title={t("No open crashes")}>
+                  {t("Sentry's clients report to this server with an ingest key.")}
+                </Empty>
+              ) :
+              <Empty icon="crash" title={t("Nothing matches")} />}
+            columns={[
+              {
+                name: "title",
+                title: t("Issue"),
+                cell: (issue) => (
+                  <span className="two-lines">
+                    <Link to={place.to("crashes/" + issue.number)}>{issue.title}</Link>
+                    <span className="faint">#{issue.number} · {issue.culprit}</span>
+                  </span>
+                )
+              },
+              {
+                name: "level",
+                title: "",
+                width: "80px",
+                cell: (issue) => <Badge tone={levelTone[issue.level ?? ""] ?? "neutral"}>{issue.level}</Badge>
+              },
+              {
+                name: "state",
+                title: "",
+                width: "104px",
+                isExtra: true,
+                cell: (issue) => issue.state !== "unresolved" && <IssueState state={issue.state} />
+              },
+              {
+                name: "release",
+                title: t("Release"),
+                width: "110px",
+                isExtra: true,
+                cell: (issue) => <span className="soft">{issue.lastRelease}</span>
+              },
+              {
+                name: "seen",
+                title: t("Last seen"),
+                width: "120px",
+                isExtra: true,
+                cell: (issue) => (
+                  <span className="soft" title={issue.lastSeen && time(issue.lastSeen)}>
+                    {issue.lastSeen && ago(issue.lastSeen)}
+                  </span>
+                )
+              },
+              {
+                name: "events",
+                title: t("Reports"),
+                width: "84px",
+                isNumber: true,
+                cell: (issue) => number(issue.events ?? 0)
+              },
+              {
+                name: "users",
+                title: t("People"),
+                width: "84px",
+                isNumber: true,
+                isExtra: true,
+                cell: (issue) => number(issue.users ?? 0)
+              },
+              {
+                name: "assignee",
+                title: "",
+                width: "52px",
+                isExtra: true,
+                cell: (issue) =>
+                  issue.assigneeName && (
+                    <span className="avatar" title={issue.assigneeName}>{initials(issue.assigneeName)}</span>
+                  )
+              }
             ]} />
         )}
       </Show>
+      {dialog}
     </div>
   );
 }
 
 export function initials(name: string): string {
   return name.split(/[\s._-]+/).map((part) => part[0] ?? "").join("").slice(0, 2).toUpperCase();
-}
-
-interface Release { name: string; version?: string; sessions?: number; crashFreeSessions?: number | null; crashFreeUsers?: number | null; issues?: number; events?: number; firstSeen?: string; lastSeen?: string }
-
-function Releases() {
-  const place = usePlace();
-  const list = useLoad(async () => (await request("GET /admin/apps/{app}/crashes/releases", { ...given(place), query: { days: 30, limit: 100 } })).body as { data: Release[] }, [place.app.id, place.environment]);
-  const free = (value: number | null | undefined) => (typeof value === "number" ? percent(value / 100, 2) : "–");
-  const tone = (value: number | null | undefined): Tone => (typeof value !== "number" ? "neutral" : value >= 99 ? "good" : value >= 97 ? "warning" : "bad");
-  return (
-    <Show from={list}>
-      {(found) => (
-        <Table label={t("Releases")} rows={found.data} id={(one) => one.name} empty={<Empty icon="apps" title={t("No releases reported yet")} />} columns={[
-          { name: "name", title: t("Release"), cell: (one) => <span className="strong">{one.name}</span> },
-          { name: "sessions", title: t("Sessions, 30 days"), isNumber: true, width: "150px", isExtra: true, cell: (one) => number(one.sessions ?? 0) },
-          { name: "free", title: t("Sessions without a crash"), isNumber: true, width: "200px", cell: (one) => <Badge tone={tone(one.crashFreeSessions)}>{free(one.crashFreeSessions)}</Badge> },
-          { name: "users", title: t("People without a crash"), isNumber: true, width: "190px", isExtra: true, cell: (one) => free(one.crashFreeUsers) },
-          { name: "seen", title: t("First seen"), width: "150px", isExtra: true, cell: (one) => <span className="soft">{one.firstSeen && ago(one.firstSeen)}</span> },
-        ]} />
-      )}
-    </Show>
-  );
 }

@@ -8,16 +8,32 @@ import { Choice, Form, TextField } from "../system/form";
 import { Table } from "../system/table";
 import { plural, t } from "../text";
 import { Value } from "./Configuration";
-import { DocumentPage } from "./document";
+import { DocumentPage } from "./DocumentEditor";
 
-interface Flag { type?: string; default?: unknown; description?: string; enabled?: boolean; rules?: unknown[]; [name: string]: unknown }
+interface Flag {
+  type?: string;
+  default?: unknown;
+  description?: string;
+  enabled?: boolean;
+  rules?: unknown[];
+  [name: string]: unknown;
+}
 
 export function FlagsPage() {
   const place = usePlace();
   return (
-    <DocumentPage kind="flags" name="default" title={t("Flags")} area="config" start={{ flags: {} }}
+    <DocumentPage
+      kind="flags"
+      name="default"
+      title={t("Flags")}
+      area="config"
+      start={{ flags: {} }}
       note={t("Typed values that the server decides by rules. Publish to put changes into effect.")}
-      views={[{ name: "flags", title: t("Flags"), show: (draft, change) => <FlagTable draft={draft} change={change} isReadOnly={!place.may("config", "update")} /> }]} />
+      views={[{
+        name: "flags",
+        title: t("Flags"),
+        show: (draft, change) => <FlagTable draft={draft} change={change} isReadOnly={!place.may("config", "update")} />
+      }]} />
   );
 }
 
@@ -34,16 +50,78 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
   return (
     <div className="stack">
       {rows.length > 0 && <div className="toolbar">{add}</div>}
-      <Table label={t("Flags")} rows={rows} id={([name]) => name}
-        empty={<Empty icon="flag" title={t("No flags yet")} action={add}>{t("A flag turns a feature on for some or for all, without a new build.")}</Empty>} columns={[
-          { name: "name", title: t("Flag"), cell: ([name, flag]) => <span className="two-lines"><code>{name}</code>{flag.description && <span className="faint">{flag.description}</span>}</span> },
-          { name: "type", title: t("Type"), width: "110px", isExtra: true, cell: ([, flag]) => <Badge>{flag.type ?? "json"}</Badge> },
-          { name: "default", title: t("Default"), width: "260px", cell: ([name, flag]) => <Value value={flag.default} label={t("Default of {name}", { name })} isReadOnly={isReadOnly} change={(next) => set(name, { ...flag, default: next })} /> },
-          { name: "rules", title: t("Rules"), width: "130px", isExtra: true, cell: ([, flag]) => flag.rules?.length ? plural(flag.rules.length, "{n} rule", "{n} rules") : <span className="faint">{t("none")}</span> },
-          { name: "menu", title: "", width: "56px", cell: ([name]) => <Menu label={t("More about {name}", { name })} items={[{ title: t("Remove"), act: () => remove(name), isDanger: true, isHidden: isReadOnly }]} /> },
+      <Table
+        label={t("Flags")}
+        rows={rows}
+        id={([name]) => name}
+        empty={
+          <Empty icon="flag" title={t("No flags yet")} action={add}>
+            {t("A flag turns a feature on for some or for all, without a new build.")}
+          </Empty>
+        }
+        columns={[
+          {
+            name: "name",
+            title: t("Flag"),
+            cell: ([name, flag]) => (
+              <span className="two-lines">
+                <code>{name}</code>
+                {flag.description && <span className="faint">{flag.description}</span>}
+              </span>
+            )
+          },
+          {
+            name: "type",
+            title: t("Type"),
+            width: "110px",
+            isExtra: true,
+            cell: ([, flag]) => <Badge>{flag.type ?? "json"}</Badge>
+          },
+          {
+            name: "default",
+            title: t("Default"),
+            width: "260px",
+            cell: ([name, flag]) => (
+              <Value
+                value={flag.default}
+                label={t("Default of {name}", { name })}
+                isReadOnly={isReadOnly}
+                change={(next) => set(name, { ...flag, default: next })} />
+            )
+          },
+          {
+            name: "rules",
+            title: t("Rules"),
+            width: "130px",
+            isExtra: true,
+            cell: ([, flag]) =>
+              flag.rules?.length ?
+                plural(flag.rules.length, "{n} rule", "{n} rules") :
+                <span className="faint">{t("none")}</span>
+          },
+          {
+            name: "menu",
+            title: "",
+            width: "56px",
+            cell: ([name]) => (
+              <Menu
+                label={t("More about {name}", { name })}
+                items={[{ title: t("Remove"), act: () => remove(name), isDanger: true, isHidden: isReadOnly }]} />
+            )
+          }
         ]} />
-      <p className="hint">{t("Rules are edited as JSON: conditions, percentages and variants have their place there.")}</p>
-      {isNew && <NewFlag taken={Object.keys(flags)} close={() => setNew(false)} add={(name, flag) => { set(name, flag); setNew(false); }} />}
+      <p className="hint">
+        {t("Rules are edited as JSON: conditions, percentages and variants have their place there.")}
+      </p>
+      {isNew && (
+        <NewFlag
+          taken={Object.keys(flags)}
+          close={() => setNew(false)}
+          add={(name, flag) => {
+            set(name, flag);
+            setNew(false);
+          }} />
+      )}
     </div>
   );
 }
@@ -51,16 +129,34 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
 const starts = { boolean: false, string: "", number: 0, json: {} } as const;
 type FlagType = keyof typeof starts;
 
-function NewFlag({ taken, close, add }: { taken: string[]; close: () => void; add: (name: string, flag: Flag) => void }) {
+function NewFlag(
+  { taken, close, add }: { taken: string[]; close: () => void; add: (name: string, flag: Flag) => void }
+) {
   const [name, setName] = useState("");
   const [type, setType] = useState<FlagType>("boolean");
   const [description, setDescription] = useState("");
   const isTaken = taken.includes(name);
   return (
     <Dialog title={t("New flag")} close={close}>
-      <Form action={t("Add")} cancel={close} isDisabled={isTaken} send={async () => add(name, { type, default: starts[type], ...(description ? { description } : {}) })}>
-        <TextField label={t("Name")} value={name} change={setName} isRequired autoFocus isCode placeholder="new-checkout" error={isTaken ? t("This name is taken.") : undefined} />
-        <Choice label={t("Type")} value={type} change={setType} options={(Object.keys(starts) as FlagType[]).map((one) => ({ value: one, title: one }))} />
+      <Form
+        action={t("Add")}
+        cancel={close}
+        isDisabled={isTaken}
+        send={async () => add(name, { type, default: starts[type], ...(description ? { description } : {}) })}>
+        <TextField
+          label={t("Name")}
+          value={name}
+          change={setName}
+          isRequired
+          autoFocus
+          isCode
+          placeholder="new-checkout"
+          error={isTaken ? t("This name is taken.") : undefined} />
+        <Choice
+          label={t("Type")}
+          value={type}
+          change={setType}
+          options={(Object.keys(starts) as FlagType[]).map((one) => ({ value: one, title: one }))} />
         <TextField label={t("Description")} value={description} change={setDescription} isOptional />
       </Form>
     </Dialog>

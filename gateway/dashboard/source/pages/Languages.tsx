@@ -1,28 +1,37 @@
 // Translations: a grid of keys and languages, edited in place.
 
-import { useEffect, useRef, useState } from "react";
-import { download, request } from "../api/client";
-import { Problem } from "../api/problem";
-import { Place, given, usePlace } from "../shell/place";
-import { Badge, Button, Empty, Notice, Show, sayProblem } from "../system/basics";
-import { Dialog } from "../system/dialog";
-import { Choice, Form, Select, TextField } from "../system/form";
-import { useLoad, usePages } from "../system/load";
-import { setQuery, useAddress } from "../system/router";
-import { say } from "../system/toast";
-import { Text, percent, plural, t } from "../text";
-import { TextFilter } from "./Audit";
-import { DocumentList, DocumentPage, NewDocument } from "./document";
+import { useState } from "react";
+import { download } from "../api/client";
+import { given, usePlace } from "../shell/place";
+import { Button } from "../system/basics";
+import { t } from "../text";
+import { DocumentList, NewDocument } from "./document";
+import { DocumentPage } from "./DocumentEditor";
+import { Grid } from "./LanguageGrid";
+import { Import } from "./LanguageImport";
 
 export function LanguagesPage() {
   const [isNew, setNew] = useState(false);
   return (
     <>
-      <DocumentList kind="translation" page="languages" area="languages" title={t("Languages")} note={t("The texts of each version of the app, in every language.")}
+      <DocumentList
+        kind="translation"
+        page="languages"
+        area="languages"
+        title={t("Languages")}
+        note={t("The texts of each version of the app, in every language.")}
         empty={t("Begin with the texts of one version; import them from Xcode, Android or a table.")}
         make={<Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("New version")}</Button>} />
-      {isNew && <NewDocument kind="translation" page="languages" title={t("Texts of a version")} label={t("App version")} placeholder="1.2.0"
-        start={() => ({ sourceLanguage: "en", version: "1.0", strings: {}, languages: { en: { published: true } } })} close={() => setNew(false)} />}
+      {isNew && (
+        <NewDocument
+          kind="translation"
+          page="languages"
+          title={t("Texts of a version")}
+          label={t("App version")}
+          placeholder="1.2.0"
+          start={() => ({ sourceLanguage: "en", version: "1.0", strings: {}, languages: { en: { published: true } } })}
+          close={() => setNew(false)} />
+      )}
     </>
   );
 }
@@ -31,171 +40,38 @@ export function TranslationPage({ name }: { name: string }) {
   const place = usePlace();
   const [isImporting, setImporting] = useState(false);
   return (
-    <DocumentPage kind="translation" name={name} area="languages" back={{ to: place.to("languages"), title: t("Languages") }}
-      views={[{ name: "grid", title: t("Texts"), show: (draft, _, save) => <Grid name={name} draft={draft} save={save} /> }]}
+    <DocumentPage
+      kind="translation"
+      name={name}
+      area="languages"
+      back={{ to: place.to("languages"), title: t("Languages") }}
+      views={[{
+        name: "grid",
+        title: t("Texts"),
+        show: (draft, _, save) => <Grid name={name} draft={draft} save={save} />
+      }]}
       actions={(loaded) => (
         <>
           {place.may("languages", "update") && <Button onPress={() => setImporting(true)}>{t("Import")}</Button>}
-          <Button icon="download" onPress={() => download("GET /admin/apps/{app}/config/translation/{name}/export", { ...given(place, { name }), query: { format: "xcstrings" } }, name + ".xcstrings")}>{t("Export")}</Button>
-          {isImporting && <Import name={name} close={() => setImporting(false)} done={() => { setImporting(false); loaded.reload(); }} />}
+          <Button
+            icon="download"
+            onPress={() =>
+              download("GET /admin/apps/{app}/config/translation/{name}/export", {
+                ...given(place, { name }),
+                query: { format: "xcstrings" }
+              }, name + ".xcstrings")}>
+            {t("Export")}
+          </Button>
+          {isImporting && (
+            <Import
+              name={name}
+              close={() => setImporting(false)}
+              done={() => {
+                setImporting(false);
+                loaded.reload();
+              }} />
+          )}
         </>
       )} />
-  );
-}
-
-interface Unit { stringUnit?: { state?: string; value?: string }; variations?: { plural?: Record<string, Unit> } }
-interface Row { key: string; entry: { comment?: string; localizations?: Record<string, Unit> }; states: Record<string, string> }
-interface Coverage { sourceLanguage: string; keys: number; data: { language: string; published: boolean; missing: number; needsReview: number }[] }
-
-const base = "/admin/apps/{app}/config/translation/{name}";
-
-function Grid({ name, draft, save }: { name: string; draft: any; save: (draft: any) => Promise<void> }) {
-  const place = usePlace();
-  const { query } = useAddress();
-  const [search, missing] = [query.get("search") ?? "", query.get("missing") ?? ""];
-  const coverage = useLoad(async () => (await request(`GET ${base}/coverage`, given(place, { name }))).body as Coverage, [name, place.environment]);
-  const list = usePages<Row>(
-    async (after) => (await request(`GET ${base}/keys`, { ...given(place, { name }), query: { search, missing, after, limit: 100 } })).body,
-    [name, place.environment, search, missing]
-  );
-  const [isAdding, setAdding] = useState<"key" | "language" | null>(null);
-  const canEdit = place.may("languages", "update");
-  const languages = (coverage.data?.data ?? []).map((one) => one.language).sort((a, b) => Number(b === coverage.data?.sourceLanguage) - Number(a === coverage.data?.sourceLanguage));
-  const write = async (row: Row, language: string, value: string) => {
-    await patchKey(place, name, row.key, { localizations: { [language]: { stringUnit: { state: "translated", value } } } });
-    const entry = { ...row.entry, localizations: { ...row.entry.localizations, [language]: { stringUnit: { state: "translated", value } } } };
-    list.show((list.data ?? []).map((one) => (one.key === row.key ? { ...one, entry, states: { ...one.states, [language]: "translated" } } : one)));
-    coverage.reload();
-  };
-  return (
-    <div className="stack">
-      <div className="toolbar">
-        <span className="grow"><TextFilter name="search" value={search} label={t("Find in keys and texts")} /></span>
-        <Select label={t("Missing in")} value={missing} change={(next) => setQuery({ missing: next })}
-          options={[{ value: "", title: t("All keys") }, ...languages.map((one) => ({ value: one, title: t("Missing in {language}", { language: one }) }))]} />
-        {canEdit && <Button icon="plus" onPress={() => setAdding("key")}>{t("New key")}</Button>}
-        {canEdit && <Button icon="plus" onPress={() => setAdding("language")}>{t("New language")}</Button>}
-      </div>
-      <Show from={list}>
-        {(rows) => rows.length === 0
-          ? <Empty icon="languages" title={search || missing ? t("Nothing matches") : t("No texts yet")} action={canEdit && !search && !missing ? <Button kind="primary" onPress={() => setAdding("key")}>{t("New key")}</Button> : undefined} />
-          : (
-            <div className="table translations">
-              <table aria-label={t("Texts")}>
-                <thead>
-                  <tr>
-                    <th scope="col">{t("Key")}</th>
-                    {languages.map((language) => {
-                      const state = coverage.data?.data.find((one) => one.language === language);
-                      const share = coverage.data && coverage.data.keys > 0 && state ? 1 - state.missing / coverage.data.keys : 1;
-                      return <th key={language} scope="col"><span className="row">{language}{language === coverage.data?.sourceLanguage ? <Badge>{t("source")}</Badge> : <Badge tone={share === 1 ? "good" : "warning"}>{percent(share, 0)}</Badge>}{state && !state.published && <Badge>{t("off")}</Badge>}</span></th>;
-                    })}
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((row) => (
-                    <tr key={row.key}>
-                      <th scope="row"><code>{row.key}</code>{row.entry.comment && <span className="hint">{row.entry.comment}</span>}</th>
-                      {languages.map((language) => <td key={language}><Cell row={row} language={language} canEdit={canEdit} write={write} /></td>)}
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-              {list.hasMore && <div className="table-more"><Button isSmall onPress={list.more}>{t("Show more")}</Button></div>}
-            </div>
-          )}
-      </Show>
-      {isAdding && <Add kind={isAdding} name={name} draft={draft} save={save} source={coverage.data?.sourceLanguage ?? "en"} close={() => setAdding(null)} done={() => { setAdding(null); list.reload(); coverage.reload(); }} />}
-    </div>
-  );
-}
-
-function patchKey(place: Place, name: string, key: string, entry: unknown): Promise<unknown> {
-  return request(`PATCH ${base}/keys`, { ...given(place, { name }), query: { key }, body: entry, headers: { "if-match": "*" } });
-}
-
-function Cell({ row, language, canEdit, write }: { row: Row; language: string; canEdit: boolean; write: (row: Row, language: string, value: string) => Promise<void> }) {
-  const unit = row.entry.localizations?.[language];
-  const stored = unit?.stringUnit?.value;
-  const [isOpen, setOpen] = useState(false);
-  const [text, setText] = useState(stored ?? "");
-  const area = useRef<HTMLTextAreaElement | null>(null);
-  useEffect(() => { if (isOpen) area.current?.select(); }, [isOpen]);
-  const isMissing = stored === undefined && !unit?.variations;
-  const keep = () => {
-    setOpen(false);
-    if (text !== (stored ?? "")) write(row, language, text).catch((error) => { sayProblem(error); setText(stored ?? ""); });
-  };
-  if (unit?.variations?.plural) {
-    return <span className="cell soft" title={t("Plural forms are edited as JSON.")}>{Object.entries(unit.variations.plural).map(([form, one]) => `${form}: ${one.stringUnit?.value ?? ""}`).join("\n")}</span>;
-  }
-  if (isOpen) {
-    return (
-      <textarea ref={area} value={text} rows={Math.max(2, text.split("\n").length)} aria-label={`${row.key}, ${language}`} onChange={(event) => setText(event.currentTarget.value)} onBlur={keep}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") { setText(stored ?? ""); setOpen(false); }
-          if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); keep(); }
-        }} />
-    );
-  }
-  return (
-    <button type="button" className={"cell" + (isMissing || row.states[language] === "new" ? " missing" : "")} disabled={!canEdit} aria-label={`${row.key}, ${language}: ${stored ?? t("missing")}`}
-      onClick={() => { setText(stored ?? ""); setOpen(true); }}>
-      {stored ?? t("missing")}{row.states[language] === "needs_review" && <> <Badge tone="warning">{t("review")}</Badge></>}
-    </button>
-  );
-}
-
-function Add({ kind, name, draft, save, source, close, done }: { kind: "key" | "language"; name: string; draft: any; save: (draft: any) => Promise<void>; source: string; close: () => void; done: () => void }) {
-  const place = usePlace();
-  const [text, setText] = useState("");
-  const [value, setValue] = useState("");
-  const send = async () => {
-    if (kind === "key") {
-      await request(`PUT ${base}/keys`, { ...given(place, { name }), query: { key: text }, headers: { "if-match": "*" }, body: { localizations: { [source]: { stringUnit: { state: "translated", value } } } } });
-    } else {
-      await save({ ...draft, languages: { ...draft.languages, [text]: { published: false } } });
-    }
-    done();
-  };
-  return (
-    <Dialog title={kind === "key" ? t("New key") : t("New language")} close={close}>
-      <Form send={send} action={t("Add")} cancel={close}>
-        {kind === "key" ? (
-          <>
-            <TextField label={t("Key")} value={text} change={setText} isCode isRequired autoFocus placeholder="checkout.pay" />
-            <TextField label={t("Text in {language}", { language: source })} value={value} change={setValue} lines={2} />
-          </>
-        ) : <TextField label={t("Language tag")} value={text} change={setText} isCode isRequired autoFocus placeholder="de-AT" hint={t("It is off until you set published to true in the JSON.")} />}
-      </Form>
-    </Dialog>
-  );
-}
-
-const formats: Record<string, Text> = { xcstrings: "Xcode string catalogue", xliff: "XLIFF 1.2", strings: "Xcode .strings", android: "Android strings.xml", json: "JSON, flat", csv: "Table (CSV)" };
-
-function Import({ name, close, done }: { name: string; close: () => void; done: () => void }) {
-  const place = usePlace();
-  const [format, setFormat] = useState("xcstrings");
-  const [language, setLanguage] = useState("");
-  const [file, setFile] = useState<File | null>(null);
-  const [preview, setPreview] = useState<Record<string, any> | null>(null);
-  const run = (dryRun: boolean) => request(`POST ${base}/import`, { ...given(place, { name }), query: { format, language, dryRun }, body: file ?? new Blob(), headers: { "if-match": "*", "content-type": "application/octet-stream" } });
-  const send = async () => {
-    if (!file) throw new Problem(400, "no-file", t("Choose a file."));
-    if (!preview) return setPreview((await run(true)).body);
-    await run(false);
-    say(t("Imported into the draft"));
-    done();
-  };
-  return (
-    <Dialog title={t("Import texts")} close={close}>
-      <Form send={send} action={preview ? t("Import") : t("Look first")} cancel={close}>
-        <Choice label={t("Format")} value={format} change={(next) => { setFormat(next); setPreview(null); }} options={Object.entries(formats).map(([value, title]) => ({ value, title: t(title) }))} />
-        <TextField label={t("Language tag")} value={language} change={setLanguage} isOptional isCode placeholder="de" hint={t("For formats that hold one language.")} />
-        <input type="file" aria-label={t("File")} onChange={(event) => { setFile(event.currentTarget.files?.[0] ?? null); setPreview(null); }} />
-        {preview && <Notice tone="good">{t("The file can be read.")} {typeof preview["keys"] === "number" && plural(preview["keys"], "{n} key", "{n} keys")} {Object.entries(preview).filter(([, one]) => typeof one === "number").map(([key, one]) => `${key}: ${one}`).join(", ")}</Notice>}
-      </Form>
-    </Dialog>
   );
 }

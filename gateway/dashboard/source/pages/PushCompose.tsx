@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "react";
 import { Answer } from "../api/client";
+import { Problem } from "../api/problem";
 import { callIn, usePlace } from "../shell/place";
-import { Badge, Button, Notice, PageHead, Section, Segmented, Tabs, explain } from "../system/basics";
-import { Check, Choice, Form, TextField, errorOf } from "../system/form";
+import { Badge, Button, explain, Notice, PageHead, Refused, Section, Segmented, Tabs } from "../system/basics";
+import { Check, Choice, errorOf, Form, TextField } from "../system/form";
 import { Logo } from "../system/icons";
 import { useUnsaved } from "../system/json";
 import { useLoad } from "../system/load";
@@ -12,10 +13,22 @@ import { go, setGuard } from "../system/router";
 import { say } from "../system/toast";
 import { number, t } from "../text";
 
-interface Texts { title: string; body: string }
+interface Texts {
+  title: string;
+  body: string;
+}
 type Whom = "everyone" | "channel" | "users" | "segment";
 
 export function ComposePage() {
+  const place = usePlace();
+  return place.may("notifications", "create") ? <Composer /> : (
+    <div className="page">
+      <Refused error={new Problem(403, "forbidden", t("Ask somebody who may send push messages."))} />
+    </div>
+  );
+}
+
+function Composer() {
   const place = usePlace();
   const [texts, setTexts] = useState<Record<string, Texts>>({ "": { title: "", body: "" } });
   const [language, setLanguage] = useState("");
@@ -28,16 +41,36 @@ export function ComposePage() {
   const [isBadge, setBadge] = useState(false);
   const [problem, report] = useState<unknown>(undefined);
   const [key] = useState(() => crypto.randomUUID());
-  const segments = useLoad(() => callIn(place, "GET /admin/apps/{app}/notifications/segments"), [place.app.id, place.environment]);
+  const segments = useLoad(() => callIn(place, "GET /admin/apps/{app}/notifications/segments"), [
+    place.app.id,
+    place.environment
+  ]);
 
   const base = texts[""] ?? { title: "", body: "" };
   const present = texts[language] ?? { title: "", body: "" };
   const set = (next: Partial<Texts>) => setTexts({ ...texts, [language]: { ...present, ...next } });
-  const given = (one: Texts) => ({ ...(one.title ? { title: one.title } : {}), ...(one.body ? { body: one.body } : {}) });
-  const localized = Object.fromEntries(Object.entries(texts).filter(([name, one]) => name && (one.title || one.body)).map(([name, one]) => [name, given(one)]));
+  const given = (one: Texts) => ({
+    ...(one.title ? { title: one.title } : {}),
+    ...(one.body ? { body: one.body } : {})
+  });
+  const localized = Object.fromEntries(
+    Object.entries(texts).filter(([name, one]) => name && (one.title || one.body)).map((
+      [name, one]
+    ) => [name, given(one)])
+  );
   const list = names.split(/[\s,]+/).filter(Boolean);
-  const audience = whom === "everyone" ? { everyone: true } : whom === "channel" ? { channels: list } : whom === "users" ? { users: list } : { segment: names };
-  const content = { ...given(base), ...(Object.keys(localized).length ? { localized } : {}), ...(isBadge ? { badge: "increment" as const } : {}) };
+  const audience = whom === "everyone" ?
+    { everyone: true } :
+    whom === "channel" ?
+    { channels: list } :
+    whom === "users" ?
+    { users: list } :
+    { segment: names };
+  const content = {
+    ...given(base),
+    ...(Object.keys(localized).length ? { localized } : {}),
+    ...(isBadge ? { badge: "increment" as const } : {})
+  };
   const hasAudience = whom === "everyone" || names.trim() !== "";
   const hasText = base.title.trim() !== "" || base.body.trim() !== "";
   useUnsaved(hasText);
@@ -46,7 +79,13 @@ export function ComposePage() {
   const send = async () => {
     const timing = isQuiet ? { quietHours: { from: "22:00", to: "07:00" } } : undefined;
     const message = (await callIn(place, "POST /admin/apps/{app}/notifications/messages", {
-      body: { content, audience, ...(timing ? { timing } : {}), ...(isLater && due ? { due: new Date(due).toISOString() } : {}) }, headers: { "idempotency-key": key },
+      body: {
+        content,
+        audience,
+        ...(timing ? { timing } : {}),
+        ...(isLater && due ? { due: new Date(due).toISOString() } : {})
+      },
+      headers: { "idempotency-key": key }
     })) as { id: string };
     say(isLater ? t("Scheduled") : t("On its way"));
     setGuard(null);
@@ -62,23 +101,79 @@ export function ComposePage() {
     <div className="page">
       <PageHead title={t("New message")} back={{ to: place.to("push"), title: t("Push") }} />
       <div className="split">
-        <Form send={send} action={isLater ? t("Schedule") : t("Send")} isDisabled={!hasText || !hasAudience} report={report} fields={["content.title", "content.body"]}>
+        <Form
+          send={send}
+          action={isLater ? t("Schedule") : t("Send")}
+          isDisabled={!hasText || !hasAudience}
+          report={report}
+          fields={["content.title", "content.body"]}>
           <Section title={t("Text")}>
-            <Tabs label={t("Language")} current={language} choose={setLanguage} tabs={Object.keys(texts).map((name) => ({ name, title: name || t("For everybody") }))} />
-            <TextField label={t("Title")} value={present.title} change={(title) => set({ title })} autoFocus error={errorOf("content.title", problem)} />
-            <TextField label={t("Text")} value={present.body} change={(body) => set({ body })} lines={3} error={errorOf("content.body", problem)} />
+            <Tabs
+              label={t("Language")}
+              current={language}
+              choose={setLanguage}
+              tabs={Object.keys(texts).map((name) => ({ name, title: name || t("For everybody") }))} />
+            <TextField
+              label={t("Title")}
+              value={present.title}
+              change={(title) => set({ title })}
+              autoFocus
+              error={errorOf("content.title", problem)} />
+            <TextField
+              label={t("Text")}
+              value={present.body}
+              change={(body) => set({ body })}
+              lines={3}
+              error={errorOf("content.body", problem)} />
             <div className="toolbar">
-              <span style={{ width: 120 }}><input value={newLanguage} placeholder="de" aria-label={t("Language tag")} onChange={(event) => setNewLanguage(event.currentTarget.value.trim())} onKeyDown={(event) => { if (event.key === "Enter") { event.preventDefault(); addLanguage(); } }} /></span>
-              <Button onPress={addLanguage} isDisabled={!newLanguage || newLanguage in texts}>{t("Add a language")}</Button>
+              <span style={{ width: 120 }}>
+                <input
+                  value={newLanguage}
+                  placeholder="de"
+                  aria-label={t("Language tag")}
+                  onChange={(event) => setNewLanguage(event.currentTarget.value.trim())}
+                  onKeyDown={(event) => {
+                    if (event.key === "Enter") {
+                      event.preventDefault();
+                      addLanguage();
+                    }
+                  }} />
+              </span>
+              <Button onPress={addLanguage} isDisabled={!newLanguage || newLanguage in texts}>
+                {t("Add a language")}
+              </Button>
             </div>
           </Section>
           <Section title={t("To whom")}>
-            <Segmented<Whom> label={t("To whom")} value={whom} choose={(next) => { setWhom(next); setNames(""); }} options={[
-              { name: "everyone", title: t("Everybody") }, { name: "channel", title: t("Channels") }, { name: "users", title: t("People") }, { name: "segment", title: t("Segment") },
-            ]} />
-            {whom === "channel" && <TextField label={t("Channels")} value={names} change={setNames} isCode placeholder="news, sport" />}
-            {whom === "users" && <TextField label={t("Ids of users")} value={names} change={setNames} isCode lines={2} />}
-            {whom === "segment" && <Choice label={t("Segment")} value={names} change={setNames} options={[{ value: "", title: t("Choose…") }, ...(segments.data?.data ?? []).map((one) => ({ value: one.name ?? "", title: one.name ?? "" }))]} />}
+            <Segmented<Whom>
+              label={t("To whom")}
+              value={whom}
+              choose={(next) => {
+                setWhom(next);
+                setNames("");
+              }}
+              options={[
+                { name: "everyone", title: t("Everybody") },
+                { name: "channel", title: t("Channels") },
+                { name: "users", title: t("People") },
+                { name: "segment", title: t("Segment") }
+              ]} />
+            {whom === "channel" && (
+              <TextField label={t("Channels")} value={names} change={setNames} isCode placeholder="news, sport" />
+            )}
+            {whom === "users" && (
+              <TextField label={t("Ids of users")} value={names} change={setNames} isCode lines={2} />
+            )}
+            {whom === "segment" && (
+              <Choice
+                label={t("Segment")}
+                value={names}
+                change={setNames}
+                options={[
+                  { value: "", title: t("Choose…") },
+                  ...(segments.data?.data ?? []).map((one) => ({ value: one.name ?? "", title: one.name ?? "" }))
+                ]} />
+            )}
           </Section>
           <Section title={t("When")}>
             <Check label={t("At a later time")} value={isLater} change={setLater} />
@@ -88,11 +183,15 @@ export function ComposePage() {
           </Section>
         </Form>
         <aside className="stack">
-          <div className="phone" aria-label={t("As a phone shows it")}>
+          <div className="phone" role="group" aria-label={t("As a phone shows it")}>
             <div className="clock">9:41</div>
             <div className="bubble">
               <Logo size={32} />
-              <span><strong>{present.title || base.title || t("Title")}</strong><br />{present.body || base.body || t("Text")}</span>
+              <span>
+                <strong>{present.title || base.title || t("Title")}</strong>
+                <br />
+                {present.body || base.body || t("Text")}
+              </span>
             </div>
           </div>
           <Reach preview={preview} />
@@ -116,7 +215,8 @@ function usePreview(content: object, audience: object, isReady: boolean): { answ
     let isCurrent = true;
     const timer = setTimeout(() => {
       callIn(place, "POST /admin/apps/{app}/notifications/preview", { body: JSON.parse(asked) }).then(
-        (answer) => isCurrent && setState({ answer }), (error) => isCurrent && setState({ error })
+        (answer) => isCurrent && setState({ answer }),
+        (error) => isCurrent && setState({ error })
       );
     }, 500);
     return () => {
@@ -131,13 +231,25 @@ function Reach({ preview }: { preview: { answer?: Preview; error?: unknown } }) 
   if (preview.error !== undefined) return <Notice tone="warning">{explain(preview.error).detail}</Notice>;
   if (!preview.answer) return <p className="hint">{t("Write a text to see how many devices it reaches.")}</p>;
   const count = preview.answer.audience?.count ?? 0;
-  const without = Object.values((preview.answer.withoutCredential ?? {}) as Record<string, unknown>).reduce<number>((sum, one) => sum + (typeof one === "number" ? one : 0), 0);
+  const without = Object.values((preview.answer.withoutCredential ?? {}) as Record<string, unknown>).reduce<number>(
+    (sum, one) => sum + (typeof one === "number" ? one : 0),
+    0
+  );
   return (
     <div className="stack">
-      <p><strong>{number(count)}</strong> {t("devices")}{preview.answer.audience?.isExact === false && <span className="faint"> {t("(about)")}</span>}</p>
-      {without > 0 && <Notice tone="warning">{t("{n} devices need a push key that is not set up.", { n: without })}</Notice>}
-      {preview.answer.texts?.filter((one) => one.problem).map((one, index) => <Notice key={index} tone="bad">{one.language}: {one.problem}</Notice>)}
-      <p className="row">{preview.answer.texts?.map((one, index) => <Badge key={index}>{one.language || "–"}</Badge>)}</p>
+      <p>
+        <strong>{number(count)}</strong> {t("devices")}
+        {preview.answer.audience?.isExact === false && <span className="faint">{t("(about)")}</span>}
+      </p>
+      {without > 0 && (
+        <Notice tone="warning">{t("{n} devices need a push key that is not set up.", { n: without })}</Notice>
+      )}
+      {preview.answer.texts?.filter((one) => one.problem).map((one, index) => (
+        <Notice key={index} tone="bad">{one.language}: {one.problem}</Notice>
+      ))}
+      <p className="row">
+        {preview.answer.texts?.map((one, index) => <Badge key={index}>{one.language || "–"}</Badge>)}
+      </p>
     </div>
   );
 }

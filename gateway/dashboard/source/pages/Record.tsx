@@ -7,10 +7,11 @@ import { Badge, Button, Copy, PageHead, Show, Tabs } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { JSONEditor, parse, pretty, useUnsaved } from "../system/json";
 import { useLoad } from "../system/load";
-import { go } from "../system/router";
+import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
 import { ago, t, time } from "../text";
-import { Cell, StoredObject } from "./Storage";
+import { ObjectHistory } from "./ObjectHistory";
+import { Cell, StoredObject } from "./Records";
 
 const path = "/admin/apps/{app}/storage/{collection}/{id}";
 const system = ["_id", "created", "updated", "deleted", "_version"];
@@ -25,62 +26,115 @@ export function RecordPage({ collection, id }: { collection: string; id: string 
   const back = { to: place.to("storage/" + encodeURIComponent(collection)), title: collection };
   return (
     <div className="page">
-      <PageHead title={<code style={{ fontSize: 18 }}>{id}</code>} back={back}
-        note={loaded.data?.object.updated && <>{t("Changed {when}", { when: ago(loaded.data.object.updated) })} · {t("Version {number}", { number: String(loaded.data.object._version ?? "") })}</>}>
+      <PageHead
+        title={<code style={{ fontSize: 18 }}>{id}</code>}
+        back={back}
+        note={loaded.data?.object.updated && (
+          <>
+            {t("Changed {when}", { when: ago(loaded.data.object.updated) })} ·{" "}
+            {t("Version {number}", { number: String(loaded.data.object._version ?? "") })}
+          </>
+        )}>
         <Copy text={JSON.stringify(loaded.data?.object, null, 2) ?? ""} label={t("Copy as JSON")} />
         {place.may("storage", "delete") && (
-          <Button kind="danger" onPress={() => ask({
-            title: t("Delete this object?"), action: t("Delete"), text: t("It is gone for good."),
-            act: async () => {
-              await request("DELETE " + path, given(place, { collection, id }));
-              go(back.to);
-            },
-          })}>{t("Delete")}</Button>
+          <Button
+            kind="danger"
+            onPress={() =>
+              ask({
+                title: t("Delete this object?"),
+                action: t("Delete"),
+                text: t("It is gone for good."),
+                act: async () => {
+                  await request("DELETE " + path, given(place, { collection, id }));
+                  go(back.to);
+                }
+              })}>
+            {t("Delete")}
+          </Button>
         )}
       </PageHead>
-      <Show from={loaded}>{(data) => <Editor key={data.tag ?? ""} data={data} collection={collection} id={id} saved={loaded.reload} />}</Show>
+      <Show from={loaded}>
+        {(data) => <Editor key={data.tag ?? ""} data={data} collection={collection} id={id} saved={loaded.reload} />}
+      </Show>
       {dialog}
     </div>
   );
 }
 
-function Editor({ data, collection, id, saved }: { data: { tag: string | null; object: StoredObject }; collection: string; id: string; saved: () => void }) {
+function Editor(
+  { data, collection, id, saved }: {
+    data: { tag: string | null; object: StoredObject };
+    collection: string;
+    id: string;
+    saved: () => void;
+  }
+) {
   const place = usePlace();
   const content = Object.fromEntries(Object.entries(data.object).filter(([name]) => !system.includes(name)));
   const stored = pretty(content);
   const [text, setText] = useState(stored);
-  const [tab, setTab] = useState<"fields" | "json">("fields");
+  const { query } = useAddress();
+  const tab = (["json", "history"] as const).find((one) => one === query.get("tab")) ?? "fields";
   const parsed = parse(text);
   const canUpdate = place.may("storage", "update");
   useUnsaved(text !== stored);
   const save = async () => {
-    await request("PUT " + path, { ...given(place, { collection, id }), body: parsed.value, headers: data.tag ? { "if-match": data.tag } : {} });
+    await request("PUT " + path, {
+      ...given(place, { collection, id }),
+      body: parsed.value,
+      headers: data.tag ? { "if-match": data.tag } : {}
+    });
     say(t("Saved"));
     saved();
   };
   return (
     <>
-      <Tabs label={t("Views")} current={tab} choose={setTab} tabs={[{ name: "fields", title: t("Fields") }, { name: "json", title: "JSON" }]} />
-      {tab === "fields" ? (
+      <Tabs
+        label={t("Views")}
+        current={tab}
+        choose={(next) => setQuery({ tab: next === "fields" ? "" : next })}
+        tabs={[
+          { name: "fields", title: t("Fields") },
+          { name: "json", title: "JSON" },
+          { name: "history", title: t("History") }
+        ]} />
+      {tab === "history" && <ObjectHistory collection={collection} id={id} on={data.tag} />}
+      {tab === "fields" && (
         <div className="table">
           <table aria-label={t("Fields")}>
             <tbody>
-              {[...Object.entries(content), ...system.filter((name) => data.object[name] !== undefined && data.object[name] !== null).map((name) => [name, data.object[name]] as const)].map(([name, value]) => (
+              {[
+                ...Object.entries(content),
+                ...system.filter((name) => data.object[name] !== undefined && data.object[name] !== null).map((
+                  name
+                ) => [name, data.object[name]] as const)
+              ].map(([name, value]) => (
                 <tr key={name}>
-                  <td style={{ width: "26%" }}><code className={system.includes(name) ? "faint" : ""}>{name}</code></td>
-                  <td style={{ width: 100 }}><Badge>{kindOf(value)}</Badge></td>
-                  <td className="wrap">{(name === "created" || name === "updated") && typeof value === "string" ? time(value) : <Cell value={value} />}</td>
+                  <td style={{ width: "26%" }}>
+                    <code className={system.includes(name) ? "faint" : ""}>{name}</code>
+                  </td>
+                  <td style={{ width: 100 }}>
+                    <Badge>{kindOf(value)}</Badge>
+                  </td>
+                  <td className="wrap">
+                    {(name === "created" || name === "updated") && typeof value === "string" ?
+                      time(value) :
+                      <Cell value={value} />}
+                  </td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
-      ) : (
+      )}
+      {tab === "json" && (
         <div className="stack">
           <JSONEditor label={t("Object")} text={text} change={setText} isReadOnly={!canUpdate} lines={30} />
           {canUpdate && (
             <div className="row">
-              <Button kind="primary" onPress={save} isDisabled={parsed.error !== undefined || text === stored}>{t("Save")}</Button>
+              <Button kind="primary" onPress={save} isDisabled={parsed.error !== undefined || text === stored}>
+                {t("Save")}
+              </Button>
               {text !== stored && <Button onPress={() => setText(stored)}>{t("Discard")}</Button>}
             </div>
           )}

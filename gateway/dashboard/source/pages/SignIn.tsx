@@ -6,7 +6,7 @@ import { Problem } from "../api/problem";
 import { changePassword, confirmSession, session, signIn, signOut } from "../api/session";
 import { Button, Notice } from "../system/basics";
 import { Dialog } from "../system/dialog";
-import { Check, Form, TextField, errorOf } from "../system/form";
+import { Check, errorOf, Form, TextField } from "../system/form";
 import { Logo } from "../system/icons";
 import { language, setLanguage, t } from "../text";
 
@@ -16,18 +16,28 @@ export function Gate({ mustReset, isExpired }: { mustReset?: boolean; isExpired?
     <div className="gate-card">
       <header>
         <Logo size={36} />
-        <h1>{mustReset ? t("Choose a new password") : isExpired ? t("Your session has ended") : t("Sign in to Martlet")}</h1>
+        <h1>
+          {mustReset ? t("Choose a new password") : isExpired ? t("Your session has ended") : t("Sign in to Martlet")}
+        </h1>
       </header>
       {content}
       <div className="gate-foot">
         {(["en", "de"] as const).filter((one) => one !== language).map((one) => (
-          <Button key={one} kind="quiet" isSmall onPress={() => setLanguage(one)}>{one === "de" ? "Deutsch" : "English"}</Button>
+          <Button
+            key={one}
+            kind="quiet"
+            isSmall
+            onPress={() => setLanguage(one)}>
+            {one === "de" ? "Deutsch" : "English"}
+          </Button>
         ))}
       </div>
     </div>
   );
   if (!isExpired) return <main className="gate">{card}</main>;
-  return <div className="gate over" role="dialog" aria-modal="true" aria-label={t("Your session has ended")}>{card}</div>;
+  return (
+    <div className="gate over" role="dialog" aria-modal="true" aria-label={t("Your session has ended")}>{card}</div>
+  );
 }
 
 function SignIn({ isExpired }: { isExpired?: boolean }) {
@@ -45,7 +55,12 @@ function SignIn({ isExpired }: { isExpired?: boolean }) {
         return;
       }
       if (error instanceof Problem && error.code === "insecure") {
-        throw new Problem(400, error.code, t("This browser keeps sessions over https only. Open the dashboard by https, or on the server itself."), "password");
+        throw new Problem(
+          400,
+          error.code,
+          t("This browser keeps sessions over https only. Open the dashboard by https, or on the server itself."),
+          "password"
+        );
       }
       if (error instanceof Problem && error.status === 401) {
         const reason = needsCode ? t("Name, password or code is wrong.") : t("Name or password is wrong.");
@@ -60,15 +75,39 @@ function SignIn({ isExpired }: { isExpired?: boolean }) {
       {isExpired && <Notice>{t("Sign in again to continue where you were. Nothing on the page is lost.")}</Notice>}
       {!needsCode && (
         <>
-          <TextField label={t("User name")} value={userName} change={setUserName} autoComplete="username" autoFocus={!userName} isRequired />
-          <TextField label={t("Password")} type="password" value={password} change={setPassword} isRequired
-            autoFocus={userName !== ""} autoComplete="current-password" error={errorOf("password", problem)} />
-          <Check label={t("Stay signed in")} value={stays} change={setStays} hint={t("For 30 days instead of 12 hours.")} />
+          <TextField
+            label={t("User name")}
+            value={userName}
+            change={setUserName}
+            autoComplete="username"
+            autoFocus={!userName}
+            isRequired />
+          <TextField
+            label={t("Password")}
+            type="password"
+            value={password}
+            change={setPassword}
+            isRequired
+            autoFocus={userName !== ""}
+            autoComplete="current-password"
+            error={errorOf("password", problem)} />
+          <Check
+            label={t("Stay signed in")}
+            value={stays}
+            change={setStays}
+            hint={t("For 30 days instead of 12 hours.")} />
         </>
       )}
       {needsCode && (
-        <TextField label={t("Code")} value={code} change={setCode} autoFocus isRequired autoComplete="one-time-code"
-          hint={t("From your authenticator app, or one of your recovery codes.")} error={errorOf("password", problem)} />
+        <TextField
+          label={t("Code")}
+          value={code}
+          change={setCode}
+          autoFocus
+          isRequired
+          autoComplete="one-time-code"
+          hint={t("From your authenticator app, or one of your recovery codes.")}
+          error={errorOf("password", problem)} />
       )}
     </Form>
   );
@@ -81,15 +120,41 @@ function NewPassword() {
   const [problem, report] = useState<unknown>(undefined);
   const differs = again !== "" && next !== again;
   return (
-    <Form action={t("Save and continue")} fields={["password", "newPassword"]} report={report} isDisabled={differs}
+    <Form
+      action={t("Save and continue")}
+      fields={["password", "newPassword"]}
+      report={report}
+      isDisabled={differs}
       send={() => changePassword(password, next)}
       extra={<Button kind="quiet" onPress={signOut}>{t("Sign out")}</Button>}>
-      <p className="soft">{t("Replace the password you were given by one that only you know. Until then, you can do nothing else.")}</p>
-      <TextField label={t("Password you were given")} type="password" value={password} change={setPassword} isRequired autoFocus
-        autoComplete="current-password" error={errorOf("password", problem)} />
-      <TextField label={t("New password")} type="password" value={next} change={setNext} isRequired autoComplete="new-password"
-        error={errorOf("newPassword", problem)} hint={t("At least 8 characters, and not a common password.")} />
-      <TextField label={t("Once more")} type="password" value={again} change={setAgain} isRequired autoComplete="new-password"
+      <p className="soft">
+        {t("Replace the password you were given by one that only you know. Until then, you can do nothing else.")}
+      </p>
+      <TextField
+        label={t("Password you were given")}
+        type="password"
+        value={password}
+        change={setPassword}
+        isRequired
+        autoFocus
+        autoComplete="current-password"
+        error={errorOf("password", problem)} />
+      <TextField
+        label={t("New password")}
+        type="password"
+        value={next}
+        change={setNext}
+        isRequired
+        autoComplete="new-password"
+        error={errorOf("newPassword", problem)}
+        hint={t("At least 8 characters, and not a common password.")} />
+      <TextField
+        label={t("Once more")}
+        type="password"
+        value={again}
+        change={setAgain}
+        isRequired
+        autoComplete="new-password"
         error={differs ? t("The two are different.") : undefined} />
     </Form>
   );
@@ -122,9 +187,21 @@ export function Confirmation() {
   return (
     <Dialog title={t("Is it you?")} close={() => end(false)}>
       <Form send={send} action={t("Confirm")} cancel={() => end(false)} fields={["password"]} report={report}>
-        <p className="soft">{t("This needs a sign-in within the last ten minutes. Please enter your password again.")}</p>
-        <TextField label={t("Password")} type="password" value={password} change={setPassword} isRequired autoFocus autoComplete="current-password" error={errorOf("password", problem)} />
-        {hasFactor && <TextField label={t("Code")} value={code} change={setCode} isRequired autoComplete="one-time-code" />}
+        <p className="soft">
+          {t("This needs a sign-in within the last ten minutes. Please enter your password again.")}
+        </p>
+        <TextField
+          label={t("Password")}
+          type="password"
+          value={password}
+          change={setPassword}
+          isRequired
+          autoFocus
+          autoComplete="current-password"
+          error={errorOf("password", problem)} />
+        {hasFactor && (
+          <TextField label={t("Code")} value={code} change={setCode} isRequired autoComplete="one-time-code" />
+        )}
       </Form>
     </Dialog>
   );

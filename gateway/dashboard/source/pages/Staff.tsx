@@ -2,41 +2,88 @@ import { useState } from "react";
 import type { Staff, StaffRights } from "../../generated/api";
 import { call } from "../api/client";
 import { may, session } from "../api/session";
-import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Show } from "../system/basics";
+import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Show, Tabs } from "../system/basics";
 import { Dialog } from "../system/dialog";
-import { Check, Form, TextField, errorOf } from "../system/form";
+import { Check, errorOf, Form, TextField } from "../system/form";
 import { useLoad, usePages } from "../system/load";
+import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, plural, t } from "../text";
 import { RightsGrid } from "./Rights";
+import { SignIns } from "./SignIns";
 
 export function StaffPage() {
-  const list = usePages<Staff>((after) => call("GET /admin/staff", { query: { after, limit: 50 } }), []);
+  const { query } = useAddress();
+  const tab = query.get("tab") === "sign-ins" ? "sign-ins" : "people";
   const [isNew, setNew] = useState(false);
+  const [turn, setTurn] = useState(0);
   return (
     <div className="page">
       <PageHead title={t("Staff")} note={t("The people who run the server and work on its apps.")}>
-        {may("staff", "create") && <Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("Invite")}</Button>}
+        {may("staff", "create") && (
+          <Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("Invite")}</Button>
+        )}
       </PageHead>
-      <Show from={list}>
-        {(rows) => (
-          <Table label={t("Staff")} rows={rows} id={(member) => member.id} to={(member) => "/staff/" + member.id}
-            hasMore={list.hasMore} more={list.more} empty={<Empty icon="staff" title={t("Nobody yet")} />} columns={[
-              { name: "name", title: t("Name"), cell: (member) => <Link to={"/staff/" + member.id}>{member.userName}</Link> },
-              { name: "rights", title: t("Rights"), cell: (member) => <span className="soft">{summary(member)}</span> },
-              { name: "state", title: "", width: "170px", cell: (member) => (
+      <Tabs
+        label={t("Views")}
+        current={tab}
+        choose={(next) => setQuery({ tab: next === "people" ? "" : next })}
+        tabs={[{ name: "people", title: t("People") }, { name: "sign-ins", title: t("Sign-ins by month") }]} />
+      {tab === "sign-ins" ? <SignIns /> : <Members key={turn} />}
+      {isNew && <Invite close={() => setNew(false)} made={() => setTurn(turn + 1)} />}
+    </div>
+  );
+}
+
+function Members() {
+  const list = usePages<Staff>((after) => call("GET /admin/staff", { query: { after, limit: 50 } }), []);
+  return (
+    <Show from={list}>
+      {(rows) => (
+        <Table
+          label={t("Staff")}
+          rows={rows}
+          id={(member) => member.id}
+          to={(member) => "/staff/" + member.id}
+          hasMore={list.hasMore}
+          more={list.more}
+          empty={<Empty icon="staff" title={t("Nobody yet")} />}
+          columns={[
+            {
+              name: "name",
+              title: t("Name"),
+              cell: (member) => <Link to={"/staff/" + member.id}>{member.userName}</Link>
+            },
+            { name: "rights", title: t("Rights"), cell: (member) => <span className="soft">{summary(member)}</span> },
+            {
+              name: "state",
+              title: "",
+              width: "170px",
+              cell: (member) => (
                 <span className="row">
                   {member.disabled && <Badge tone="bad">{t("Disabled")}</Badge>}
                   {member.mustReset && <Badge tone="warning">{t("New password due")}</Badge>}
                 </span>
-              ) },
-              { name: "factor", title: t("Second factor"), width: "130px", isExtra: true, cell: (member) => member.secondFactor ? <Badge tone="good">{t("On")}</Badge> : <span className="faint">{t("Off")}</span> },
-              { name: "seen", title: t("Last sign-in"), width: "140px", isExtra: true, cell: (member) => <span className="soft">{member.lastSignIn ? ago(member.lastSignIn) : t("never")}</span> },
-            ]} />
-        )}
-      </Show>
-      {isNew && <Invite close={() => setNew(false)} made={list.reload} />}
-    </div>
+              )
+            },
+            {
+              name: "factor",
+              title: t("Second factor"),
+              width: "130px",
+              isExtra: true,
+              cell: (member) =>
+                member.secondFactor ? <Badge tone="good">{t("On")}</Badge> : <span className="faint">{t("Off")}</span>
+            },
+            {
+              name: "seen",
+              title: t("Last sign-in"),
+              width: "140px",
+              isExtra: true,
+              cell: (member) => <span className="soft">{member.lastSignIn ? ago(member.lastSignIn) : t("never")}</span>
+            }
+          ]} />
+      )}
+    </Show>
   );
 }
 
@@ -57,16 +104,25 @@ function Invite({ close, made }: { close: () => void; made: () => void }) {
   const [password, setPassword] = useState("");
   const apps = useLoad(() => call("GET /admin/apps", { query: { limit: 100 } }), []);
   const send = async () => {
-    const answer = (await call("POST /admin/staff", { body: { userName, email: email || null, isAdministrator, rights: isAdministrator ? {} : rights } })) as { password?: string };
+    const answer = (await call("POST /admin/staff", {
+      body: { userName, email: email || null, isAdministrator, rights: isAdministrator ? {} : rights }
+    })) as { password?: string };
     setPassword(answer.password ?? "");
     made();
   };
   if (password) {
     return (
       <Dialog title={t("{name} can sign in", { name: userName })} close={close}>
-        <Notice tone="warning">{t("Pass on this password. It is shown this once and must be changed at the first sign-in.")}</Notice>
-        <span className="secret"><code>{password}</code><Copy text={password} /></span>
-        <footer><Button kind="primary" onPress={close}>{t("Done")}</Button></footer>
+        <Notice tone="warning">
+          {t("Pass on this password. It is shown this once and must be changed at the first sign-in.")}
+        </Notice>
+        <span className="secret">
+          <code>{password}</code>
+          <Copy text={password} />
+        </span>
+        <footer>
+          <Button kind="primary" onPress={close}>{t("Done")}</Button>
+        </footer>
       </Dialog>
     );
   }
@@ -74,13 +130,32 @@ function Invite({ close, made }: { close: () => void; made: () => void }) {
     <Dialog title={t("Invite a colleague")} close={close} isWide>
       <Form send={send} action={t("Invite")} cancel={close} fields={["userName", "email"]} report={report}>
         <div className="pair">
-          <TextField label={t("User name")} value={userName} change={setUserName} isRequired autoFocus error={errorOf("userName", problem)} />
-          <TextField label={t("Mail address")} type="email" value={email} change={setEmail} isOptional hint={t("For alerts. Nothing is sent now.")} error={errorOf("email", problem)} />
+          <TextField
+            label={t("User name")}
+            value={userName}
+            change={setUserName}
+            isRequired
+            autoFocus
+            error={errorOf("userName", problem)} />
+          <TextField
+            label={t("Mail address")}
+            type="email"
+            value={email}
+            change={setEmail}
+            isOptional
+            hint={t("For alerts. Nothing is sent now.")}
+            error={errorOf("email", problem)} />
         </div>
         {session.member()?.isAdministrator && (
-          <Check label={t("Administrator")} value={isAdministrator} change={setAdministrator} hint={t("May do everything, also with other administrators.")} />
+          <Check
+            label={t("Administrator")}
+            value={isAdministrator}
+            change={setAdministrator}
+            hint={t("May do everything, also with other administrators.")} />
         )}
-        {!isAdministrator && <Show from={apps}>{(found) => <RightsGrid rights={rights} change={setRights} apps={found.data} />}</Show>}
+        {!isAdministrator && (
+          <Show from={apps}>{(found) => <RightsGrid rights={rights} change={setRights} apps={found.data} />}</Show>
+        )}
       </Form>
     </Dialog>
   );

@@ -8,9 +8,19 @@ import { Table } from "../system/table";
 import { setQuery, useAddress } from "../system/router";
 import { locale, number, percent, t } from "../text";
 
-interface Row { interval?: string; service?: string; statusClass?: number; count?: number; averageMicroseconds?: number | null }
+interface Row {
+  interval?: string;
+  service?: string;
+  statusClass?: number;
+  count?: number;
+  averageMicroseconds?: number | null;
+}
 
-const spans = { hour: { seconds: 3600, interval: "minute" }, day: { seconds: 86_400, interval: "hour" }, month: { seconds: 30 * 86_400, interval: "day" } } as const;
+const spans = {
+  hour: { seconds: 3600, interval: "minute" },
+  day: { seconds: 86_400, interval: "hour" },
+  month: { seconds: 30 * 86_400, interval: "day" }
+} as const;
 type Span = keyof typeof spans;
 
 export function StatusPage() {
@@ -25,13 +35,23 @@ export function StatusPage() {
   return (
     <div className="page">
       <PageHead title={t("Status")}>
-        <Segmented label={t("Period")} value={span} choose={(next) => setQuery({ span: next })} options={[
-          { name: "hour", title: t("Hour") }, { name: "day", title: t("Day") }, { name: "month", title: t("Month") },
-        ]} />
+        <Segmented
+          label={t("Period")}
+          value={span}
+          choose={(next) => setQuery({ span: next })}
+          options={[
+            { name: "hour", title: t("Hour") },
+            { name: "day", title: t("Day") },
+            { name: "month", title: t("Month") }
+          ]} />
       </PageHead>
       <Show from={requests}>{(found) => <Requests rows={found.data} />}</Show>
       <Section title={t("Backup")}>
-        <Empty icon="clock" title={t("Not shown here")}>{t("The dashboard does not show backups. In an installed package, martlet backup list does. OPERATIONS.md says how to back up.")}</Empty>
+        <Empty icon="clock" title={t("Not shown here")}>
+          {t(
+            "The dashboard does not show backups. In an installed package, martlet backup list does. OPERATIONS.md says how to back up."
+          )}
+        </Empty>
       </Section>
     </div>
   );
@@ -40,34 +60,83 @@ export function StatusPage() {
 function Requests({ rows }: { rows: Row[] }) {
   if (rows.length === 0) return <Empty icon="status" title={t("No requests in this period")} />;
   const points = [...new Set(rows.map((row) => row.interval ?? ""))].sort();
-  const sum = (wanted: (row: Row) => boolean) => rows.filter(wanted).reduce((total, row) => total + (row.count ?? 0), 0);
-  const at = (wanted: (row: Row) => boolean) => points.map((point) => sum((row) => row.interval === point && wanted(row)));
+  const sum = (wanted: (row: Row) => boolean) =>
+    rows.filter(wanted).reduce((total, row) => total + (row.count ?? 0), 0);
+  const at = (wanted: (row: Row) => boolean) =>
+    points.map((point) => sum((row) => row.interval === point && wanted(row)));
   const services = [...new Set(rows.map((row) => row.service ?? ""))].sort().map((service) => {
     const mine = (row: Row) => row.service === service;
     const count = sum(mine);
     const time = rows.filter(mine).reduce((total, row) => total + (row.count ?? 0) * (row.averageMicroseconds ?? 0), 0);
-    const [failed, refused] = [sum((row) => mine(row) && row.statusClass === 5), sum((row) => mine(row) && row.statusClass === 4)];
+    const [failed, refused] = [
+      sum((row) => mine(row) && row.statusClass === 5),
+      sum((row) => mine(row) && row.statusClass === 4)
+    ];
     return { service, count, failed, refused, milliseconds: count > 0 ? time / count / 1000 : 0 };
   });
-  const clock = new Intl.DateTimeFormat(locale, points.length > 40 || points.some((point) => !point.includes("T00:00")) ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" });
+  const clock = new Intl.DateTimeFormat(
+    locale,
+    points.length > 40 || points.some((point) => !point.includes("T00:00")) ?
+      { hour: "2-digit", minute: "2-digit" } :
+      { day: "numeric", month: "short" }
+  );
   return (
     <>
       <Section title={t("Requests")}>
-        <LineChart label={t("Requests")} points={points.map((point) => clock.format(new Date(point)))} series={[
-          { name: t("Answered"), values: at((row) => (row.statusClass ?? 0) < 4) },
-          { name: t("Refused (4xx)"), values: at((row) => row.statusClass === 4) },
-          { name: t("Failed (5xx)"), values: at((row) => row.statusClass === 5) },
-        ]} />
+        <LineChart
+          label={t("Requests")}
+          points={points.map((point) => clock.format(new Date(point)))}
+          series={[
+            { name: t("Answered"), values: at((row) => (row.statusClass ?? 0) < 4) },
+            { name: t("Refused (4xx)"), values: at((row) => row.statusClass === 4) },
+            { name: t("Failed (5xx)"), values: at((row) => row.statusClass === 5) }
+          ]} />
       </Section>
       <Section title={t("By service")} note={t("“none” are requests that the gateway answered itself.")}>
-        <Table label={t("By service")} rows={services} id={(one) => one.service} columns={[
-          { name: "service", title: t("Service"), cell: (one) => one.service },
-          { name: "state", title: t("State"), width: "140px", cell: (one) => one.failed > 0 ? <Badge tone="bad">{t("Errors")}</Badge> : <Badge tone="good">{t("Fine")}</Badge> },
-          { name: "count", title: t("Requests"), isNumber: true, width: "120px", cell: (one) => number(one.count) },
-          { name: "refused", title: t("Refused (4xx)"), isNumber: true, width: "130px", isExtra: true, cell: (one) => number(one.refused) },
-          { name: "failed", title: t("Failed (5xx)"), isNumber: true, width: "130px", cell: (one) => `${number(one.failed)} · ${percent(one.count ? one.failed / one.count : 0)}` },
-          { name: "time", title: t("On average"), isNumber: true, width: "130px", isExtra: true, cell: (one) => `${number(Math.round(one.milliseconds * 10) / 10)} ms` },
-        ]} />
+        <Table
+          label={t("By service")}
+          rows={services}
+          id={(one) => one.service}
+          columns={[
+            { name: "service", title: t("Service"), cell: (one) => one.service },
+            {
+              name: "state",
+              title: t("State"),
+              width: "140px",
+              cell: (one) =>
+                one.failed > 0 ? <Badge tone="bad">{t("Errors")}</Badge> : <Badge tone="good">{t("Fine")}</Badge>
+            },
+            {
+              name: "count",
+              title: t("Requests"),
+              isNumber: true,
+              width: "120px",
+              cell: (one) => number(one.count)
+            },
+            {
+              name: "refused",
+              title: t("Refused (4xx)"),
+              isNumber: true,
+              width: "130px",
+              isExtra: true,
+              cell: (one) => number(one.refused)
+            },
+            {
+              name: "failed",
+              title: t("Failed (5xx)"),
+              isNumber: true,
+              width: "130px",
+              cell: (one) => `${number(one.failed)} · ${percent(one.count ? one.failed / one.count : 0)}`
+            },
+            {
+              name: "time",
+              title: t("On average"),
+              isNumber: true,
+              width: "130px",
+              isExtra: true,
+              cell: (one) => `${number(Math.round(one.milliseconds * 10) / 10)} ms`
+            }
+          ]} />
       </Section>
     </>
   );

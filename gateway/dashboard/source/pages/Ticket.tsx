@@ -1,34 +1,49 @@
 // One ticket: what is to be done, for whom, with comments, crashes and history.
 
 import { useState } from "react";
-import type { Ticket, TicketComment } from "../../generated/api";
+import type { Ticket } from "../../generated/api";
 import { callTagged, request } from "../api/client";
 import { Problem } from "../api/problem";
 import { callIn, given, usePlace } from "../shell/place";
-import { Badge, Button, Link, Menu, PageHead, Section, Show, Tabs, sayProblem } from "../system/basics";
+import { Badge, Button, Link, Menu, PageHead, sayProblem, Section, Show } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { Choice, Form, TextField } from "../system/form";
-import { useLoad, usePages } from "../system/load";
+import { useLoad } from "../system/load";
 import { go } from "../system/router";
 import { say } from "../system/toast";
-import { ago, t, time } from "../text";
+import { ago, t } from "../text";
 import { withPresent } from "./Crash";
-import { initials } from "./Crashes";
-import { options, priorities, statuses, types } from "./Tickets";
+import { options, priorities, statuses, types } from "./TicketWords";
+import { Talk } from "./TicketTalk";
 
 export function TicketPage({ number }: { number: string }) {
   const place = usePlace();
   const path = { app: place.app.id, ticket: number };
-  const loaded = useLoad(() => callTagged("GET /admin/apps/{app}/tickets/{ticket}", { path, environment: place.environment }), [number, place.environment]);
-  const people = useLoad(async () => (await request("GET /admin/apps/{app}/tickets/people", given(place))).body.data as { id: string; name: string }[], [place.app.id]);
-  const sprints = useLoad(async () => (await callIn(place, "GET /admin/apps/{app}/tickets/sprints", { query: { limit: 50 } })).data ?? [], [place.app.id]);
+  const loaded = useLoad(
+    () => callTagged("GET /admin/apps/{app}/tickets/{ticket}", { path, environment: place.environment }),
+    [number, place.environment]
+  );
+  const people = useLoad(
+    async () =>
+      (await request("GET /admin/apps/{app}/tickets/people", given(place))).body.data as { id: string; name: string }[],
+    [place.app.id]
+  );
+  const sprints = useLoad(
+    async () => (await callIn(place, "GET /admin/apps/{app}/tickets/sprints", { query: { limit: 50 } })).data ?? [],
+    [place.app.id]
+  );
   const [dialog, ask] = useConfirm();
   const canUpdate = place.may("tickets", "update");
   const [isEditing, setEditing] = useState(false);
   const patch = async (body: object) => {
     const tag = loaded.data?.tag ?? "*";
     try {
-      await request("PATCH /admin/apps/{app}/tickets/{ticket}", { path, environment: place.environment, body, headers: { "if-match": tag } });
+      await request("PATCH /admin/apps/{app}/tickets/{ticket}", {
+        path,
+        environment: place.environment,
+        body,
+        headers: { "if-match": tag }
+      });
     } catch (error) {
       if (error instanceof Problem && error.status === 412) loaded.reload();
       throw error;
@@ -41,44 +56,118 @@ export function TicketPage({ number }: { number: string }) {
       <Show from={loaded} lines={8}>
         {({ body: ticket }) => (
           <>
-            <PageHead title={ticket.title} back={{ to: place.to("tickets"), title: t("Tickets") }}
+            <PageHead
+              title={ticket.title}
+              back={{ to: place.to("tickets"), title: t("Tickets") }}
               note={<>{ticket.key} · {t("created {when}", { when: ticket.created ? ago(ticket.created) : "" })}</>}>
               {canUpdate && !isEditing && <Button onPress={() => setEditing(true)}>{t("Edit")}</Button>}
-              <Menu label={t("More")} items={[{ title: t("Delete"), isDanger: true, isHidden: !place.may("tickets", "delete"), act: () => ask({
-                title: t("Delete {name}?", { name: ticket.key ?? "" }), action: t("Delete"), text: t("It is in the bin for 30 days, and can be restored."),
-                act: async () => {
-                  await callIn(place, "DELETE /admin/apps/{app}/tickets/{ticket}", { path: { ticket: number } });
-                  say(t("{key} is in the bin", { key: ticket.key ?? "" }), { undo: () => void callIn(place, "POST /admin/apps/{app}/tickets/{ticket}/restore", { path: { ticket: number } }).then(() => go(place.to("tickets/" + number))) });
-                  go(place.to("tickets"));
-                },
-              }) }]} />
+              <Menu
+                label={t("More")}
+                items={[{
+                  title: t("Delete"),
+                  isDanger: true,
+                  isHidden: !place.may("tickets", "delete"),
+                  act: () =>
+                    ask({
+                      title: t("Delete {name}?", { name: ticket.key ?? "" }),
+                      action: t("Delete"),
+                      text: t("It is in the bin for 30 days, and can be restored."),
+                      act: async () => {
+                        await callIn(place, "DELETE /admin/apps/{app}/tickets/{ticket}", { path: { ticket: number } });
+                        say(t("{key} is in the bin", { key: ticket.key ?? "" }), {
+                          undo: () =>
+                            void callIn(place, "POST /admin/apps/{app}/tickets/{ticket}/restore", {
+                              path: { ticket: number }
+                            }).then(() => go(place.to("tickets/" + number)))
+                        });
+                        go(place.to("tickets"));
+                      }
+                    })
+                }]} />
             </PageHead>
             <div className="split">
               <div className="stack-large">
-                {isEditing ? <Edit ticket={ticket} close={() => setEditing(false)} save={patch} />
-                  : ticket.description ? <p className="prose">{ticket.description}</p> : <p className="faint">{t("No description.")}</p>}
-                {ticket.feedback ? <Section title={t("What the user wrote")}><p className="prose">{(ticket.feedback as { message?: string }).message}</p></Section> : null}
+                {isEditing ?
+                  <Edit ticket={ticket} close={() => setEditing(false)} save={patch} /> :
+                  ticket.description ?
+                  <p className="prose">{ticket.description}</p> :
+                  <p className="faint">{t("No description.")}</p>}
+                {ticket.feedback ?
+                  (
+                    <Section title={t("What the user wrote")}>
+                      <p className="prose">{(ticket.feedback as { message?: string }).message}</p>
+                    </Section>
+                  ) :
+                  null}
                 {(ticket.issues?.length ?? 0) > 0 && (
                   <Section title={t("Crashes")}>
-                    {ticket.issues?.map((issue: any) => <p key={issue.number} className="row"><Link to={place.to("crashes/" + issue.number)}>#{issue.number} {issue.title}</Link>{issue.state && <Badge>{issue.state}</Badge>}</p>)}
+                    {ticket.issues?.map((issue: any) => (
+                      <p key={issue.number} className="row">
+                        <Link to={place.to("crashes/" + issue.number)}>#{issue.number} {issue.title}</Link>
+                        {issue.state && <Badge>{issue.state}</Badge>}
+                      </p>
+                    ))}
                   </Section>
                 )}
                 {(ticket.links?.length ?? 0) > 0 && (
                   <Section title={t("Links")}>
-                    {ticket.links?.map((link: any) => <p key={link.kind + (link.ticket?.number ?? link.ticket)}><span className="faint">{link.kind}</span> <Link to={place.to("tickets/" + (link.ticket?.number ?? link.number ?? link.ticket))}>{link.key ?? link.ticket?.key ?? link.ticket} {link.title ?? link.ticket?.title ?? ""}</Link></p>)}
+                    {ticket.links?.map((link: any) => (
+                      <p key={link.kind + (link.ticket?.number ?? link.ticket)}>
+                        <span className="faint">{link.kind}</span>{" "}
+                        <Link to={place.to("tickets/" + (link.ticket?.number ?? link.number ?? link.ticket))}>
+                          {link.key ?? link.ticket?.key ?? link.ticket} {link.title ?? link.ticket?.title ?? ""}
+                        </Link>
+                      </p>
+                    ))}
                   </Section>
                 )}
                 <Talk number={number} people={people.data ?? []} />
               </div>
               <aside className="stack">
-                <Choice label={t("Status")} value={ticket.status ?? "todo"} isDisabled={!canUpdate} options={options(statuses)} change={(status) => change({ status })} />
-                <Choice label={t("Priority")} value={ticket.priority ?? "medium"} isDisabled={!canUpdate} options={options(priorities)} change={(priority) => change({ priority })} />
-                <Choice label={t("Type")} value={ticket.type ?? "task"} isDisabled={!canUpdate} options={options(types)} change={(type) => change({ type })} />
-                <Choice label={t("Assignee")} value={(ticket.assignee as string | null) ?? ""} isDisabled={!canUpdate} change={(assignee) => change({ assignee: assignee || null })}
-                  options={[{ value: "", title: t("Nobody") }, ...withPresent(people.data ?? [], ticket.assignee, ticket.assigneeName).map((one) => ({ value: one.id, title: one.name }))]} />
-                <Choice label={t("Sprint")} value={ticket.sprint == null ? "" : String(ticket.sprint)} isDisabled={!canUpdate} change={(sprint) => change({ sprint: sprint ? Number(sprint) : null })}
-                  options={[{ value: "", title: t("Backlog") }, ...(sprints.data ?? []).map((one) => ({ value: String(one.number), title: one.name ?? "" }))]} />
-                {ticket.isBlocked && <p><Badge tone="warning">{t("blocked")}</Badge></p>}
+                <Choice
+                  label={t("Status")}
+                  value={ticket.status ?? "todo"}
+                  isDisabled={!canUpdate}
+                  options={options(statuses)}
+                  change={(status) => change({ status })} />
+                <Choice
+                  label={t("Priority")}
+                  value={ticket.priority ?? "medium"}
+                  isDisabled={!canUpdate}
+                  options={options(priorities)}
+                  change={(priority) => change({ priority })} />
+                <Choice
+                  label={t("Type")}
+                  value={ticket.type ?? "task"}
+                  isDisabled={!canUpdate}
+                  options={options(types)}
+                  change={(type) => change({ type })} />
+                <Choice
+                  label={t("Assignee")}
+                  value={(ticket.assignee as string | null) ?? ""}
+                  isDisabled={!canUpdate}
+                  change={(assignee) => change({ assignee: assignee || null })}
+                  options={[
+                    { value: "", title: t("Nobody") },
+                    ...withPresent(people.data ?? [], ticket.assignee, ticket.assigneeName).map((one) => ({
+                      value: one.id,
+                      title: one.name
+                    }))
+                  ]} />
+                <Choice
+                  label={t("Sprint")}
+                  value={ticket.sprint == null ? "" : String(ticket.sprint)}
+                  isDisabled={!canUpdate}
+                  change={(sprint) => change({ sprint: sprint ? Number(sprint) : null })}
+                  options={[
+                    { value: "", title: t("Backlog") },
+                    ...(sprints.data ?? []).map((one) => ({ value: String(one.number), title: one.name ?? "" }))
+                  ]} />
+                {ticket.isBlocked && (
+                  <p>
+                    <Badge tone="warning">{t("blocked")}</Badge>
+                  </p>
+                )}
               </aside>
             </div>
           </>
@@ -103,60 +192,5 @@ function Edit({ ticket, close, save }: { ticket: Ticket; close: () => void; save
       <TextField label={t("Description")} value={description} change={setDescription} lines={8} isOptional />
       <TextField label={t("Estimate")} type="number" value={estimate} change={setEstimate} isOptional />
     </Form>
-  );
-}
-
-interface Act { id: number; at: string; by: string; act: string; field: string | null; before: unknown; after: unknown }
-
-function Talk({ number, people }: { number: string; people: { id: string; name: string }[] }) {
-  const place = usePlace();
-  const [tab, setTab] = useState<"comments" | "history">("comments");
-  const comments = usePages<TicketComment>((after) => callIn(place, "GET /admin/apps/{app}/tickets/{ticket}/comments", { path: { ticket: number }, query: { after, limit: 50 } }), [number]);
-  const [text, setText] = useState("");
-  const nameOf = (by: string | undefined) => people.find((one) => "staff:" + one.id === by)?.name ?? (by?.startsWith("key:") ? t("the app's server") : by === "client" ? t("a user") : by === "service" ? t("Martlet") : by ?? "");
-  const send = async () => {
-    await callIn(place, "POST /admin/apps/{app}/tickets/{ticket}/comments", { path: { ticket: number }, body: { text } });
-    setText("");
-    comments.reload();
-  };
-  return (
-    <div className="stack">
-      <Tabs label={t("Talk")} current={tab} choose={setTab} tabs={[{ name: "comments", title: t("Comments") }, { name: "history", title: t("History") }]} />
-      {tab === "history" ? <History number={number} nameOf={nameOf} /> : (
-        <>
-          <Show from={comments} lines={2}>
-            {(rows) => rows.length === 0 ? <p className="faint">{t("No comments yet.")}</p> : (
-              <div>
-                {rows.map((comment) => (
-                  <article className="comment" key={comment.number}>
-                    <header><span className="avatar">{initials(nameOf(comment.by))}</span><strong>{nameOf(comment.by)}</strong><span className="faint" title={comment.created && time(comment.created)}>{comment.created && ago(comment.created)}</span></header>
-                    <p className="prose">{comment.text}</p>
-                  </article>
-                ))}
-              </div>
-            )}
-          </Show>
-          {comments.hasMore && <div><Button isSmall onPress={comments.more}>{t("Show more")}</Button></div>}
-          {place.may("tickets", "update") && <Form send={send} action={t("Comment")} isDisabled={!text.trim()}><TextField label={t("Comment")} value={text} change={setText} lines={3} /></Form>}
-        </>
-      )}
-    </div>
-  );
-}
-
-function History({ number, nameOf }: { number: string; nameOf: (by: string) => string }) {
-  const place = usePlace();
-  const list = usePages<Act>(async (after) => (await request("GET /admin/apps/{app}/tickets/{ticket}/history", { ...given(place, { ticket: number }), query: { after, limit: 100 } })).body, [number]);
-  const shown = (value: unknown) => (value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
-  return (
-    <Show from={list} lines={3}>
-      {(rows) => (
-        <ol className="crumbs">
-          {rows.map((act) => (
-            <li key={act.id}><span className="faint" title={time(act.at)}>{ago(act.at)}</span><span>{nameOf(act.by)}</span><span className="soft">{act.act}{act.field && <> {act.field}: {shown(act.before)} → {shown(act.after)}</>}</span></li>
-          ))}
-        </ol>
-      )}
-    </Show>
   );
 }

@@ -8,10 +8,16 @@ import { AuditPage } from "./Audit";
 import { ConfigurationPage, ConfigurationsPage } from "./Configuration";
 import { CrashPage } from "./Crash";
 import { CrashesPage } from "./Crashes";
+import { DefinitionPage, DefinitionsPage } from "./Definitions";
 import { ExperimentPage, ExperimentsPage } from "./Experiments";
+import { FilesPage } from "./Files";
 import { FlagsPage } from "./Flags";
+import { HookPage } from "./HookPage";
+import { HooksPage } from "./Hooks";
+import { JobsPage } from "./Jobs";
 import { LanguagesPage, TranslationPage } from "./Languages";
 import { MailPage } from "./Mail";
+import { ModerationPage } from "./Moderation";
 import { OverviewPage } from "./Overview";
 import { MessagePage } from "./PushMessage";
 import { ComposePage } from "./PushCompose";
@@ -35,7 +41,7 @@ export const serverRoutes: Record<string, Make> = {
   "/staff/{id}": (values) => <MemberPage key={value(values, "id")} id={value(values, "id")} />,
   "/audit": () => <AuditPage />,
   "/status": () => <StatusPage />,
-  "/account": () => <AccountPage />,
+  "/account": () => <AccountPage />
 };
 
 export const routes: Record<string, Make> = {
@@ -44,8 +50,18 @@ export const routes: Record<string, Make> = {
   "storage": () => <StoragePage collection="" />,
   "storage/{collection}": (values) => <StoragePage collection={value(values, "collection")} />,
   "storage/{collection}/{id}": (values) => (
-    <RecordPage key={value(values, "collection") + "/" + value(values, "id")} collection={value(values, "collection")} id={value(values, "id")} />
+    <RecordPage
+      key={value(values, "collection") + "/" + value(values, "id")}
+      collection={value(values, "collection")}
+      id={value(values, "id")} />
   ),
+  "files": () => <FilesPage />,
+  "moderation": () => <ModerationPage />,
+  "hooks": () => <HooksPage />,
+  "hooks/{name}": (values) => <HookPage key={value(values, "name")} name={value(values, "name")} />,
+  "jobs": () => <JobsPage />,
+  "definitions": () => <DefinitionsPage />,
+  "definitions/{name}": (values) => <DefinitionPage key={value(values, "name")} name={value(values, "name")} />,
   "users": () => <UsersPage />,
   "users/{id}": (values) => <UserPage key={value(values, "id")} id={value(values, "id")} />,
   "configuration": () => <ConfigurationsPage />,
@@ -63,5 +79,5 @@ export const routes: Record<string, Make> = {
   "push": () => <PushPage />,
   "push/new": () => <ComposePage />,
   "push/{id}": (values) => <MessagePage key={value(values, "id")} id={value(values, "id")} />,
-  "mail": () => <MailPage />,
+  "mail": () => <MailPage />
 };

@@ -14,7 +14,7 @@ import { routes, serverRoutes } from "../pages/routes";
 import { Confirmation, Gate } from "../pages/SignIn";
 import { groups, serverEntries } from "./navigation";
 import { Palette } from "./Palette";
-import { AppInfo, Environment, PlaceContext, addressOf, makePlace } from "./place";
+import { addressOf, AppInfo, Environment, makePlace, PlaceContext } from "./place";
 
 const placeKey = "martlet.place";
 
@@ -24,9 +24,29 @@ export function App() {
   useEffect(() => {
     if (state === "unknown") void restore().catch(() => undefined);
   }, []);
-  if (state === "unknown") return <div className="gate"><Logo size={40} /></div>;
-  if (state === "none") return <><Gate /><Toasts /></>;
-  if (state === "mustReset") return <><Gate mustReset /><Toasts /></>;
+  if (state === "unknown") {
+    return (
+      <div className="gate">
+        <Logo size={40} />
+      </div>
+    );
+  }
+  if (state === "none") {
+    return (
+      <>
+        <Gate />
+        <Toasts />
+      </>
+    );
+  }
+  if (state === "mustReset") {
+    return (
+      <>
+        <Gate mustReset />
+        <Toasts />
+      </>
+    );
+  }
   return (
     <>
       <Shell />
@@ -74,9 +94,9 @@ function Shell() {
   const isInApp = path.startsWith("/apps/") && id !== "" && (environmentName === "live" || environmentName === "test");
   const remembered = useMemo(() => recall(), [path]);
   const live = (apps.data ?? []).filter((one) => !one.archived);
-  const app = isInApp
-    ? apps.data?.find((one) => one.id === id)
-    : live.find((one) => one.id === remembered.app) ?? live[0];
+  const app = isInApp ?
+    apps.data?.find((one) => one.id === id) :
+    live.find((one) => one.id === remembered.app) ?? live[0];
   const environment: Environment = (isInApp ? environmentName : remembered.environment) === "test" ? "test" : "live";
   const version = query.get("version") ?? (isInApp ? "" : remembered.version);
   useEffect(() => {
@@ -104,7 +124,9 @@ function Shell() {
         <a className="hidden" href="#main">{t("Skip to content")}</a>
         {isOpen && <div className="scrim" onClick={() => setOpen(false)} />}
         <aside className={"side" + (isOpen ? " open" : "")}>
-          <Link to="/" className="brand"><Logo /> Martlet</Link>
+          <Link to="/" className="brand">
+            <Logo /> Martlet
+          </Link>
           <nav aria-label={t("Pages")}>
             {app && groups.map((group, index) => {
               const entries = group.entries.filter((entry) => !entry.area || may(entry.area, "read", app.id));
@@ -113,9 +135,12 @@ function Shell() {
                 <div key={index}>
                   {group.title && <h2>{t(group.title)}</h2>}
                   {entries.map((entry) => (
-                    <Link key={entry.page} to={addressOf(app.id, environment, version, entry.page)}
+                    <Link
+                      key={entry.page}
+                      to={addressOf(app.id, environment, version, entry.page)}
                       current={isInApp && page === entry.page}>
-                      <Icon name={entry.icon} />{t(entry.title)}
+                      <Icon name={entry.icon} />
+                      {t(entry.title)}
                     </Link>
                   ))}
                 </div>
@@ -124,7 +149,8 @@ function Shell() {
             <h2>{t("Server")}</h2>
             {serverEntries.filter((entry) => !entry.area || may(entry.area, "read")).map((entry) => (
               <Link key={entry.page} to={entry.page} current={!isInApp && path.startsWith(entry.page)}>
-                <Icon name={entry.icon} />{t(entry.title)}
+                <Icon name={entry.icon} />
+                {t(entry.title)}
               </Link>
             ))}
           </nav>
@@ -135,35 +161,66 @@ function Shell() {
           </span>
           {app && apps.data && (
             <div className="switcher">
-              <Select label={t("App")} value={app.id} options={live.concat(app.archived ? [app] : []).map((one) => ({ value: one.id, title: one.name }))}
+              <Select
+                label={t("App")}
+                value={app.id}
+                options={live.concat(app.archived ? [app] : []).map((one) => ({ value: one.id, title: one.name }))}
                 change={(next) => go(addressOf(next, environment, "", isInApp ? page : "overview"))} />
               <span className={"environment " + environment}>
-                <Select label={t("Environment")} value={environment}
+                <Select
+                  label={t("Environment")}
+                  value={environment}
                   options={[{ value: "live", title: t("Live") }, { value: "test", title: t("Test") }]}
                   change={(next) => go(addressOf(app.id, next, version, isInApp ? page : "overview"))} />
               </span>
               {((versions.data?.length ?? 0) > 0 || version) && isInApp && (
                 <span className="version">
-                  <Select label={t("Version")} value={version}
-                    options={[{ value: "", title: t("All versions") }, ...[...new Set([...(version ? [version] : []), ...(versions.data ?? [])])].map((one) => ({ value: one, title: one }))]}
+                  <Select
+                    label={t("Version")}
+                    value={version}
+                    options={[
+                      { value: "", title: t("All versions") },
+                      ...[...new Set([...(version ? [version] : []), ...(versions.data ?? [])])].map((one) => ({
+                        value: one,
+                        title: one
+                      }))
+                    ]}
                     change={(next) => setQuery({ version: next })} />
                 </span>
               )}
             </div>
           )}
           <span className="space" />
-          <button type="button" className="search-button" onClick={() => setPaletteOpen(true)} aria-label={t("Search and commands")}>
-            <Icon name="search" /><span>{t("Search")}</span><kbd>{/Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K"}</kbd>
+          <button
+            type="button"
+            className="search-button"
+            onClick={() => setPaletteOpen(true)}
+            aria-label={t("Search and commands")}>
+            <Icon name="search" />
+            <span>{t("Search")}</span>
+            <kbd>{/Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K"}</kbd>
           </button>
-          <Menu icon="staff" label={session.member()?.userName ?? t("Account")} items={[
-            { title: t("Account and security"), act: () => go("/account") },
-            { title: isDark() ? t("Light appearance") : t("Dark appearance"), act: () => setLook(isDark() ? "light" : "dark") },
-            { title: t("Sign out"), act: () => void signOut() },
-          ]} />
+          <Menu
+            icon="staff"
+            label={session.member()?.userName ?? t("Account")}
+            items={[
+              { title: t("Account and security"), act: () => go("/account") },
+              {
+                title: isDark() ? t("Light appearance") : t("Dark appearance"),
+                act: () => setLook(isDark() ? "light" : "dark")
+              },
+              { title: t("Sign out"), act: () => void signOut() }
+            ]} />
         </div>
         <main id="main" tabIndex={-1}>
           <Boundary on={path}>
-            <Content path={path} isInApp={isInApp} hasApps={apps.data !== undefined} error={apps.error} retry={apps.reload} isAppKnown={app !== undefined} />
+            <Content
+              path={path}
+              isInApp={isInApp}
+              hasApps={apps.data !== undefined}
+              error={apps.error}
+              retry={apps.reload}
+              isAppKnown={app !== undefined} />
           </Boundary>
         </main>
       </div>
@@ -173,8 +230,14 @@ function Shell() {
 }
 
 function Content(
-  { path, isInApp, hasApps, error, retry, isAppKnown }:
-    { path: string; isInApp: boolean; hasApps: boolean; error: unknown; retry: () => void; isAppKnown: boolean }
+  { path, isInApp, hasApps, error, retry, isAppKnown }: {
+    path: string;
+    isInApp: boolean;
+    hasApps: boolean;
+    error: unknown;
+    retry: () => void;
+    isAppKnown: boolean;
+  }
 ): JSX.Element {
   const found = find(path);
   useEffect(() => {
@@ -183,9 +246,19 @@ function Content(
   });
   if (!hasApps) return <div className="page">{error ? <Refused error={error} retry={retry} /> : <Loading />}</div>;
   if (isInApp && !isAppKnown) {
-    return <div className="page"><Empty icon="apps" title={t("There is no such app")}>{t("Or you have no right in it.")}</Empty></div>;
+    return (
+      <div className="page">
+        <Empty icon="apps" title={t("There is no such app")}>{t("Or you have no right in it.")}</Empty>
+      </div>
+    );
   }
-  if (!found) return <div className="page">{path === "/" ? <Loading /> : <Empty icon="search" title={t("There is no such page")} />}</div>;
+  if (!found) {
+    return (
+      <div className="page">
+        {path === "/" ? <Loading /> : <Empty icon="search" title={t("There is no such page")} />}
+      </div>
+    );
+  }
   return <>{found}</>;
 }
 
@@ -196,14 +269,20 @@ function find(path: string): ReactNode {
   }
   for (const [pattern, make] of Object.entries(routes)) {
     const values = match("/apps/{app}/{environment}/" + pattern, path);
-    if (values) return <div key={`${values.app} ${values.environment}`} style={{ display: "contents" }}>{make(values)}</div>;
+    if (values) {
+      return <div key={`${values.app} ${values.environment}`} style={{ display: "contents" }}>{make(values)}</div>;
+    }
   }
   return null;
 }
 
 // What is remembered of the member's place between visits: names only, nothing of the app's data.
 
-interface Remembered { app: string; environment: string; version: string }
+interface Remembered {
+  app: string;
+  environment: string;
+  version: string;
+}
 
 function recall(): Remembered {
   try {

@@ -5,9 +5,9 @@ import { may, signOut } from "../api/session";
 import { Icon, IconName } from "../system/icons";
 import { go } from "../system/router";
 import { t } from "../text";
-import { setLook, isDark } from "./App";
+import { isDark, setLook } from "./App";
 import { groups, serverEntries } from "./navigation";
-import { AppInfo, Place, addressOf } from "./place";
+import { addressOf, AppInfo, Place } from "./place";
 
 interface Command {
   title: string;
@@ -44,17 +44,41 @@ export function Palette({ apps, place, close }: { apps: AppInfo[]; place: Place 
     }
   };
   return (
-    <dialog className="palette" ref={element} aria-label={t("Search and commands")}
-      onCancel={(event) => { event.preventDefault(); close(); }}
+    <dialog
+      className="palette"
+      ref={element}
+      aria-label={t("Search and commands")}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
       onMouseDown={(event) => event.target === event.currentTarget && close()}>
-      <input autoFocus value={text} placeholder={t("Go to a page, an app, a ticket (APP-12), a crash (#7)")} role="combobox"
-        aria-expanded="true" aria-controls="commands" aria-activedescendant={"command-" + at} aria-label={t("Search and commands")}
-        onKeyDown={key} onChange={(event) => { setText(event.currentTarget.value); setAt(0); }} />
+      <input
+        autoFocus
+        value={text}
+        placeholder={t("Go to a page, an app, a ticket (APP-12), a crash (#7)")}
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="commands"
+        aria-activedescendant={"command-" + at}
+        aria-label={t("Search and commands")}
+        onKeyDown={key}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setAt(0);
+        }} />
       <ul id="commands" role="listbox">
         {found.map((command, index) => (
-          <li key={command.title + command.hint} id={"command-" + index} role="option" aria-selected={index === at}
-            onMouseMove={() => setAt(index)} onClick={() => run(command)}>
-            <Icon name={command.icon} />{command.title}<span className="faint">{command.hint}</span>
+          <li
+            key={command.title + command.hint}
+            id={"command-" + index}
+            role="option"
+            aria-selected={index === at}
+            onMouseMove={() => setAt(index)}
+            onClick={() => run(command)}>
+            <Icon name={command.icon} />
+            {command.title}
+            <span className="faint">{command.hint}</span>
           </li>
         ))}
       </ul>
@@ -67,32 +91,86 @@ function makeCommands(apps: AppInfo[], place: Place | null, text: string): Comma
   const commands: Command[] = [];
   const number = /^(?:[A-Za-z]+-|#)?(\d{1,9})$/.exec(text.trim())?.[1];
   if (place && number) {
-    if (place.may("tickets", "read")) commands.push({ title: text.trim(), hint: t("Ticket {number}", { number }), icon: "tickets", act: () => go(place.to("tickets/" + number)) });
-    if (place.may("crashes", "read")) commands.push({ title: text.trim(), hint: t("Crash {number}", { number }), icon: "crash", act: () => go(place.to("crashes/" + number)) });
+    if (place.may("tickets", "read")) {
+      commands.push({
+        title: text.trim(),
+        hint: t("Ticket {number}", { number }),
+        icon: "tickets",
+        act: () => go(place.to("tickets/" + number))
+      });
+    }
+    if (place.may("crashes", "read")) {
+      commands.push({
+        title: text.trim(),
+        hint: t("Crash {number}", { number }),
+        icon: "crash",
+        act: () => go(place.to("crashes/" + number))
+      });
+    }
   }
   if (place) {
     for (const group of groups) {
       for (const entry of group.entries) {
         if (entry.area && !place.may(entry.area, "read")) continue;
-        commands.push({ title: t(entry.title), hint: place.app.name, icon: entry.icon, act: () => go(place.to(entry.page)) });
+        commands.push({
+          title: t(entry.title),
+          hint: place.app.name,
+          icon: entry.icon,
+          act: () => go(place.to(entry.page))
+        });
       }
     }
-    if (place.may("tickets", "create")) commands.push({ title: t("New ticket"), hint: t("Tickets"), icon: "plus", act: () => go(place.to("tickets", { new: "1" })) });
-    if (place.may("notifications", "create")) commands.push({ title: t("New push message"), hint: t("Push"), icon: "plus", act: () => go(place.to("push/new")) });
+    if (place.may("tickets", "create")) {
+      commands.push({
+        title: t("New ticket"),
+        hint: t("Tickets"),
+        icon: "plus",
+        act: () => go(place.to("tickets", { new: "1" }))
+      });
+    }
+    if (place.may("notifications", "create")) {
+      commands.push({
+        title: t("New push message"),
+        hint: t("Push"),
+        icon: "plus",
+        act: () => go(place.to("push/new"))
+      });
+    }
   }
   for (const entry of serverEntries) {
-    if (!entry.area || may(entry.area, "read")) commands.push({ title: t(entry.title), hint: t("Server"), icon: entry.icon, act: () => go(entry.page) });
+    if (!entry.area || may(entry.area, "read")) {
+      commands.push({
+        title: t(entry.title),
+        hint: t("Server"),
+        icon: entry.icon,
+        act: () => go(entry.page)
+      });
+    }
   }
   if (place) {
     const other = place.environment === "live" ? "test" : "live";
-    commands.push({ title: other === "test" ? t("Switch to the test environment") : t("Switch to the live environment"), hint: place.app.name, icon: "config",
-      act: () => go(addressOf(place.app.id, other, place.version, "overview")) });
+    commands.push({
+      title: other === "test" ? t("Switch to the test environment") : t("Switch to the live environment"),
+      hint: place.app.name,
+      icon: "config",
+      act: () => go(addressOf(place.app.id, other, place.version, "overview"))
+    });
   }
   for (const app of apps) {
-    commands.push({ title: app.name, hint: t("Switch app"), icon: "apps", act: () => go(addressOf(app.id, place?.environment ?? "live", "", "overview")) });
+    commands.push({
+      title: app.name,
+      hint: t("Switch app"),
+      icon: "apps",
+      act: () => go(addressOf(app.id, place?.environment ?? "live", "", "overview"))
+    });
   }
   commands.push(
-    { title: isDark() ? t("Light appearance") : t("Dark appearance"), hint: "", icon: "config", act: () => setLook(isDark() ? "light" : "dark") },
+    {
+      title: isDark() ? t("Light appearance") : t("Dark appearance"),
+      hint: "",
+      icon: "config",
+      act: () => setLook(isDark() ? "light" : "dark")
+    },
     { title: t("Account and security"), hint: "", icon: "staff", act: () => go("/account") },
     { title: t("Sign out"), hint: "", icon: "staff", act: () => void signOut() }
   );

@@ -18,8 +18,12 @@ export const groups: { title?: Text; entries: Entry[] }[] = [
     title: "Data",
     entries: [
       { page: "storage", title: "Storage", icon: "data", area: "storage" },
+      { page: "files", title: "Files", icon: "file", area: "storage" },
       { page: "users", title: "Users", icon: "users", area: "users" },
-    ],
+      { page: "moderation", title: "Moderation", icon: "shield", area: "storage" },
+      { page: "hooks", title: "Hooks", icon: "link", area: "storage" },
+      { page: "jobs", title: "Jobs", icon: "clock", area: "storage" }
+    ]
   },
   {
     title: "Deliver",
@@ -28,24 +32,25 @@ export const groups: { title?: Text; entries: Entry[] }[] = [
       { page: "flags", title: "Flags", icon: "flag", area: "config" },
       { page: "experiments", title: "A/B tests", icon: "experiment", area: "experiments" },
       { page: "languages", title: "Languages", icon: "languages", area: "languages" },
-    ],
+      { page: "definitions", title: "App definitions", icon: "code", area: "config" }
+    ]
   },
   {
     title: "Understand",
     entries: [
       { page: "analytics", title: "Analytics", icon: "analytics", area: "analytics" },
       { page: "crashes", title: "Crashes", icon: "crash", area: "crashes" },
-      { page: "tickets", title: "Tickets", icon: "tickets", area: "tickets" },
-    ],
+      { page: "tickets", title: "Tickets", icon: "tickets", area: "tickets" }
+    ]
   },
   {
     title: "Reach",
     entries: [
       { page: "push", title: "Push", icon: "push", area: "notifications" },
-      { page: "mail", title: "Mail", icon: "mail", area: "notifications" },
-    ],
+      { page: "mail", title: "Mail", icon: "mail", area: "notifications" }
+    ]
   },
-  { title: "App", entries: [{ page: "settings", title: "Keys and versions", icon: "keys", area: "applications" }] },
+  { title: "App", entries: [{ page: "settings", title: "Keys and versions", icon: "keys", area: "applications" }] }
 ];
 
 /** Pages that belong to no app. */
@@ -53,5 +58,5 @@ export const serverEntries: Entry[] = [
   { page: "/apps", title: "Apps", icon: "apps" },
   { page: "/staff", title: "Staff", icon: "staff", area: "staff" },
   { page: "/audit", title: "Audit log", icon: "audit", area: "audit" },
-  { page: "/status", title: "Status", icon: "status", area: "status" },
+  { page: "/status", title: "Status", icon: "status", area: "status" }
 ];

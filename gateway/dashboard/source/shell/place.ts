@@ -2,7 +2,7 @@
 
 import { createContext, useContext } from "react";
 import type { Operations } from "../../generated/api";
-import { OperationName, Options, call } from "../api/client";
+import { call, OperationName, Options } from "../api/client";
 import { Action, Area, may } from "../api/session";
 import { t } from "../text";
 
@@ -36,14 +36,21 @@ export function usePlace(): Place {
 
 export function makePlace(app: AppInfo, environment: Environment, version: string, versions: string[]): Place {
   return {
-    app, environment, version, versions,
+    app,
+    environment,
+    version,
+    versions,
     to: (page, query = {}) => addressOf(app.id, environment, version, page, query),
-    may: (area, action) => may(area, action, app.id),
+    may: (area, action) => may(area, action, app.id)
   };
 }
 
 export function addressOf(
-  app: string, environment: Environment, version: string, page: string, query: Record<string, string | undefined> = {}
+  app: string,
+  environment: Environment,
+  version: string,
+  page: string,
+  query: Record<string, string | undefined> = {}
 ): string {
   const values = new URLSearchParams();
   if (version) values.set("version", version);
@@ -55,14 +62,16 @@ export function addressOf(
 type AppOperation = {
   [Name in OperationName]: Name extends `${string}/admin/apps/{app}${string}` ? Name : never;
 }[OperationName];
-type Rest<Name extends AppOperation> = Omit<Options<Operations[Name]>, "path" | "environment"> &
-  (Exclude<Operations[Name]["path"], "app"> extends never
-    ? { path?: undefined }
-    : { path: Record<Exclude<Operations[Name]["path"], "app">, string | number> });
+type Rest<Name extends AppOperation> =
+  & Omit<Options<Operations[Name]>, "path" | "environment">
+  & (Exclude<Operations[Name]["path"], "app"> extends never ? { path?: undefined } :
+    { path: Record<Exclude<Operations[Name]["path"], "app">, string | number> });
 
 /** Makes a call about the present app and environment. */
 export function callIn<Name extends AppOperation>(
-  place: Place, name: Name, options?: Rest<Name>
+  place: Place,
+  name: Name,
+  options?: Rest<Name>
 ): Promise<Operations[Name]["answer"]> {
   const given = { ...options, environment: place.environment, path: { ...(options?.path ?? {}), app: place.app.id } };
   return call(name, given as unknown as Options<Operations[Name]>);

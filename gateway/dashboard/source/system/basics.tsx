@@ -2,7 +2,7 @@
 
 import { Component, ReactNode, useEffect, useRef, useState } from "react";
 import { Problem } from "../api/problem";
-import { Text, t } from "../text";
+import { t, Text } from "../text";
 import { Icon, IconName } from "./icons";
 import { base, go } from "./router";
 import { say } from "./toast";
@@ -33,8 +33,15 @@ export function Button(given: ButtonProperties) {
   const isIconOnly = given.icon !== undefined && given.children === undefined;
   const classes = ["button", given.kind ?? "normal", given.isSmall ? "small" : "", isIconOnly ? "icon-only" : ""];
   return (
-    <button type={given.type ?? "button"} className={classes.join(" ")} disabled={given.isDisabled || isBusy}
-      aria-busy={isBusy} aria-label={given.label} title={given.label} aria-pressed={given.pressed} onClick={press}>
+    <button
+      type={given.type ?? "button"}
+      className={classes.join(" ")}
+      disabled={given.isDisabled || isBusy}
+      aria-busy={isBusy}
+      aria-label={given.label}
+      title={given.label}
+      aria-pressed={given.pressed}
+      onClick={press}>
       {given.icon && <Icon name={given.icon} />}
       {given.children !== undefined && <span>{given.children}</span>}
     </button>
@@ -43,11 +50,20 @@ export function Button(given: ButtonProperties) {
 
 /** A link within the dashboard, also for a new tab. */
 export function Link(
-  { to, children, className, current, label }:
-    { to: string; children?: ReactNode; className?: string; current?: boolean; label?: string }
+  { to, children, className, current, label }: {
+    to: string;
+    children?: ReactNode;
+    className?: string;
+    current?: boolean;
+    label?: string;
+  }
 ) {
   return (
-    <a href={base + to} className={className} aria-current={current ? "page" : undefined} aria-label={label}
+    <a
+      href={base + to}
+      className={className}
+      aria-current={current ? "page" : undefined}
+      aria-label={label}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
         event.preventDefault();
@@ -68,13 +84,22 @@ export function Notice({ tone = "neutral", children }: { tone?: Tone; children?:
 
 /** Head of a page: where it belongs, its name, what can be done. */
 export function PageHead(
-  { title, children, back, note }:
-    { title: ReactNode; children?: ReactNode; back?: { to: string; title: string }; note?: ReactNode }
+  { title, children, back, note }: {
+    title: ReactNode;
+    children?: ReactNode;
+    back?: { to: string; title: string };
+    note?: ReactNode;
+  }
 ) {
   return (
     <header className="page-head">
       <div className="page-title">
-        {back && <Link to={back.to} className="back"><Icon name="left" />{back.title}</Link>}
+        {back && (
+          <Link to={back.to} className="back">
+            <Icon name="left" />
+            {back.title}
+          </Link>
+        )}
         <h1>{title}</h1>
         {note && <p className="note">{note}</p>}
       </div>
@@ -131,7 +156,11 @@ export function Refused({ error, retry }: { error: unknown; retry?: () => void }
       <Icon name="crash" size={24} />
       <h3>{title}</h3>
       <p>{detail}</p>
-      {id && <p className="faint">{t("Request")} <code>{id}</code></p>}
+      {id && (
+        <p className="faint">
+          {t("Request")} <code>{id}</code>
+        </p>
+      )}
       {retry && <Button onPress={retry}>{t("Try again")}</Button>}
     </div>
   );
@@ -139,9 +168,11 @@ export function Refused({ error, retry }: { error: unknown; retry?: () => void }
 
 /** Shows what was loaded, or why there is nothing to show. */
 export function Show<T>(
-  { from, lines, children }:
-    { from: { data: T | undefined; error: unknown; isLoading: boolean; reload: () => void }; lines?: number;
-      children: (data: T) => ReactNode }
+  { from, lines, children }: {
+    from: { data: T | undefined; error: unknown; isLoading: boolean; reload: () => void };
+    lines?: number;
+    children: (data: T) => ReactNode;
+  }
 ) {
   if (from.data !== undefined) return <>{children(from.data)}</>;
   return from.error !== undefined ? <Refused error={from.error} retry={from.reload} /> : <Loading lines={lines} />;
@@ -150,13 +181,21 @@ export function Show<T>(
 export function explain(error: unknown): { title: string; detail: string } {
   if (!(error instanceof Problem)) return { title: t("Something went wrong"), detail: String(error) };
   const titles: Partial<Record<number, Text>> = {
-    0: "The server cannot be reached", 401: "Please sign in again", 403: "You do not have the right to see or do this",
-    404: "This does not exist (any more)", 409: "This is not possible now", 412: "Somebody else changed this in the meantime",
-    413: "This is too large", 429: "Too many requests", 503: "A part of the server is not available",
+    0: "The server cannot be reached",
+    401: "Please sign in again",
+    403: "You do not have the right to see or do this",
+    404: "This does not exist (any more)",
+    409: "This is not possible now",
+    412: "Somebody else changed this in the meantime",
+    413: "This is too large",
+    429: "Too many requests",
+    503: "A part of the server is not available"
   };
   const title = titles[error.status];
   const fallback: Text = error.status >= 500 ? "The server made a mistake" : "The server refused this";
-  const detail = error.status === 0 ? t("Check the connection. A change that was being sent may have been stored.") : error.detail;
+  const detail = error.status === 0 ?
+    t("Check the connection. A change that was being sent may have been stored.") :
+    error.detail;
   return { title: t(title ?? fallback), detail: error.field ? `${detail} (${error.field})` : detail };
 }
 
@@ -175,8 +214,12 @@ export function Copy({ text, label }: { text: string; label?: string }) {
 
 /** Switches between views of one thing; arrow keys move along. */
 export function Tabs<Name extends string>(
-  { tabs, current, choose, label }:
-    { tabs: { name: Name; title: ReactNode }[]; current: Name; choose: (name: Name) => void; label: string }
+  { tabs, current, choose, label }: {
+    tabs: { name: Name; title: ReactNode }[];
+    current: Name;
+    choose: (name: Name) => void;
+    label: string;
+  }
 ) {
   const list = useRef<HTMLDivElement | null>(null);
   const move = (event: KeyboardEvent) => {
@@ -191,8 +234,13 @@ export function Tabs<Name extends string>(
   return (
     <div className="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
       {tabs.map((tab) => (
-        <button key={tab.name} type="button" role="tab" aria-selected={tab.name === current}
-          tabIndex={tab.name === current ? 0 : -1} onClick={() => choose(tab.name)}>
+        <button
+          key={tab.name}
+          type="button"
+          role="tab"
+          aria-selected={tab.name === current}
+          tabIndex={tab.name === current ? 0 : -1}
+          onClick={() => choose(tab.name)}>
           {tab.title}
         </button>
       ))}
@@ -202,13 +250,21 @@ export function Tabs<Name extends string>(
 
 /** A choice of few, as buttons beside each other. */
 export function Segmented<Name extends string>(
-  { options, value, choose, label }:
-    { options: { name: Name; title: string }[]; value: Name; choose: (name: Name) => void; label: string }
+  { options, value, choose, label }: {
+    options: { name: Name; title: string }[];
+    value: Name;
+    choose: (name: Name) => void;
+    label: string;
+  }
 ) {
   return (
     <div className="segmented" role="group" aria-label={label}>
       {options.map((option) => (
-        <button key={option.name} type="button" aria-pressed={option.name === value} onClick={() => choose(option.name)}>
+        <button
+          key={option.name}
+          type="button"
+          aria-pressed={option.name === value}
+          onClick={() => choose(option.name)}>
           {option.title}
         </button>
       ))}
@@ -218,8 +274,11 @@ export function Segmented<Name extends string>(
 
 /** A menu that opens below its button. */
 export function Menu(
-  { label, icon = "more", items }:
-    { label: string; icon?: IconName; items: { title: string; act: () => void; isDanger?: boolean; isHidden?: boolean }[] }
+  { label, icon = "more", items }: {
+    label: string;
+    icon?: IconName;
+    items: { title: string; act: () => void; isDanger?: boolean; isHidden?: boolean }[];
+  }
 ) {
   const details = useRef<HTMLDetailsElement | null>(null);
   const close = () => details.current?.removeAttribute("open");
@@ -250,11 +309,20 @@ export function Menu(
   if (shown.length === 0) return null;
   return (
     <details className="menu" ref={details} onToggle={place}>
-      <summary className="button quiet icon-only" aria-label={label} title={label}><Icon name={icon} /></summary>
+      <summary className="button quiet icon-only" aria-label={label} title={label}>
+        <Icon name={icon} />
+      </summary>
       <div className="menu-items" role="menu">
         {shown.map((item) => (
-          <button key={item.title} type="button" role="menuitem" className={item.isDanger ? "danger" : ""}
-            onClick={() => { close(); item.act(); }}>
+          <button
+            key={item.title}
+            type="button"
+            role="menuitem"
+            className={item.isDanger ? "danger" : ""}
+            onClick={() => {
+              close();
+              item.act();
+            }}>
             {item.title}
           </button>
         ))}

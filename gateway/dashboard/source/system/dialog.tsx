@@ -14,8 +14,14 @@ export function Dialog(
     if (dialog && !dialog.open) dialog.showModal();
   }, []);
   return (
-    <dialog ref={element} className={isWide ? "wide" : ""} aria-labelledby={id}
-      onCancel={(event) => { event.preventDefault(); close(); }}
+    <dialog
+      ref={element}
+      className={isWide ? "wide" : ""}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
       onMouseDown={(event) => event.target === event.currentTarget && close()}>
       <div className="dialog-body">
         <header>
@@ -49,11 +55,17 @@ export function Confirm({ question, close }: { question: Question; close: () => 
     <Dialog title={question.title} close={close}>
       <p>{question.text}</p>
       {question.typed && (
-        <TextField label={t("Type {name} to confirm", { name: question.typed })} value={typed} change={setTyped} autoFocus />
+        <TextField
+          label={t("Type {name} to confirm", { name: question.typed })}
+          value={typed}
+          change={setTyped}
+          autoFocus />
       )}
       <footer>
         <Button onPress={close}>{t("Cancel")}</Button>
-        <Button kind={question.isDanger === false ? "primary" : "danger"} onPress={act}
+        <Button
+          kind={question.isDanger === false ? "primary" : "danger"}
+          onPress={act}
           isDisabled={question.typed !== undefined && typed !== question.typed}>
           {question.action}
         </Button>

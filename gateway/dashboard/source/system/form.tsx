@@ -3,7 +3,7 @@
 import { ReactNode, useId, useRef, useState } from "react";
 import { Problem } from "../api/problem";
 import { t } from "../text";
-import { Button, Notice, explain } from "./basics";
+import { Button, explain, Notice } from "./basics";
 
 interface FieldProperties {
   label: string;
@@ -12,13 +12,18 @@ interface FieldProperties {
   isOptional?: boolean;
 }
 
-function Frame({ label, hint, error, isOptional, id, children }: FieldProperties & { id: string; children?: ReactNode }) {
+function Frame(
+  { label, hint, error, isOptional, id, children }: FieldProperties & { id: string; children?: ReactNode }
+) {
   return (
     <div className={"field" + (error ? " wrong" : "")}>
-      <label htmlFor={id}>{label}{isOptional && <span className="faint"> {t("optional")}</span>}</label>
+      <label htmlFor={id}>{label}{isOptional && <span className="faint">{t("optional")}</span>}</label>
       {children}
-      {error ? <p className="error" id={id + "-note"} role="alert">{error}</p>
-        : hint ? <p className="hint" id={id + "-note"}>{hint}</p> : null}
+      {error ?
+        <p className="error" id={id + "-note"} role="alert">{error}</p> :
+        hint ?
+        <p className="hint" id={id + "-note"}>{hint}</p> :
+        null}
     </div>
   );
 }
@@ -40,23 +45,35 @@ interface TextProperties extends FieldProperties {
 export function TextField(given: TextProperties) {
   const id = useId();
   const common = {
-    id, value: given.value, placeholder: given.placeholder, autoFocus: given.autoFocus, required: given.isRequired,
-    disabled: given.isDisabled, maxLength: given.maximumLength, autoComplete: given.autoComplete ?? "off",
-    spellCheck: given.isCode ? false : undefined, className: given.isCode ? "code" : undefined,
-    "aria-invalid": given.error ? true : undefined, "aria-describedby": given.error || given.hint ? id + "-note" : undefined,
+    id,
+    value: given.value,
+    placeholder: given.placeholder,
+    autoFocus: given.autoFocus,
+    required: given.isRequired,
+    disabled: given.isDisabled,
+    maxLength: given.maximumLength,
+    autoComplete: given.autoComplete ?? "off",
+    spellCheck: given.isCode ? false : undefined,
+    className: given.isCode ? "code" : undefined,
+    "aria-invalid": given.error ? true : undefined,
+    "aria-describedby": given.error || given.hint ? id + "-note" : undefined
   };
   return (
     <Frame {...given} id={id}>
-      {given.lines
-        ? <textarea {...common} rows={given.lines} onChange={(event) => given.change(event.currentTarget.value)} />
-        : <input {...common} type={given.type ?? "text"} onChange={(event) => given.change(event.currentTarget.value)} />}
+      {given.lines ?
+        <textarea {...common} rows={given.lines} onChange={(event) => given.change(event.currentTarget.value)} /> :
+        <input {...common} type={given.type ?? "text"} onChange={(event) => given.change(event.currentTarget.value)} />}
     </Frame>
   );
 }
 
 export function Choice<Value extends string>(
-  given: FieldProperties & { value: Value; change: (value: Value) => void; options: { value: Value; title: string }[];
-    isDisabled?: boolean }
+  given: FieldProperties & {
+    value: Value;
+    change: (value: Value) => void;
+    options: { value: Value; title: string }[];
+    isDisabled?: boolean;
+  }
 ) {
   const id = useId();
   return (
@@ -68,13 +85,23 @@ export function Choice<Value extends string>(
 
 /** The bare control, for tool bars. */
 export function Select<Value extends string>(
-  { id, value, change, options, label, isDisabled }:
-    { id?: string; value: Value; change: (value: Value) => void; options: { value: Value; title: string }[];
-      label?: string; isDisabled?: boolean }
+  { id, value, change, options, label, isDisabled }: {
+    id?: string;
+    value: Value;
+    change: (value: Value) => void;
+    options: { value: Value; title: string }[];
+    label?: string;
+    isDisabled?: boolean;
+  }
 ) {
   return (
     <span className="select">
-      <select id={id} value={value} aria-label={id ? undefined : label} title={label} disabled={isDisabled}
+      <select
+        id={id}
+        value={value}
+        aria-label={id ? undefined : label}
+        title={label}
+        disabled={isDisabled}
         onChange={(event) => change(event.currentTarget.value as Value)}>
         {options.map((option) => <option key={option.value} value={option.value}>{option.title}</option>)}
       </select>
@@ -83,12 +110,21 @@ export function Select<Value extends string>(
 }
 
 export function Check(
-  { label, value, change, hint, isDisabled }:
-    { label: ReactNode; value: boolean; change: (value: boolean) => void; hint?: string; isDisabled?: boolean }
+  { label, value, change, hint, isDisabled }: {
+    label: ReactNode;
+    value: boolean;
+    change: (value: boolean) => void;
+    hint?: string;
+    isDisabled?: boolean;
+  }
 ) {
   return (
     <label className="check">
-      <input type="checkbox" checked={value} disabled={isDisabled} onChange={(event) => change(event.currentTarget.checked)} />
+      <input
+        type="checkbox"
+        checked={value}
+        disabled={isDisabled}
+        onChange={(event) => change(event.currentTarget.checked)} />
       <span>{label}{hint && <span className="hint">{hint}</span>}</span>
     </label>
   );
@@ -102,16 +138,26 @@ export function errorOf(field: string, problem: unknown): string | undefined {
 
 /** Sends on Enter; shows why the server refused. `fields` are the names whose errors the form shows itself. */
 export function Form(
-  { send, action, children, cancel, fields = [], isDanger, isDisabled, report, extra }:
-    { send: () => Promise<unknown>; action: string; children?: ReactNode; cancel?: () => void; fields?: string[];
-      isDanger?: boolean; isDisabled?: boolean; report?: (problem: unknown) => void; extra?: ReactNode }
+  { send, action, children, cancel, fields = [], isDanger, isDisabled, isReadOnly, report, extra }: {
+    send: () => Promise<unknown>;
+    action: string;
+    children?: ReactNode;
+    cancel?: () => void;
+    fields?: string[];
+    isDanger?: boolean;
+    isDisabled?: boolean;
+    /** Shows the fields and no button that would store them. */
+    isReadOnly?: boolean;
+    report?: (problem: unknown) => void;
+    extra?: ReactNode;
+  }
 ) {
   const [problem, setProblem] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement | null>(null);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (isBusy || isDisabled) return;
+    if (isBusy || isDisabled || isReadOnly) return;
     setBusy(true);
     setProblem(undefined);
     report?.(undefined);
@@ -128,11 +174,19 @@ export function Form(
   return (
     <form ref={form} onSubmit={submit} noValidate={false}>
       {children}
-      {words && !isShownAtField && <Notice tone="bad"><strong>{words.title}.</strong> {words.detail}</Notice>}
+      {words && !isShownAtField && (
+        <Notice tone="bad">
+          <strong>{words.title}.</strong> {words.detail}
+        </Notice>
+      )}
       <footer>
         {extra}
         {cancel && <Button onPress={cancel}>{t("Cancel")}</Button>}
-        <Button type="submit" kind={isDanger ? "danger" : "primary"} isDisabled={isBusy || isDisabled}>{action}</Button>
+        {!isReadOnly && (
+          <Button type="submit" kind={isDanger ? "danger" : "primary"} isDisabled={isBusy || isDisabled}>
+            {action}
+          </Button>
+        )}
       </footer>
     </form>
   );

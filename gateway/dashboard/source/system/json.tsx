@@ -25,7 +25,12 @@ export function parse(text: string): Parsed {
   } catch (error) {
     const message = String((error as Error).message);
     const position = /position (\d+)/.exec(message)?.[1];
-    return { error: { message: t("This is not JSON yet: {reason}", { reason: message }), at: position ? Number(position) : text.length } };
+    return {
+      error: {
+        message: t("This is not JSON yet: {reason}", { reason: message }),
+        at: position ? Number(position) : text.length
+      }
+    };
   }
 }
 
@@ -53,7 +58,11 @@ export function locate(text: string, pointer: string): number {
     for (let index = 0; at < tokens.length && tokens[at] !== "}" && tokens[at] !== "]"; index++) {
       let name = String(index);
       if (opening === "{") {
-        try { name = String(JSON.parse(tokens[at] ?? "")); } catch { return; }
+        try {
+          name = String(JSON.parse(tokens[at] ?? ""));
+        } catch {
+          return;
+        }
         at++;
         if (tokens[at] === ":") at++;
       }
@@ -91,8 +100,14 @@ export function JSONView({ value }: { value: unknown }) {
 }
 
 export function JSONEditor(
-  { text, change, findings = [], label, isReadOnly, lines = 18 }:
-    { text: string; change: (text: string) => void; findings?: Finding[]; label: string; isReadOnly?: boolean; lines?: number }
+  { text, change, findings = [], label, isReadOnly, lines = 18 }: {
+    text: string;
+    change: (text: string) => void;
+    findings?: Finding[];
+    label: string;
+    isReadOnly?: boolean;
+    lines?: number;
+  }
 ) {
   const area = useRef<HTMLTextAreaElement | null>(null);
   const back = useRef<HTMLPreElement | null>(null);
@@ -103,14 +118,18 @@ export function JSONEditor(
   const marks = useMemo(() => {
     const lineOf = (at: number) => text.slice(0, at).split("\n").length;
     const found = findings.map((finding) => ({ ...finding, line: lineOf(locate(text, finding.path)) }));
-    if (parsed.error) found.unshift({ severity: "error", path: "", message: parsed.error.message, line: lineOf(parsed.error.at) });
+    if (parsed.error) {
+      found.unshift({ severity: "error", path: "", message: parsed.error.message, line: lineOf(parsed.error.at) });
+    }
     return found;
   }, [text, findings, parsed]);
   const byLine = new Map(marks.map((mark) => [mark.line, mark.severity]));
 
   const scroll = () => {
     if (!area.current) return;
-    if (back.current) [back.current.scrollTop, back.current.scrollLeft] = [area.current.scrollTop, area.current.scrollLeft];
+    if (back.current) {
+      [back.current.scrollTop, back.current.scrollLeft] = [area.current.scrollTop, area.current.scrollLeft];
+    }
     if (gutter.current) gutter.current.scrollTop = area.current.scrollTop;
   };
   const key = (event: KeyboardEvent) => {
@@ -143,20 +162,32 @@ export function JSONEditor(
     <div className="json-editor">
       <div className="json-frame" style={{ height: Math.min(Math.max(count + 2, 6), lines) * 20 + 20 }}>
         <div className="json-gutter" ref={gutter} aria-hidden="true">
-          {Array.from({ length: count }, (_, index) => (
-            <span key={index} className={byLine.get(index + 1)}>{index + 1}</span>
-          ))}
+          {Array.from(
+            { length: count },
+            (_, index) => <span key={index} className={byLine.get(index + 1)}>{index + 1}</span>
+          )}
         </div>
         <pre ref={back} aria-hidden="true">{coloured}{"\n"}</pre>
-        <textarea ref={area} value={text} aria-label={label} spellCheck={false} readOnly={isReadOnly} wrap="off"
-          autoComplete="off" onScroll={scroll} onKeyDown={key} onChange={(event) => change(event.currentTarget.value)} />
+        <textarea
+          ref={area}
+          value={text}
+          aria-label={label}
+          spellCheck={false}
+          readOnly={isReadOnly}
+          wrap="off"
+          autoComplete="off"
+          onScroll={scroll}
+          onKeyDown={key}
+          onChange={(event) => change(event.currentTarget.value)} />
       </div>
       {marks.length > 0 && (
         <ul className="findings" aria-label={t("Findings")}>
           {marks.map((mark, index) => (
             <li key={index}>
               <button type="button" onClick={() => jump(mark.line)}>
-                <Badge tone={mark.severity === "error" ? "bad" : "warning"}>{t("Line {line}", { line: mark.line })}</Badge>
+                <Badge tone={mark.severity === "error" ? "bad" : "warning"}>
+                  {t("Line {line}", { line: mark.line })}
+                </Badge>
                 <span>{mark.message}</span>
                 {mark.path && <code>{mark.path}</code>}
               </button>

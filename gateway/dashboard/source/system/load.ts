@@ -46,7 +46,8 @@ export interface Pages<T> extends Loaded<T[]> {
 }
 
 export function usePages<T>(
-  read: (cursor: string | undefined) => Promise<{ data?: T[]; next?: string | number | null }>, on: readonly unknown[]
+  read: (cursor: string | undefined) => Promise<{ data?: T[]; next?: string | number | null }>,
+  on: readonly unknown[]
 ): Pages<T> {
   const [next, setNext] = useState<string | undefined>(undefined);
   const busy = useRef(false);

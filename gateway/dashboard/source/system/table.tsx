@@ -44,7 +44,9 @@ export function Table<Row>(given: Properties<Row>) {
     const element = box.current;
     if (!element) return;
     const scroller = given.isTall ? element : document.getElementById("main") ?? element;
-    const top = given.isTall ? element.scrollTop : scroller.getBoundingClientRect().top - element.getBoundingClientRect().top;
+    const top = given.isTall ?
+      element.scrollTop :
+      scroller.getBoundingClientRect().top - element.getBoundingClientRect().top;
     const from = Math.max(0, Math.floor(top / rowHeight) - ahead);
     const to = from + Math.ceil(scroller.clientHeight / rowHeight) + 2 * ahead;
     setRange((old) => (old.from === from && old.to === to ? old : { from, to }));
@@ -111,22 +113,31 @@ export function Table<Row>(given: Properties<Row>) {
         <thead>
           <tr>
             {given.select && <th />}
-            {columns.map((column) => (
-              <th key={column.name} scope="col" className={classes(column)}>{column.title}</th>
-            ))}
+            {columns.map((column) => <th key={column.name} scope="col" className={classes(column)}>{column.title}</th>)}
           </tr>
         </thead>
         <tbody onKeyDown={move}>
-          {from > 0 && <tr aria-hidden="true"><td colSpan={span} style={{ height: from * rowHeight, padding: 0 }} /></tr>}
+          {from > 0 && (
+            <tr aria-hidden="true">
+              <td colSpan={span} style={{ height: from * rowHeight, padding: 0 }} />
+            </tr>
+          )}
           {rows.slice(from, to).map((row, index) => {
             const id = given.id(row);
             return (
-              <tr key={id} data-row={id} tabIndex={isActive ? 0 : undefined} aria-rowindex={from + index + 2}
+              <tr
+                key={id}
+                data-row={id}
+                tabIndex={isActive ? 0 : undefined}
+                aria-rowindex={from + index + 2}
                 className={(isActive ? "active" : "") + (given.current === id ? " current" : "")}
                 onClick={isActive ? (event) => act(row, event) : undefined}>
                 {given.select && (
                   <td>
-                    <input type="checkbox" checked={given.selected?.has(id) ?? false} aria-label={t("Select row")}
+                    <input
+                      type="checkbox"
+                      checked={given.selected?.has(id) ?? false}
+                      aria-label={t("Select row")}
                       onChange={() => given.select?.(id)} />
                   </td>
                 )}
@@ -135,11 +146,17 @@ export function Table<Row>(given: Properties<Row>) {
             );
           })}
           {to < rows.length && (
-            <tr aria-hidden="true"><td colSpan={span} style={{ height: (rows.length - to) * rowHeight, padding: 0 }} /></tr>
+            <tr aria-hidden="true">
+              <td colSpan={span} style={{ height: (rows.length - to) * rowHeight, padding: 0 }} />
+            </tr>
           )}
         </tbody>
       </table>
-      {hasMore && <div className="table-more"><button type="button" className="button small" onClick={more}>{t("Show more")}</button></div>}
+      {hasMore && (
+        <div className="table-more">
+          <button type="button" className="button small" onClick={more}>{t("Show more")}</button>
+        </div>
+      )}
     </div>
   );
 }

@@ -22,7 +22,10 @@ function set(next: Message[]): void {
 export function say(text: string, options: Omit<Message, "id" | "text"> = {}): void {
   const message = { id: ++count, text, ...options };
   set([...messages.slice(-2), message]);
-  setTimeout(() => set(messages.filter((one) => one.id !== message.id)), options.undo || options.tone === "bad" ? 9000 : 4000);
+  setTimeout(
+    () => set(messages.filter((one) => one.id !== message.id)),
+    options.undo || options.tone === "bad" ? 9000 : 4000
+  );
 }
 
 export function Toasts() {
@@ -39,10 +42,14 @@ export function Toasts() {
             {message.detail && <span className="detail">{message.detail}</span>}
           </span>
           {message.undo && (
-            <button type="button" onClick={() => {
-              set(messages.filter((one) => one.id !== message.id));
-              message.undo?.();
-            }}>{t("Undo")}</button>
+            <button
+              type="button"
+              onClick={() => {
+                set(messages.filter((one) => one.id !== message.id));
+                message.undo?.();
+              }}>
+              {t("Undo")}
+            </button>
           )}
         </div>
       ))}

@@ -49,7 +49,9 @@ const shortDays = new Intl.DateTimeFormat(locale, { day: "numeric", month: "shor
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
 
 export const number = (value: number): string => numbers.format(value);
-export const compact = (value: number): string => (Math.abs(value) < 10_000 ? number(value) : compactNumbers.format(value));
+export const compact = (
+  value: number
+): string => (Math.abs(value) < 10_000 ? number(value) : compactNumbers.format(value));
 export const percent = (share: number, digits = 1): string =>
   new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: digits }).format(share);
 export const time = (iso: string): string => times.format(new Date(iso));
@@ -67,7 +69,11 @@ export function bytes(size: number): string {
 export function ago(iso: string): string {
   const seconds = (new Date(iso).getTime() - Date.now()) / 1000;
   const steps: [Intl.RelativeTimeFormatUnit, number][] = [
-    ["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3_600], ["minute", 60],
+    ["year", 31_536_000],
+    ["month", 2_592_000],
+    ["day", 86_400],
+    ["hour", 3_600],
+    ["minute", 60]
   ];
   for (const [unit, size] of steps) {
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);

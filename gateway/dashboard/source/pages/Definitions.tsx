@@ -1,0 +1,52 @@
+// App definitions: screens that the server describes, as JSON with findings.
+
+import { useState } from "react";
+import { usePlace } from "../shell/place";
+import { Button } from "../system/basics";
+import { t } from "../text";
+import { DocumentList, NewDocument } from "./document";
+import { DocumentPage } from "./DocumentEditor";
+
+const start = (name: string) => ({
+  name,
+  root_controller: "Main",
+  views: { MainView: { contents: [{ kind: "LabelView", text: "Hello" }] } },
+  controllers: { Main: { render: "MainView" } }
+});
+
+export function DefinitionsPage() {
+  const [isNew, setNew] = useState(false);
+  return (
+    <>
+      <DocumentList
+        kind="definition"
+        page="definitions"
+        area="config"
+        title={t("App definitions")}
+        note={t("Screens that the server describes and apps build while they run.")}
+        empty={t("A definition has views and controllers; an app shows what it can and says what it misses.")}
+        make={<Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("New definition")}</Button>} />
+      {isNew && (
+        <NewDocument
+          kind="definition"
+          page="definitions"
+          title={t("New definition")}
+          label={t("Name")}
+          placeholder="kick-in"
+          start={start}
+          close={() => setNew(false)} />
+      )}
+    </>
+  );
+}
+
+export function DefinitionPage({ name }: { name: string }) {
+  const place = usePlace();
+  return (
+    <DocumentPage
+      kind="definition"
+      name={name}
+      area="config"
+      back={{ to: place.to("definitions"), title: t("App definitions") }} />
+  );
+}

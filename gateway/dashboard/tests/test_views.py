@@ -1,0 +1,233 @@
+"""The views of data: files, imports, moderation, hooks, roles, maps, history; and how new views show that they are empty or refused."""
+
+import json
+import re
+import unittest
+
+from playwright.sync_api import expect
+
+from cases import BrowserTests
+
+UNAVAILABLE = {"status": 503, "code": "unavailable", "title": "Unavailable", "detail": "The service does not answer.", "requestId": "r-1"}
+VIEWS = [("files", "upload"), ("moderation", "reports"), ("hooks", "hooks"), ("jobs", "jobs"), ("definitions", "config/definition"), ("users?tab=roles", "roles")]
+
+
+class ViewTests(BrowserTests):
+    def test_files_are_uploaded_seen_replaced_and_deleted(self):
+        self.window.expect_refusals(412)
+        self.window.sign_in()
+        self.window.place("files")
+        self.button("pictures").click()
+        self.button("red-bike.png").click()
+        expect(self.dialog().get_by_role("img", name="red-bike.png")).to_be_visible()
+        self.dialog().get_by_role("button", name="Close").click()
+        file = {"name": "read me.txt", "mimeType": "text/plain", "buffer": b"First words"}
+        self.page.get_by_label("Files to upload").set_input_files(file)
+        self.button("read me.txt").click()
+        self.see("First words")
+        self.dialog().get_by_role("button", name="Close").click()
+        self.page.get_by_label("Files to upload").set_input_files({**file, "buffer": b"Second words"})
+        self.see("Replace read me.txt?")
+        self.dialog().get_by_role("button", name="Replace").click()
+        expect(self.dialog()).to_have_count(0)
+        self.button("read me.txt").click()
+        self.see("Second words")
+        expect(self.dialog().locator("tr[data-row]")).to_have_count(2)
+        self.dialog().get_by_role("button", name="Delete").click()
+        self.page.get_by_role("dialog", name="Delete read me.txt?").get_by_role("button", name="Delete").click()
+        expect(self.button("read me.txt")).to_have_count(0)
+        self.page.go_back()
+        expect(self.button("price-list.csv")).to_be_visible()
+
+    def test_an_import_shows_its_rows_and_their_errors_before_it_stores_any(self):
+        self.window.sign_in()
+        self.window.place("storage/Bikes")
+        self.page.get_by_label("More about Bikes").click()
+        self.page.get_by_role("menuitem", name="Import a file…").click()
+        rows = [{"_id": "bike-001", "brand": "Taken"}, {"_id": "new-1", "brand": "Koga"}]
+        file = {"name": "bikes.jsonl", "mimeType": "application/x-ndjson", "buffer": "\n".join(map(json.dumps, rows)).encode()}
+        self.dialog().get_by_label("File", exact=True).set_input_files(file)
+        expect(self.dialog().get_by_role("table", name="Preview")).to_contain_text("Koga")
+        self.button("Check the file").click()
+        errors = self.dialog().get_by_role("table", name="Rows with an error")
+        expect(errors.locator("tr[data-row]")).to_have_count(1)
+        expect(self.button("Import")).to_have_count(0)
+        self.dialog().get_by_label("Rows whose id exists").select_option("skip")
+        self.button("Check the file").click()
+        self.see("Every row can be imported.")
+        self.button("Import").click()
+        self.see("1 new, 0 replaced, 1 skipped")
+        self.button("Done").click()
+        self.assertEqual(self.server.as_server("GET", "/storage/Bikes/new-1")["brand"], "Koga")
+        self.window.place("jobs")
+        self.button("Import").first.click()
+        self.see("1 new, 0 replaced, 1 skipped")
+        self.server.as_server("DELETE", "/storage/Bikes/new-1")
+
+    def test_what_a_user_reported_is_looked_at_and_resolved(self):
+        self.window.sign_in()
+        self.window.place("moderation")
+        row = self.page.get_by_role("row").filter(has_text="This is not a bike at all.")
+        expect(row.get_by_role("link").first).to_contain_text("Sightings")
+        row.get_by_role("button", name="Resolve…").click()
+        self.dialog().get_by_label("What was decided").fill("Hidden")
+        self.dialog().get_by_role("button", name="Resolve").click()
+        self.see("1 report resolved")
+        expect(row).to_have_count(0)
+        self.button("Resolved").click()
+        self.see("Hidden")
+
+    def test_a_hook_is_made_and_its_secret_is_shown_once(self):
+        self.window.sign_in()
+        self.window.place("hooks")
+        self.button("New hook").click()
+        self.dialog().get_by_label("Name").fill("check-price")
+        self.dialog().get_by_label("When").select_option("beforeSave")
+        self.dialog().get_by_label("Collection").fill("Prices")
+        self.dialog().get_by_label("Address").fill("https://hooks.example.org/price")
+        self.button("Store").click()
+        self.see(re.compile("^whsec_"))
+        self.button("Done").click()
+        self.page.get_by_role("link", name="check-price").click()
+        self.see("No failures")
+        self.page.get_by_label("More", exact=True).click()
+        self.page.get_by_role("menuitem", name="Delete").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        expect(self.page).to_have_url(re.compile("/hooks$"))
+        expect(self.page.get_by_role("link", name="check-price")).to_have_count(0)
+
+    def test_a_role_is_made_and_a_user_gets_and_loses_it(self):
+        user = self.server.of_app("GET", "/auth/users?userName=linus")["data"][0]["id"]
+        self.window.sign_in()
+        self.window.place("users?tab=roles")
+        self.button("New role").click()
+        self.dialog().get_by_label("Name").fill("finders")
+        self.button("Create").click()
+        self.dialog().get_by_label("Id of a user, or role:name").fill(user)
+        self.button("Add").click()
+        expect(self.dialog().get_by_text(user)).to_be_visible()
+        self.button("Remove").click()
+        self.see("Nobody has this role.")
+
+    def test_places_are_drawn_and_open_their_objects(self):
+        self.window.sign_in()
+        self.window.place("storage/Bikes")
+        self.button("Map").click()
+        spots = self.page.locator(".spot")
+        expect(spots).to_have_count(100)
+        self.page.reload()
+        spots.first.dispatch_event("click")
+        expect(self.page).to_have_url(re.compile(r"/storage/Bikes/[\w-]+$"))
+
+    def test_an_object_shows_what_staff_changed(self):
+        self.server.of_app("PATCH", "/storage/Bikes/bike-009", {"colour": "green and white"})
+        self.window.sign_in()
+        self.window.place("storage/Bikes/bike-009?tab=history")
+        row = self.page.get_by_role("row").filter(has_text="admin").first
+        expect(row).to_contain_text("colour")
+
+    def test_rules_are_tried_and_set_back(self):
+        self.window.sign_in()
+        self.window.place("storage/Sightings?tab=rules")
+        sighting = self.server.as_server("GET", "/storage/Sightings?limit=1")["data"][0]["_id"]
+        self.page.get_by_label("Id of the object").fill(sighting)
+        self.button("Try").click()
+        self.see("Allowed.")
+        self.page.get_by_label("What", exact=True).select_option("delete")
+        self.button("Try").click()
+        self.see("Refused.")
+        self.page.get_by_label("rules").fill('{"rules": {"find": ["*"]}}')
+        self.button("Save").click()
+        versions = self.page.get_by_role("table", name="Versions")
+        expect(versions.locator("tr[data-row]")).to_have_count(2)
+        versions.get_by_role("button", name="Go back").first.click()
+        self.dialog().get_by_role("button", name="Go back").click()
+        expect(versions.locator("tr[data-row]")).to_have_count(3)
+        self.assertEqual(self.server.as_server("GET", "/collections/Sightings/rules")["rules"]["get"], ["*"])
+
+    def test_sign_ins_are_counted_by_month(self):
+        self.window.sign_in()
+        self.window.open("staff?tab=sign-ins")
+        expect(self.page.get_by_role("list", name="By member")).to_contain_text("admin")
+
+    def test_the_size_of_a_test_is_told_before_it_starts(self):
+        self.window.sign_in()
+        self.window.place("experiments/checkout?tab=size")
+        self.see("14,751 in each variation")
+        self.page.get_by_label("Smallest change").fill("20")
+        expect(self.page.get_by_text("14,751")).to_have_count(0)
+        self.page.get_by_label("Share now").fill("0")
+        self.see("The shares must lie between 0 and 100 percent.")
+
+    def test_sessions_and_screens_are_drawn_and_saved_as_csv(self):
+        self.window.sign_in()
+        self.window.place("analytics?question=screens")
+        expect(self.page.get_by_role("list", name="Most viewed screens")).to_contain_text("Map")
+        with self.page.expect_download() as download:
+            self.button("CSV").click()
+        self.assertIn("Map", open(download.value.path()).read())
+        self.page.get_by_role("tab", name="Sessions").click()
+        self.see("Average length in minutes")
+
+    def test_two_crashes_are_merged(self):
+        for name in ("MergeA", "MergeB"):
+            self.server.as_client("POST", "/storage/TBException", [{"level": "Error", "name": name, "reason": name, "method": name, "file": name, "line": 1}])
+        self.window.sign_in()
+        self.window.place("crashes?text=Merge")
+        rows = self.page.locator("tr[data-row]")
+        for _ in range(20):
+            if rows.count() == 2:
+                break
+            self.page.wait_for_timeout(500)
+            self.page.reload()
+            self.window.settle()
+        for index in (0, 1):
+            rows.nth(index).get_by_role("checkbox").check()
+        self.button("Merge…").click()
+        self.dialog().get_by_role("button", name="Merge").click()
+        expect(rows).to_have_count(1)
+        rows.first.get_by_role("link").click()
+        self.button("12 months").click()
+        expect(self.page.get_by_role("img", name="Reports, last 12 months")).to_be_visible()
+
+    def test_a_definition_is_made_and_published(self):
+        self.window.sign_in()
+        self.window.place("definitions")
+        self.button("New definition").click()
+        self.dialog().get_by_label("Name").fill("tour")
+        self.button("Create").click()
+        self.button("Publish").click()
+        self.dialog().get_by_role("button", name="Publish").click()
+        self.see("Live: version 1")
+
+    def test_new_views_say_that_they_are_empty(self):
+        self.window.sign_in()
+        for path, _ in VIEWS:
+            self.window.place(path, "test")
+            self.window.settle()
+            expect(self.page.locator(".empty h3")).to_be_visible()
+            expect(self.page.locator(".refused")).to_have_count(0)
+
+    def test_new_views_wait_and_say_when_a_part_of_the_server_is_away(self):
+        self.window.expect_refusals(503)
+        self.window.sign_in()
+        for path, call in VIEWS:
+            address = re.compile(rf"/admin/apps/[^/]+/{call}(\?|$)")
+            self.page.route(address, lambda route: route.fulfill(status=503, json=UNAVAILABLE, content_type="application/problem+json"))
+            self.window.place(path)
+            self.see("A part of the server is not available")
+            self.page.unroute(address)
+            waiting = []
+            self.page.route(address, waiting.append)
+            self.window.place(path)
+            expect(self.page.locator(".loading").first).to_be_attached()
+            while not waiting:
+                self.page.wait_for_timeout(20)
+            for route in waiting:
+                route.continue_()
+            self.page.unroute(address)
+            expect(self.page.locator(".loading")).to_have_count(0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
