@@ -205,6 +205,53 @@ import Testing
         }
     }
 
+    @Test func `A statement that says so is planned for its values, also behind others and after failures`() async throws {
+        try await withClient { client async throws in
+            func mode(planned: Bool, _ sql: PostgresQuery = "SELECT current_setting('plan_cache_mode')") async throws
+                -> String
+            {
+                var query = sql
+                query.isPlannedForValues = planned
+                return try await client.query(query)[0].decode(0)
+            }
+            for planned in [false, true, true, false, true] {
+                // Its first execution prepares it.
+                for _ in 0..<2 {
+                    #expect(try await mode(planned: planned) == (planned ? "force_custom_plan" : "auto"))
+                }
+                #expect(await postgresError { try await mode(planned: !planned, "SELECT (1 / \(0))::text") } != nil)
+            }
+            #expect(try await mode(planned: true) == "force_custom_plan")
+        }
+    }
+
+    @Test func `Statements with many parameters or a long text are prepared, up to a limit of all texts together`()
+        async throws
+    {
+        let server = try await sharedServer()
+        var configuration = server.configuration(database: try await server.makeDatabaseNamed())
+        configuration.maximumConnections = 1
+        try await withClient(configuration) { client async throws in
+            func bytes() async throws -> Int {
+                try await client.query(
+                    "SELECT coalesce(sum(octet_length(statement)), 0) FROM pg_prepared_statements")[0].decode(0)
+            }
+            let many = (0..<60).map { "\($0)::int" as PostgresQuery }.joined(separator: " + ")
+            for _ in 0..<2 { _ = try await client.query("SELECT \(many)") }
+            let found = try await client.query(
+                "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT $1::int + $2::int%'")
+            #expect(try found[0].decode(0, as: Int.self) == 1)
+            let long = String(repeating: "-", count: 8_000)
+            for number in 0..<100 {
+                _ = try await client.query(PostgresQuery(unescaped: "SELECT \(number) /*\(long)*/"))
+            }
+            let held = try await bytes()
+            #expect(held > 400 << 10 && held < 540 << 10, "\(held)")
+            _ = try await client.query(PostgresQuery(unescaped: "SELECT 1 /*\(long)\(long)*/"))
+            #expect(try await bytes() <= held + 300, "too long to be prepared")
+        }
+    }
+
     @Test func `Queries over TCP, unprepared, and outside transactions`() async throws {
         let server = try await sharedServer()
         let configuration = server.configuration(database: try await server.makeDatabaseNamed(), overTCP: true)

@@ -17,7 +17,7 @@ import Testing
         // Written when users and devices act, or for them
         "auth.authorization_codes", "auth.client_grants", "auth.client_sessions", "auth.identities", "auth.mail_proofs",
         "auth.oauth_codes", "auth.oauth_flows", "auth.passkey_challenges", "auth.recovery_codes", "auth.sign_in_places",
-        "auth.used_id_tokens", "_relations", "_thumbnails", "_transfers", "_transfer_parts", "_uploads",
+        "auth.used_id_tokens", "_blocks", "_relations", "_thumbnails", "_transfers", "_transfer_parts", "_uploads",
         "notifications.client_receipts",
         // Follows from a row that is logged
         "_User", "_rule_versions", "auth.receipts", "auth.revocations", "config.versions", "config.ended_experiments",

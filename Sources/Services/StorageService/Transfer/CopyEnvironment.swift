@@ -297,7 +297,8 @@ struct EnvironmentCopy {
         // The usage before the files, in the same order as other writers lock them. The table is emptied and its row
         // created again, because a copy cannot update what others have changed since its snapshot.
         let own = [
-            "_file_usage", "_changes", "_idempotency", "_relations", "_reports", "_role_invitations", "_role_managers",
+            "_blocks", "_file_usage", "_changes", "_idempotency", "_relations", "_reports", "_role_invitations",
+            "_role_managers",
             "_role_members", "_role_guesses", "_roles", "_collections",
             "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed",
             "_rule_versions",
