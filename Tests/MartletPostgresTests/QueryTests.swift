@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [(16, 0, 1), (17, 0, 0), (1, 2100, 0)])
+    @Test(arguments: [(64, 0, 1), (65, 0, 0), (1, 8200, 0)])
     func `Statements with many parameters or long text are not prepared`(binds: Int, padding: Int, prepared: Int)
         async throws
     {
@@ -205,7 +205,9 @@ import Testing
         }
     }
 
-    @Test func `A statement that says so is planned for its values, also behind others and after failures`() async throws {
+    @Test func `A statement that says so is planned for its values, also behind others and after failures`()
+        async throws
+    {
         try await withClient { client async throws in
             func mode(planned: Bool, _ sql: PostgresQuery = "SELECT current_setting('plan_cache_mode')") async throws
                 -> String
@@ -220,6 +222,14 @@ import Testing
                     #expect(try await mode(planned: planned) == (planned ? "force_custom_plan" : "auto"))
                 }
                 #expect(await postgresError { try await mode(planned: !planned, "SELECT (1 / \(0))::text") } != nil)
+                await #expect(throws: CancellationError.self) {
+                    try await client.withTransaction { transaction in
+                        var query: PostgresQuery = "SELECT \(1)"
+                        query.isPlannedForValues = planned
+                        _ = try await transaction.query(query)
+                        throw CancellationError()
+                    }
+                }
             }
             #expect(try await mode(planned: true) == "force_custom_plan")
         }

@@ -3,7 +3,7 @@
 /// Wire shape of the answer of `POST /internal/users/blockers`, which storage implements; its body is a
 /// `UserDataRequest`.
 public struct UserBlockers: Codable, Sendable, Equatable {
-    /// At most 10,000; beyond, the answer is `limit-exceeded`.
+    /// At most the first 10,000.
     public var blockers: [String]
 
     public init(blockers: [String]) {

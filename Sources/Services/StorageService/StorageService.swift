@@ -207,7 +207,7 @@ public struct StorageService: ServiceDefinition {
         RoleInvitationStore(postgres: postgres, spaces: spaces, rights: rights)
     }
 
-    var blocks: BlockStore { BlockStore(postgres: postgres, spaces: spaces, rights: rights) }
+    var blocks: BlockStore { BlockStore(postgres: postgres, spaces: spaces) }
 
     var reports: ReportStore { ReportStore(postgres: postgres, spaces: spaces) }
 

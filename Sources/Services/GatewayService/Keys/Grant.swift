@@ -18,13 +18,13 @@ final class Grant {
     /// Seconds since 1970; 0 if not used since the last report.
     var lastUsed: Double = 0
 
-    /// The credential that per-credential limits apply to. Nil for anonymous requests, which are limited by address.
     /// The signed-in end user whose requests are counted; nil for staff and for the app's own server.
     var user: AppUser? {
         guard principal.kind == .client, let user = principal.userID else { return nil }
         return AppUser(app: principal.appID, environment: principal.environment, user: user)
     }
 
+    /// The credential that per-credential limits apply to. Nil for anonymous requests, which are limited by address.
     var limitedCredential: String? { principal.credentialID.isEmpty ? nil : principal.credentialID }
 
     init(principal: Principal, credentialIDs: [String], scopes: ScopeMask, header: String, validUntil: Double) {

@@ -10,7 +10,6 @@ struct BlockStore: Sendable {
 
     let postgres: PostgresClient
     let spaces: Spaces
-    let rights: RightsStore
 
     struct Block: Codable, Sendable {
         var user: String
@@ -36,20 +35,14 @@ struct BlockStore: Sendable {
                 throw ServiceError(.limitExceeded, "A user may block at most \(Self.maximumOfUser) others.")
             }
             try await transaction.execute("INSERT INTO \(table) (member, blocked) VALUES (\(user), \(other.text))")
-            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
-        rights.forget(space)
     }
 
     /// Does nothing if the user is not blocked.
     func unblock(_ other: UserID, by user: String, in space: AppSchema) async throws {
-        let table = try space.own("_blocks")
         _ = try await spaces.query(
-            """
-            WITH gone AS (DELETE FROM \(table) WHERE member = \(user) AND blocked = \(other.text) RETURNING 1)
-            SELECT pg_notify(\(RightsStore.channel), \(space.schema)) FROM gone
-            """, in: space, on: postgres)
-        rights.forget(space)
+            "DELETE FROM \(try space.own("_blocks")) WHERE member = \(user) AND blocked = \(other.text)", in: space,
+            on: postgres)
     }
 
     /// The latest first.
@@ -62,18 +55,14 @@ struct BlockStore: Sendable {
         ).map { Block(user: try $0.decode(0), created: try $0.decode(1)) }
     }
 
-    /// The users who have blocked a user.
-    ///
-    /// - Throws: `limit-exceeded` beyond `maximumBlockers`.
+    /// The users who have blocked a user, at most the `maximumBlockers` first: with an error beyond, many false
+    /// accounts could silence a user.
     func blockers(of user: String, in space: AppSchema) async throws -> [String] {
-        let users: [String] = try await spaces.query(
+        try await spaces.query(
             """
-            SELECT member FROM \(try space.own("_blocks")) WHERE blocked = \(user) LIMIT \(Self.maximumBlockers + 1)
+            SELECT member FROM \(try space.own("_blocks")) WHERE blocked = \(user) ORDER BY created, member
+            LIMIT \(Self.maximumBlockers)
             """, in: space, on: postgres
         ).map { try $0.decode(0) }
-        guard users.count <= Self.maximumBlockers else {
-            throw ServiceError(.limitExceeded, "More than \(Self.maximumBlockers) users have blocked this user.")
-        }
-        return users
     }
 }

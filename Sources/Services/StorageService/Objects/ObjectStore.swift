@@ -150,10 +150,10 @@ struct ObjectStore: Sendable {
     {
         let access = scope.access
         try access.require(.create)
-        try await checkFields(document.touched.added, scope)
         let given = id ?? document.id
         let presets = try access.presetValues()
         let document = try presets.map { try document.without($0.ofServer) } ?? document
+        try await checkFields(document.touched.added, scope)
         let isWhole =
             document.operations == nil && presets?.create?.operations == nil
             && (given == nil || (access.hidesNothing && presets == nil))
@@ -179,9 +179,9 @@ struct ObjectStore: Sendable {
     func createAll(_ documents: Documents, in scope: QueryScope) async throws -> Page {
         let access = scope.access
         try access.require(.create)
-        try await checkFields(documents.touched.added, scope)
         let presets = try access.presetValues()
         let documents = try presets.map { try documents.without($0.ofServer) } ?? documents
+        try await checkFields(documents.touched.added, scope)
         let isWhole =
             presets.map { $0.create?.operations == nil && documents.ids.allSatisfy { $0 == nil } } ?? true
             && access.hidesNothing
@@ -254,9 +254,9 @@ struct ObjectStore: Sendable {
     {
         let access = scope.access
         try access.require(.update)
-        try await checkFields(document.touched.added, scope)
         let presets = try access.presetValues()
         let document = try presets.map { try document.without($0.kept) } ?? document
+        try await checkFields(document.touched.added, scope)
         var kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
         if let presets { kept = presets.replacing("old.doc", with: kept ?? document.stored) }
         let doc = kept ?? document.stored
@@ -284,9 +284,9 @@ struct ObjectStore: Sendable {
     {
         let scope = scope.judging(document)
         try scope.access.require(.update)
-        try await checkFields(document.touched.added, scope)
         let presets = try scope.access.presetValues()
         let document = try presets.map { try document.without($0.kept) } ?? document
+        try await checkFields(document.touched.added, scope)
         let changed: PostgresQuery =
             document.operations == nil
             ? "old.doc || \(document.stored)" : "storage.apply(old.doc, \(document.stored), FALSE)"

@@ -91,7 +91,8 @@ struct FieldPresets: Sendable, Equatable {
 
     /// - Throws: `invalid-body` naming a value that is not allowed.
     func check() throws {
-        let context = ConditionContext(identity: .anonymous, environment: .live, states: .one)
+        // Any user: an id may have to stand in a Pointer.
+        let context = ConditionContext(identity: .user("u", roles: []), environment: .live, states: .one)
         for (name, values) in [("create", create), ("update", update)] {
             for member in values {
                 try Self.within("set.\(name)") { try Self.check(member, context) }
@@ -106,15 +107,11 @@ struct FieldPresets: Sendable, Equatable {
         } catch let problem as ServiceError {
             throw ServiceError(.invalidBody, problem.detail, field: member.name)
         }
-        let single = JSONValue.object([.init(member.name, resolved)])
-        guard let operation = resolved["__op"] else {
-            _ = try TypedValue.normalized(document: single)
-            return
-        }
-        guard operation == .string("Increment") else {
+        guard resolved["__op"] == nil || resolved["__op"] == .string("Increment") else {
             throw ServiceError(.invalidBody, "Increment is the only operation that can stand here.", field: member.name)
         }
-        _ = try Operations(single)
+        _ = try Document(
+            ByteBuffer(string: JSONValue.object([.init(member.name, resolved)]).text), allowingOperations: true)
     }
 
     // MARK: What clients send
@@ -127,8 +124,9 @@ struct FieldPresets: Sendable, Equatable {
 
     // MARK: What the server writes
 
-    /// A value with its variables replaced.
+    /// A value with its variables replaced: null if it mentions a user and there is none.
     private static func value(of member: JSONValue.Member, _ context: ConditionContext) throws -> JSONValue {
+        guard context.identity.userID != nil || !member.value.mentions("$user.id") else { return .null }
         guard member.value == .string("$now") else { return try context.resolved(member.value, field: member.name) }
         return .object([.init("__type", .string("Date")), .init("iso", .string(Date().rfc3339))])
     }
@@ -195,12 +193,25 @@ struct FieldPresets: Sendable, Equatable {
     }
 }
 
+extension JSONValue {
+    fileprivate func mentions(_ text: String) -> Bool {
+        switch self {
+        case .string(let own): own == text
+        case .array(let elements): elements.contains { $0.mentions(text) }
+        case .object(let members): members.contains { $0.value.mentions(text) }
+        case .null, .bool, .number: false
+        }
+    }
+}
+
 extension Document {
     /// The same document without these top-level fields.
     func without(_ names: Set<FieldName>) throws -> Document {
-        guard !touched.written.isDisjoint(with: names) || !fields.keys.allSatisfy({ !names.contains($0) }) else {
-            return self
-        }
+        // A hook's document has other fields than its client's, which are those in `written`.
+        guard
+            !touched.written.isDisjoint(with: names) || !touched.added.isDisjoint(with: names)
+                || fields.keys.contains(where: names.contains)
+        else { return self }
         let isPath = operations != nil
         let text = try Self.text(of: json.bytes, without: names, areNamesPaths: isPath)
         var document = try Document(ByteBuffer(bytes: text), allowingOperations: isPath)
@@ -227,9 +238,10 @@ extension Document {
 extension Documents {
     /// The same documents without these top-level fields.
     func without(_ names: Set<FieldName>) throws -> Documents {
-        guard !touched.written.isDisjoint(with: names) || !fields.keys.allSatisfy({ !names.contains($0) }) else {
-            return self
-        }
+        guard
+            !touched.written.isDisjoint(with: names) || !touched.added.isDisjoint(with: names)
+                || fields.keys.contains(where: names.contains)
+        else { return self }
         var text: [UInt8] = [UInt8(ascii: "[")]
         try Self.forEach(of: json.bytes) { _, range in
             if text.count > 1 { text.append(UInt8(ascii: ",")) }

@@ -168,10 +168,13 @@ extension Connection {
 
     private func sendStatement(_ request: Request, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
         let query = request.query
-        let isPrepared = query.isWorthPreparing
+        // In a transaction, the session's setting stays: a failure or a rollback would take it back unnoticed, and
+        // after a failure only the end of the transaction may be sent. A statement that is not prepared is planned for
+        // its values anyway.
+        let isPrepared = query.isWorthPreparing && !(request.lease != nil && query.isPlannedForValues)
         let known = isPrepared ? statements.find(query) : nil
         guard isPrepared, known?.isConfirmed != false else { return sendUnprepared(query, &segment, parameters) }
-        guard sendPlanning(query, &segment) else { return false }
+        if request.lease == nil, !sendPlanning(query, &segment) { return false }
         segment.statement = known
         if known == nil, !sendPrepare(query, &segment, parameters) { return false }
         segment.steps.append(.statement)

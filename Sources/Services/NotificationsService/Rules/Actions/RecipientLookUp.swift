@@ -47,11 +47,13 @@ final class RecipientLookUp {
         }
         var except: [String] = []
         for path in recipients.except { except += try await ids(at: path, facts) }
-        if !users.isEmpty || !found.channels.isEmpty { except += try await blockers(of: facts.value(at: "actor")) }
-        let isLeftOut = Set(except)
+        var isLeftOut = Set(except)
         // Excluding fewer users than requested would be worse than notifying no one.
         guard isLeftOut.count <= Recipients.maximumUsers else {
             throw RuleFailure("More than \(Recipients.maximumUsers) users would be excluded.")
+        }
+        if !users.isEmpty || !found.channels.isEmpty {
+            isLeftOut.formUnion(try await blockers(of: facts.value(at: "actor")))
         }
         var isKnown: Set<String> = []
         found.users = users.filter { !isLeftOut.contains($0) && isKnown.insert($0).inserted }
@@ -66,7 +68,8 @@ final class RecipientLookUp {
     private func blockers(of actor: JSONValue?) async throws -> [String] {
         guard case .string(let user)? = actor else { return [] }
         if let known = blockers[user] { return known }
-        let found = try await asking { try await storage.blockers(of: user, in: space) }
+        // A refusal is not the rule's fault, so it is tried again.
+        let found = try await storage.blockers(of: user, in: space)
         blockers[user] = found
         return found
     }
