@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletPostgres
 import MartletTesting
 import ServiceTesting
 import Testing
