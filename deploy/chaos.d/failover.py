@@ -56,8 +56,9 @@ class Cluster:
     def spawn(self, log, command, name=None):
         inside = ["ip", "netns", "exec", name] if name else []
         user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if name else []
+        environment = dict(os.environ, HOME=str(folder / name) if name else "/")
         with open(folder / f"{log}.log", "ab") as file:
-            return subprocess.Popen([*inside, *user, *map(str, command)], stdout=file, stderr=file, cwd="/")
+            return subprocess.Popen([*inside, *user, *map(str, command)], stdout=file, stderr=file, cwd="/", env=environment)
 
     def start(self, name):
         """As systemd would at boot."""
@@ -102,6 +103,8 @@ class Cluster:
             if roles == ["leader", "replica", "sync_standby"] and len({m.get("timeline") for m in members.values()}) == 1:
                 return time.monotonic() - start
             time.sleep(0.5)
+        for log in sorted(folder.glob("*.log")):
+            print(f"--- {log.name}\n{log.read_text()[-1500:]}")
         sys.exit(f"the cluster is not whole after {limit} s: {self.members()}")
 
     def switch_over(self):
