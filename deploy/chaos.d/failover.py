@@ -1,5 +1,5 @@
 """deploy/test-failover runs this inside its namespaces. Arguments: an empty folder, the folder of programs."""
-import json, os, pathlib, signal, subprocess, sys, time, urllib.request
+import collections, json, os, pathlib, signal, subprocess, sys, time, urllib.error, urllib.request
 
 from check import check
 from load import Load
@@ -56,8 +56,9 @@ class Cluster:
     def spawn(self, log, command, name=None):
         inside = ["ip", "netns", "exec", name] if name else []
         user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if name else []
+        environment = dict(os.environ, HOME=str(folder / name) if name else "/")
         with open(folder / f"{log}.log", "ab") as file:
-            return subprocess.Popen([*inside, *user, *map(str, command)], stdout=file, stderr=file, cwd="/")
+            return subprocess.Popen([*inside, *user, *map(str, command)], stdout=file, stderr=file, cwd="/", env=environment)
 
     def start(self, name):
         """As systemd would at boot."""
@@ -102,14 +103,22 @@ class Cluster:
             if roles == ["leader", "replica", "sync_standby"] and len({m.get("timeline") for m in members.values()}) == 1:
                 return time.monotonic() - start
             time.sleep(0.5)
+        for log in sorted(folder.glob("*.log")):
+            print(f"--- {log.name}\n{log.read_text()[-1500:]}")
         sys.exit(f"the cluster is not whole after {limit} s: {self.members()}")
 
     def switch_over(self):
-        """Planned: the primary hands over."""
-        primary = self.primary()
+        """Planned: the primary hands over, as soon as Patroni finds that the standby may take over."""
+        primary, deadline = self.primary(), time.monotonic() + 30
         body = json.dumps({"leader": primary}).encode()
         request = urllib.request.Request(f"http://{ADDRESSES[primary]}:8008/switchover", body, {"Content-Type": "application/json"})
-        urllib.request.urlopen(request, timeout=30).read()
+        while True:
+            try:
+                return urllib.request.urlopen(request, timeout=30).read()
+            except urllib.error.HTTPError as error:
+                if time.monotonic() > deadline:
+                    sys.exit(f"the primary does not hand over: {error.read()}")
+                time.sleep(1)
 
 
 def main():
@@ -140,6 +149,7 @@ def main():
         print("failed: " + ", ".join(f"{number} {what}" for what, number in load.errors.most_common()))
     bad += check(server, load) + len(load.violations) + (Client.longest > LONGEST_HANG)
     print("\n".join(load.violations[:10]))
+    print("causes of 500: ", causes_of_500(server).most_common(8))
     server.stop()
     print(f"{bad} failures" if bad else "nothing lost, nothing doubled, nothing read by another app")
     return bad > 0
@@ -158,6 +168,16 @@ def fail_over(cluster, load, what, harm, repair):
     print(f"{old} {what}: every kind of request works again {said}, on {new}; {errors} of {answers} failed; "
           f"{old} is a standby again {whole:.0f} s later")
     return recovery is None or old == new
+
+
+def causes_of_500(server):
+    """A client can do nothing about them: what they are is for the developers."""
+    causes = collections.Counter()
+    for log in (server.state / "log").glob("*.log"):
+        for line in log.read_text(errors="replace").splitlines():
+            if '"http.status":500' in line and line.startswith("{"):
+                causes[json.loads(line).get("error.cause", "")[:120]] += 1
+    return causes
 
 
 def connect_by_list(server):

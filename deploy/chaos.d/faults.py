@@ -59,17 +59,18 @@ def lack_files(server, name):
 def fill_disk(server):
     """For five seconds not a byte is free on the disk that everything is on."""
     filler = server.folder / "filler"
-    end = time.monotonic() + 5
     try:
         with open(filler, "wb", buffering=0) as file:
-            size = 1 << 20
-            while time.monotonic() < end:
+            size, end = 1 << 24, None
+            while end is None or time.monotonic() < end:
                 try:
-                    file.write(b"x" * size)
+                    file.write(bytes(size))
                 except OSError:
-                    # What others free meanwhile is taken, too.
+                    # Full. What others free meanwhile is taken, too.
                     size = max(size // 16, 1)
-                    time.sleep(0.01 if size == 1 else 0)
+                    if size == 1:
+                        end = end or time.monotonic() + 5
+                        time.sleep(0.01)
     finally:
         filler.unlink()
 

@@ -29,6 +29,7 @@ def main():
                 report = harm(load, action)
                 bad += report.recovery is None
                 print(f"{name:48} {line([report])}")
+        print(f"connections of PostgreSQL: {', '.join(connections(server))}")
     finally:
         load.stop()
         print(f"\n{load.answers} requests in {time.monotonic() - begin:.0f} s; the longest took {Client.longest:.1f} s")
@@ -38,6 +39,10 @@ def main():
     server.stop()
     print(f"{bad} failures" if bad else "nothing lost, nothing doubled, nothing read by another app")
     return bad > 0
+
+
+def connections(server):
+    return server.sql("SELECT usename || '=' || count(*) FROM pg_stat_activity WHERE usename LIKE 'martlet_%' GROUP BY usename ORDER BY 1")
 
 
 Report = collections.namedtuple("Report", "recovery answers errors")

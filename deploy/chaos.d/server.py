@@ -13,7 +13,6 @@ class Server:
         self.settings = settings
         self.log = open(self.folder / "up.log", "ab")
         self.start()
-        self.connection = json.loads((self.state / "connection.json").read_text())
         self.apps = [self.connection, self.create_app()]
 
     def start(self):
@@ -32,6 +31,8 @@ class Server:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 sys.exit("the server did not start:\n" + (self.folder / "up.log").read_text()[-4000:])
             time.sleep(0.1)
+        # The port of PostgreSQL is another one at each start.
+        self.connection = json.loads((self.state / "connection.json").read_text())
 
     def create_app(self):
         environment = dict(os.environ, MARTLET_DATABASE_URL=self.connection["databaseURL"])
