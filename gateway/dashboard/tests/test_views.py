@@ -165,7 +165,7 @@ class ViewTests(BrowserTests):
         expect(self.page.get_by_role("list", name="Most viewed screens")).to_contain_text("Map")
         with self.page.expect_download() as download:
             self.button("CSV").click()
-        self.assertIn("Map", open(download.value.path()).read())
+        self.assertIn("Map", download.value.path().read_text())
         self.page.get_by_role("tab", name="Sessions").click()
         self.see("Average length in minutes")
 
@@ -218,7 +218,7 @@ class ViewTests(BrowserTests):
             self.see("A part of the server is not available")
             self.page.unroute(address)
             waiting = []
-            self.page.route(address, waiting.append)
+            self.page.route(address, lambda route: waiting.append(route))
             self.window.place(path)
             expect(self.page.locator(".loading").first).to_be_attached()
             while not waiting:
