@@ -93,8 +93,9 @@ class Window:
 
     def settle(self):
         """Until nothing is on its way and the page says so. A live stream stays open, so the network is no measure."""
-        expect(self.page.locator(".loading, [aria-busy=true]")).to_have_count(0, timeout=20_000)
-        self.page.wait_for_timeout(150)
+        for _ in range(2):  # What one part of a page has read may let another begin.
+            expect(self.page.locator(".loading, [aria-busy=true]")).to_have_count(0, timeout=20_000)
+            self.page.wait_for_timeout(120)
 
     def close(self):
         self.context.close()

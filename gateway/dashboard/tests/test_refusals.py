@@ -91,7 +91,7 @@ class RefusalTests(BrowserTests):
             self.window.place("crashes")
             self.see(re.compile("A part of the server is not available|The server made a mistake"))
             self.page.get_by_role("navigation", name="Pages").get_by_role("link", name="Storage", exact=True).click()
-            self.see("bike-0")
+            self.see("bike-2")
             self.page.go_back()
         crash = self.page.get_by_text("EXC_BAD_ACCESS").first
         for _ in range(40):
