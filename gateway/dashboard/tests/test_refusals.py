@@ -14,8 +14,8 @@ from screenshots import PAGES, SERVER_PAGES
 
 # Begins of what buttons say that change something.
 CHANGES = re.compile(
-    r"^(New |Add|Save|Publish|Delete|Upload|Resolve|Send|Start|Stop|Decide|Invite|Edit|Disable|Enable|Erase|Rotate|Create|Store|Make|"
-    r"Ignore|Reopen|Merge|Comment|Remove|Set up|Withdraw|Replace|Go back|Allow again|Archive|Pause|Cancel|Retry|Do it|Discard|Import)")
+    r"^(New|Add|Save|Publish|Delete|Upload|Resolve|Send|Start|Stop|Decide|Invite|Edit|Disable|Enable|Erase|Rotate|Create|Store|Make|"
+    r"Ignore|Reopen|Merge|Comment|Remove|Set up|Withdraw|Replace|Go back|Allow again|Archive|Pause|Cancel|Retry|Do it|Discard|Import)\b")
 # What dana, who has rights for crashes and tickets, may not see.
 CLOSED = ["storage", "storage/Bikes/bike-001", "files", "users", "moderation", "hooks", "jobs", "configuration", "flags", "experiments", "languages", "definitions",
           "analytics", "push", "mail", "settings"]
