@@ -9,6 +9,7 @@ import unittest
 from playwright.sync_api import expect
 
 from browser import Browser
+from screenshots import PAGES, SERVER_PAGES
 from seed import Server, seed
 
 
@@ -47,3 +48,13 @@ class BrowserTests(unittest.TestCase):
 
     def see(self, text, **options):
         expect(self.page.get_by_text(text, **options).first).to_be_visible()
+
+    def each_page(self, window):
+        """The path of each page of the dashboard, after it was opened, has settled and was not refused."""
+        for open_page, pages in ((window.place, PAGES), (window.open, SERVER_PAGES)):
+            for _, path in pages:
+                open_page(path)
+                window.settle()
+                expect(window.page.locator("main h1").first).to_be_visible()
+                expect(window.page.locator(".refused")).to_have_count(0)
+                yield path

@@ -3,6 +3,7 @@
 import base64
 import datetime
 import json
+import pathlib
 import random
 import time
 import urllib.error
@@ -15,10 +16,12 @@ class Server:
     """A server that `martlet up` started, with the keys of its connection.json."""
 
     def __init__(self, connection_file):
-        self.keys = json.load(open(connection_file))
+        self.keys = json.loads(pathlib.Path(connection_file).read_text())
         self.url = self.keys["url"]
         self.app = self.keys["appId"]
         self.token = None
+        # When the administrator signed in by a browser, and its cookies: see Window.sign_in.
+        self.session = None
 
     def call(self, method, path, body=None, headers=None):
         data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()

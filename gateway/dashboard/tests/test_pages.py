@@ -6,11 +6,6 @@ import unittest
 from playwright.sync_api import expect
 
 from cases import BrowserTests
-from screenshots import PAGES, SERVER_PAGES
-
-# Dialogs, by the page and the button that open them.
-DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks", "New hook"), ("moderation", "Resolve…"), ("experiments", "New test"),
-           ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv")]
 
 
 class PageTests(BrowserTests):
@@ -60,6 +55,7 @@ class PageTests(BrowserTests):
         self.see("Pay by invoice")
         dana = next(member for member in self.server.admin("GET", "/staff")["data"] if member["userName"] == "dana")
         self.server.admin("DELETE", f"/staff/{dana['id']}/sessions")
+        self.page.wait_for_timeout(2000)  # The gateway hears of it within two seconds.
         self.page.get_by_role("navigation", name="Pages").get_by_role("link", name="Crashes").click()
         gate = self.page.get_by_role("dialog", name="Your session has ended")
         gate.get_by_label("Password").fill("a long password for dana")
@@ -79,7 +75,7 @@ class PageTests(BrowserTests):
         expect(self.page.locator("h1")).to_have_text("Crashes")
 
     def test_signing_out_leaves_nothing_behind(self):
-        self.window.sign_in()
+        self.window.sign_in(afresh=True)
         self.page.get_by_label("admin").click()
         self.page.get_by_role("menuitem", name="Sign out").click()
         self.see("Sign in to Martlet")
@@ -89,12 +85,11 @@ class PageTests(BrowserTests):
 
     # All pages
 
-    def test_every_page_opens_in_english_and_german_light_and_dark_and_on_a_phone_and_fulfils_wcag(self):
+    def test_every_page_opens_in_english_and_german_light_and_dark_and_fulfils_wcag(self):
         violations = []
-        dark = {"language": "de-DE", "look": "dark"}
-        for options, name in (({}, "Overview"), (dark, "Übersicht"), ({"size": (390, 844)}, None)):
+        for options, name in (({}, "Overview"), ({"language": "de-DE", "look": "dark"}, "Übersicht")):
             window = self.open_window(**options)
-            if options.get("language"):
+            if options:
                 window.open()
                 window.page.get_by_label("Benutzername").fill("admin")
                 window.page.get_by_label("Passwort").fill(self.server.keys["staffPassword"])
@@ -102,44 +97,10 @@ class PageTests(BrowserTests):
                 window.page.locator("#main h1").wait_for()
             else:
                 window.sign_in()
-            if name:
-                expect(window.page.get_by_role("link", name=name, exact=True)).to_be_visible()
-            for _, path in PAGES:
-                window.place(path)
-                window.settle()
-                expect(window.page.locator("main h1").first).to_be_visible()
-                expect(window.page.locator(".refused")).to_have_count(0)
-                if "size" not in options:
-                    found = window.violations(only_contrast="look" in options)
-                    violations += [f"{path} {options}: {one}" for one in found]
-                else:
-                    width = window.page.locator("body").evaluate("body => body.scrollWidth")
-                    self.assertLessEqual(width, 390, path)
-            for _, path in SERVER_PAGES:
-                window.open(path)
-                window.settle()
-                expect(window.page.locator(".refused")).to_have_count(0)
-                if "size" not in options:
-                    found = window.violations(only_contrast="look" in options)
-                    violations += [f"{path} {options}: {one}" for one in found]
-        self.assertEqual(violations, [])
-
-    def test_dialogs_and_the_sign_in_fulfil_wcag(self):
-        violations = []
-        for look in ("light", "dark"):
-            window = self.open_window(look=look)
-            window.open()
-            window.page.get_by_label("Password").wait_for()
-            violations += window.violations()
-            window.sign_in()
-            for path, button in DIALOGS:
-                window.place(path)
-                window.page.get_by_role("button", name=button, exact=True).first.click()
-                window.page.get_by_role("dialog").wait_for()
-                violations += [f"{path} {button} {look}: {one}" for one in window.violations()]
-            window.page.keyboard.press("Escape")
-            window.page.keyboard.press("Control+k")
-            violations += [f"palette {look}: {one}" for one in window.violations()]
+            expect(window.page.get_by_role("link", name=name, exact=True)).to_be_visible()
+            for path in self.each_page(window):
+                found = window.violations(only_contrast=bool(options))
+                violations += [f"{path} {options}: {one}" for one in found]
         self.assertEqual(violations, [])
 
     def test_the_palette_goes_to_pages_by_a_few_letters(self):

@@ -12,7 +12,36 @@ UNAVAILABLE = {"status": 503, "code": "unavailable", "title": "Unavailable", "de
 VIEWS = [("files", "upload"), ("moderation", "reports"), ("hooks", "hooks"), ("jobs", "jobs"), ("definitions", "config/definition"), ("users?tab=roles", "roles")]
 
 
+# Dialogs, by the page and the button that open them.
+DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks", "New hook"), ("moderation", "Resolve…"), ("experiments", "New test"),
+           ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv")]
+
+
 class ViewTests(BrowserTests):
+    def test_every_page_fits_a_phone(self):
+        window = self.open_window(size=(390, 844))
+        window.sign_in()
+        for path in self.each_page(window):
+            self.assertLessEqual(window.page.locator("body").evaluate("body => body.scrollWidth"), 390, path)
+
+    def test_dialogs_and_the_sign_in_fulfil_wcag(self):
+        violations = []
+        for look in ("light", "dark"):
+            window = self.open_window(look=look)
+            window.open()
+            window.page.get_by_label("Password").wait_for()
+            violations += window.violations()
+            window.sign_in()
+            for path, button in DIALOGS:
+                window.place(path)
+                window.page.get_by_role("button", name=button, exact=True).first.click()
+                window.page.get_by_role("dialog").wait_for()
+                violations += [f"{path} {button} {look}: {one}" for one in window.violations()]
+            window.page.keyboard.press("Escape")
+            window.page.keyboard.press("Control+k")
+            violations += [f"palette {look}: {one}" for one in window.violations()]
+        self.assertEqual(violations, [])
+
     def test_files_are_uploaded_seen_replaced_and_deleted(self):
         self.window.expect_refusals(412)
         self.window.sign_in()
@@ -165,7 +194,7 @@ class ViewTests(BrowserTests):
         expect(self.page.get_by_role("list", name="Most viewed screens")).to_contain_text("Map")
         with self.page.expect_download() as download:
             self.button("CSV").click()
-        self.assertIn("Map", open(download.value.path()).read())
+        self.assertIn("Map", download.value.path().read_text())
         self.page.get_by_role("tab", name="Sessions").click()
         self.see("Average length in minutes")
 
@@ -218,7 +247,7 @@ class ViewTests(BrowserTests):
             self.see("A part of the server is not available")
             self.page.unroute(address)
             waiting = []
-            self.page.route(address, waiting.append)
+            self.page.route(address, lambda route: waiting.append(route))
             self.window.place(path)
             expect(self.page.locator(".loading").first).to_be_attached()
             while not waiting:

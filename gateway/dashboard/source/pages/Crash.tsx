@@ -146,12 +146,12 @@ export function CrashPage({ number: id }: { number: string }) {
                     <dt>{t("First seen")}</dt>
                     <dd>
                       {data.firstSeen && ago(data.firstSeen)}
-                      {data.firstRelease ? <span className="faint">{data.firstRelease as string}</span> : null}
+                      {data.firstRelease ? <span className="faint">{" "}{data.firstRelease as string}</span> : null}
                     </dd>
                     <dt>{t("Last seen")}</dt>
                     <dd>
                       {data.lastSeen && ago(data.lastSeen)}
-                      {data.lastRelease ? <span className="faint">{data.lastRelease as string}</span> : null}
+                      {data.lastRelease ? <span className="faint">{" "}{data.lastRelease as string}</span> : null}
                     </dd>
                     {data.resolvedIn ?
                       (

@@ -74,7 +74,7 @@ export function Report({ report, isNewest }: { report: CrashReport; isNewest: bo
       <p className="faint">
         {report.time && time(report.time)} ·{" "}
         {[report.release, report.os, report.device, report.environment].filter(Boolean).join(" · ")}
-        {report.handled === false && <>· {t("not handled")}</>}
+        {report.handled === false && <>{" "}· {t("not handled")}</>}
       </p>
       <Tabs
         label={t("Report")}
@@ -111,7 +111,7 @@ function Stack({ exceptions, message }: { exceptions: Exception[]; message?: str
       {[...exceptions].reverse().map((exception, index) => (
         <div className="stack" key={index}>
           <h3 className="break">
-            {index > 0 && <span className="faint">{t("Caused by")}</span>}
+            {index > 0 && <span className="faint">{t("Caused by")}{" "}</span>}
             {exception.type}
             {exception.value && <span className="soft">: {exception.value}</span>}
           </h3>

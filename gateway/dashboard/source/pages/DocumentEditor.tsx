@@ -46,11 +46,14 @@ export function DocumentPage(properties: EditorProperties) {
     };
     return <Editor key="new" {...properties} loaded={{ ...loaded, data: fresh, error: undefined }} />;
   }
-  return (
-    <Show from={{ ...loaded, data: loaded.data }} lines={10}>
-      {(data) => <Editor key={data.tag ?? ""} {...properties} loaded={{ ...loaded, data }} />}
-    </Show>
-  );
+  if (loaded.data === undefined) {
+    return (
+      <div className="page">
+        <Show from={loaded} lines={10}>{() => null}</Show>
+      </div>
+    );
+  }
+  return <Editor key={loaded.data.tag ?? ""} {...properties} loaded={{ ...loaded, data: loaded.data }} />;
 }
 
 function Editor(

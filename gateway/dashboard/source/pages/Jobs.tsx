@@ -8,7 +8,7 @@ import { Badge, Button, Empty, Notice, PageHead, Show, Tone } from "../system/ba
 import { Dialog } from "../system/dialog";
 import { useInterval, usePages } from "../system/load";
 import { Table } from "../system/table";
-import { ago, number, t, Text } from "../text";
+import { ago, number, plural, t, Text } from "../text";
 
 const kinds: Record<Job["kind"], Text> = { import: "Import", export: "Export", copy: "Copy to test", index: "Index" };
 const states: Record<Job["state"], { title: Text; tone: Tone }> = {
@@ -104,7 +104,10 @@ function JobState({ job }: { job: Job }) {
 
 export function Progress({ job }: { job: Job }) {
   const { done = 0, total } = job.progress;
-  if (!isOpen(job)) return <span className="soft">{done > 0 ? number(done) : ""}</span>;
+  if (!isOpen(job)) {
+    const { records } = (job.result ?? {}) as ImportReport;
+    return <span className="soft">{records === undefined ? "" : plural(records, "{n} row", "{n} rows")}</span>;
+  }
   return (
     <span className="row nowrap">
       <progress value={total ? done : undefined} max={total ?? undefined} aria-label={t("Progress")} />

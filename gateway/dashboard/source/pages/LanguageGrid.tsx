@@ -224,11 +224,12 @@ function Cell(
         }} />
     );
   }
+  const classes = "cell" + (isMissing || row.states[language] === "new" ? " missing" : "");
+  if (!canEdit) return <span className={classes}>{stored ?? t("missing")}</span>;
   return (
     <button
       type="button"
-      className={"cell" + (isMissing || row.states[language] === "new" ? " missing" : "")}
-      disabled={!canEdit}
+      className={classes}
       aria-label={`${row.key}, ${language}: ${stored ?? t("missing")}`}
       onClick={() => {
         setText(stored ?? "");
@@ -237,6 +238,7 @@ function Cell(
       {stored ?? t("missing")}
       {row.states[language] === "needs_review" && (
         <>
+          {" "}
           <Badge tone="warning">{t("review")}</Badge>
         </>
       )}

@@ -239,7 +239,7 @@ function Reach({ preview }: { preview: { answer?: Preview; error?: unknown } }) 
     <div className="stack">
       <p>
         <strong>{number(count)}</strong> {t("devices")}
-        {preview.answer.audience?.isExact === false && <span className="faint">{t("(about)")}</span>}
+        {preview.answer.audience?.isExact === false && <span className="faint">{" "}{t("(about)")}</span>}
       </p>
       {without > 0 && (
         <Notice tone="warning">{t("{n} devices need a push key that is not set up.", { n: without })}</Notice>

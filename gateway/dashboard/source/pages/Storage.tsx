@@ -34,10 +34,10 @@ export function StoragePage({ collection }: { collection: string }) {
   );
   const [isNew, setNew] = useState(false);
   const canCreate = place.may("storage", "create");
-  const present = collection || list.data?.[0]?.name || "";
+  const present = collection || list.data?.find((one) => !one.name.startsWith("_"))?.name || "";
   const make = canCreate && (
     <Button
-      kind={list.data?.length ? "normal" : "primary"}
+      kind={present ? "normal" : "primary"}
       icon="plus"
       onPress={() => setNew(true)}>
       {t("New object")}
@@ -51,7 +51,7 @@ export function StoragePage({ collection }: { collection: string }) {
       </PageHead>
       <Show from={list}>
         {(collections) =>
-          collections.length === 0 && !collection ?
+          !present ?
             (
               <Empty icon="data" title={t("Nothing is stored yet")} action={make}>
                 {t("A collection is created with its first object. Store one here, or from your server.")}

@@ -120,7 +120,7 @@ function History({ number, nameOf }: { number: string; nameOf: (by: string) => s
               <span>{nameOf(act.by)}</span>
               <span className="soft">
                 {act.act}
-                {act.field && <>{act.field}: {shown(act.before)} → {shown(act.after)}</>}
+                {act.field && <>{" "}{act.field}: {shown(act.before)} → {shown(act.after)}</>}
               </span>
             </li>
           ))}

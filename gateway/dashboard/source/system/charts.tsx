@@ -211,7 +211,7 @@ export function RetentionGrid({ rows }: { rows: { cohort: string; size: number; 
                 return (
                   <td
                     key={index}
-                    className={"number heat" + (share > 0.55 ? " strong" : "")}
+                    className="number heat"
                     style={{ "--share": share }}
                     title={number(people)}>
                     {percent(share, 0)}

@@ -17,7 +17,7 @@ function Frame(
 ) {
   return (
     <div className={"field" + (error ? " wrong" : "")}>
-      <label htmlFor={id}>{label}{isOptional && <span className="faint">{t("optional")}</span>}</label>
+      <label htmlFor={id}>{label}{isOptional && <span className="faint">{" "}{t("optional")}</span>}</label>
       {children}
       {error ?
         <p className="error" id={id + "-note"} role="alert">{error}</p> :

@@ -1066,6 +1066,8 @@ export const de = {
   "{n} pt": "{n} P.",
   "{n} report resolved": "{n} Meldung entschieden",
   "{n} reports resolved": "{n} Meldungen entschieden",
+  "{n} row": "{n} Zeile",
+  "{n} rows": "{n} Zeilen",
   "{n} rule": "{n} Regel",
   "{n} rules": "{n} Regeln",
   "{n} selected": "{n} ausgewählt",
