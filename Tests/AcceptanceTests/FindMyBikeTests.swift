@@ -39,14 +39,17 @@ import Testing
         let (ann, bob) = (try await story.phone("Ann"), try await story.phone("Bob"))
         let bike = try await ann.app.register("Kona", "Dew", colour: "blue", beacon: 10)
         #expect(try await bob.app.martlet.storage.get(Bike.self, id: bike.id) == nil)
-        await expectRefusal { try await bob.app.report(bike, missing: true) }
+        await expectRefusal(.objectNotFound) { try await bob.app.report(bike, missing: true) }
         await expectRefusal { try await ann.app.martlet.storage.update(bike, .set(\.owner, to: bob.userID)) }
         await expectRefusal {
             try await bob.app.martlet.storage.create(Sighting(bike: Pointer(bike), seen: Date(), place: nil))
         }
-        // Fields that the app does not have.
-        await expectRefusal(.documentRefused) {
+        // A field that the app does not have, and a value that no beacon sends.
+        await expectRefusal {
             try await ann.app.martlet.storage.update(bike, .set(Field<String>("price"), to: "1"))
+        }
+        await expectRefusal(.documentRefused) {
+            try await ann.app.martlet.storage.update(bike, .set(\.beacon, to: 70_000))
         }
     }
 

@@ -36,8 +36,9 @@ import Testing
         await expectRefusal { try await storage.delete(draft) }
         // Nobody publishes looks or texts with what an app has.
         let secret: HTTPHeaders = ["x-martlet-secret": app.key("secret")]
-        await expectRefusal(.unauthorized) {
-            try await Call(app.url, headers: secret).json("POST", "api/\(app.appKey)/remote", ["appVersion": "2.0"])
+        let path = "api/\(app.appKey)/config/translation/\(Timetable.version)/publish"
+        await #expect { try await Call(app.url, headers: secret).json("POST", path, [:]) } throws: {
+            [401, 403].contains(($0 as? MartletError)?.status)
         }
     }
 }

@@ -66,9 +66,7 @@ struct QueryTests {
             .limit(20).skip(5).includingRemoved()
         #expect(
             try query.filter() == [
-                "$and": [
-                    ["age": ["$gt": 20]], ["place": ["$nearSphere": Self.place, "$maxDistanceInKilometers": 5]],
-                ]
+                "place": ["$nearSphere": Self.place, "$maxDistanceInKilometers": 5], "$and": [["age": ["$gt": 20]]],
             ])
         #expect(
             try query.parameters().map { "\($0.name)=\($0.value)" } == [

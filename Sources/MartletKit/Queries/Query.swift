@@ -39,7 +39,14 @@ public struct Query<Value: Storable>: Sendable {
     /// - Throws: ``MartletError`` if a key path names no field.
     public func filter() throws -> JSON {
         if let failure { throw failure }
-        return conditions.count == 1 ? conditions[0] : conditions.isEmpty ? [:] : ["$and": .array(conditions)]
+        guard let place = conditions.firstIndex(where: { $0.sortsByDistance }), conditions.count > 1 else {
+            return conditions.count == 1 ? conditions[0] : conditions.isEmpty ? [:] : ["$and": .array(conditions)]
+        }
+        // The server sorts by distance only if the place is at the top of the filter.
+        var others = conditions
+        var filter = others.remove(at: place)
+        filter["$and"] = .array(others)
+        return filter
     }
 
     /// Objects have to match this condition, too.
@@ -114,6 +121,14 @@ public struct Query<Value: Storable>: Sendable {
             query.failure = failure ?? MartletError(.invalidArgument, "\(error)", underlyingError: error)
         }
         return query
+    }
+}
+
+extension JSON {
+    /// Whether the filter is a place that others are to be near to, and nothing else.
+    fileprivate var sortsByDistance: Bool {
+        guard let members = objectValue, members.count == 1 else { return false }
+        return members.values.contains { $0["$nearSphere"] != nil }
     }
 }
 
