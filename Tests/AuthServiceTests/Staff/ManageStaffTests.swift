@@ -52,7 +52,7 @@ import Testing
         try await StaffClient.run { client, root async throws in
             let before = try await client.count("SELECT count(*) FROM auth.audit_log")
             for (body, field) in [
-                (#"{"userName":"x","firstName":"a\u0000"}"#, "firstName"), (#"{}"#, "userName"),
+                (#"{"userName":"x","firstName":"a\u0007"}"#, "firstName"), (#"{}"#, "userName"),
                 (#"{"userName":"-x"}"#, "userName"),
                 (#"{"userName":"\#(String(repeating: "a", count: 101))"}"#, "userName"),
                 (#"{"userName":"x","password":"short"}"#, "password"),

@@ -74,7 +74,7 @@ struct FieldPresets: Sendable, Equatable {
             throw ServiceError(.invalidBody, "A name occurs twice.", field: field)
         }
         for name in names {
-            guard let path = try? FieldPath(name), path.parts.count == 1, SystemField(rawValue: name) == nil else {
+            guard !name.begins(with: "_"), let path = try? FieldPath(name), path.parts.count == 1 else {
                 throw ServiceError(.invalidBody, "Expected the names of top-level fields.", field: field)
             }
         }
