@@ -91,6 +91,10 @@ class Window:
         found = Axe().run(self.page, options={"runOnly": rules, "resultTypes": ["violations"]}).response["violations"]
         return [f"{one['id']} ({one['help']}): {node['target']}" for one in found for node in one["nodes"]]
 
+    def wear(self, look):
+        """Light or dark, without another load of the page."""
+        self.page.evaluate("look => { document.documentElement.dataset.look = look; }", look)
+
     def settle(self):
         """Until nothing is on its way and the page says so. A live stream stays open, so the network is no measure."""
         for _ in range(2):  # What one part of a page has read may let another begin.

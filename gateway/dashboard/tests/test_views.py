@@ -18,9 +18,13 @@ DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks
 
 
 class ViewTests(BrowserTests):
-    def test_every_page_fits_a_phone(self):
-        window = self.open_window(size=(390, 844))
-        window.sign_in()
+    def test_every_page_opens_in_german_and_fits_a_phone(self):
+        window = self.open_window(language="de-DE", size=(390, 844))
+        window.open()
+        window.page.get_by_label("Benutzername").fill("admin")
+        window.page.get_by_label("Passwort").fill(self.server.keys["staffPassword"])
+        window.page.get_by_role("button", name="Anmelden").click()
+        expect(window.page.locator("h1")).to_have_text("FindMyBike")
         for path in self.each_page(window):
             self.assertLessEqual(window.page.locator("body").evaluate("body => body.scrollWidth"), 390, path)
 
