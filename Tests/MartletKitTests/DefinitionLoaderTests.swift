@@ -112,9 +112,8 @@ struct DefinitionLoaderTests {
         let offline = try app.device(
             folder: folder, ScriptedTransport { _, _ in throw MartletError(.notConnected, "") })
         let kept = try #require(await offline.current)
-        let changes = ["kick-in-change", "kick-in-sign-up"]
-        for change in changes {
-            try await app.change(DefinitionFixture.text(change))
+        for change in [try DefinitionFixture.text("kick-in-change"), #"{"name":"Other"}"#] {
+            try await app.change(change)
             try await app.device(folder: folder).refresh()
         }
         #expect(try await PublishedApp.pages(kept).detail == pages.detail)
@@ -125,13 +124,13 @@ struct DefinitionLoaderTests {
         let network = ChangingTransport()
         let loader = try app.device(network)
         try await loader.refresh()
+        let count = network.sent.count
         let versions = Locked<[Int]>([])
         let following = Task {
             for await definition in loader.updates() { versions.withLock { $0.append(definition.version) } }
         }
         defer { following.cancel() }
         // The first event of the connection makes a refresh, too.
-        let count = network.sent.count
         try await eventually("There was no refresh.") { network.sent.count > count }
         let failures = Locked(0)
         network.answer { request, response in

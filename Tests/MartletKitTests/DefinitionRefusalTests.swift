@@ -76,13 +76,15 @@ struct DefinitionRefusalTests {
         network.answer { _, _ in throw MartletError(.notConnected, "") }
         let device = try app.device(folder: folder, network)
         #expect(await device.current == nil)
-        network.answer { request, response in
-            request.url.path.hasSuffix("/manifest") ? try #require(replayed) : response
+        network.answer { request, _ in
+            guard request.url.path.hasSuffix("/manifest") else { throw MartletError(.notConnected, "") }
+            return try #require(replayed)
         }
         await #expect { try await device.refresh() } throws: {
             ($0 as? MartletError)?.message.contains("older") == true
         }
-        // With a connection, the device has loaded the damaged parts of the last good definition again.
+        // With a connection, the device loads the damaged parts of the last good definition again.
+        network.answer { $1 }
         #expect(await device.current?.version == 2)
     }
 
