@@ -14,6 +14,13 @@ import Testing
         let event: Stored<Event>
     }
 
+    /// What a phone has shown of a chat.
+    private actor SeenTexts {
+        var lists: [[String]] = []
+
+        func add(_ texts: [String]) { lists.append(texts) }
+    }
+
     private static func world() async throws -> World {
         let app = try await app.value
         let ada = try await SportLookPhone.register("Ada", in: app, at: place, sports: ["tennis"])
@@ -51,16 +58,22 @@ import Testing
 
     @Test func `who has left gets no message of an open stream any more`() async throws {
         let world = try await Self.world()
-        var lists = world.ben.app.chat(of: world.event).makeAsyncIterator()
-        #expect(try await lists.next()?.isEmpty == true)
+        let seen = SeenTexts()
+        let following = Task {
+            for try await messages in world.ben.app.chat(of: world.event) { await seen.add(messages.map(\.text)) }
+        }
+        defer { following.cancel() }
+        try await Story.wait(for: "the empty chat") { await seen.lists == [[]] }
         _ = try await world.ada.app.say("One", in: world.event)
-        #expect(try await lists.next()?.map(\.text) == ["One"])
+        try await Story.wait(for: "the first message") { await seen.lists.last == ["One"] }
         _ = try await world.ben.app.leave(world.event)
         _ = try await world.ada.app.say("Two", in: world.event)
-        // The third message is for Ben again; the second never was.
+        // The first message took less. Only now, because after the rejoin Ben may read the second one, too.
+        try await Task.sleep(nanoseconds: 1_000_000_000)
+        #expect(await !seen.lists.joined().contains("Two"))
         _ = try await world.ben.app.join(world.event)
         _ = try await world.ada.app.say("Three", in: world.event)
-        #expect(try await lists.next()?.map(\.text).last == "Three")
+        try await Story.wait(for: "the third message") { await seen.lists.last?.last == "Three" }
     }
 
     @Test func `nobody adds, removes or replaces other participants, or another's event`() async throws {
@@ -79,11 +92,24 @@ import Testing
         var stolen = world.event.value
         stolen.creator = world.ada.userID
         await expectRefusal { try await storage.create(stolen) }
+        // Her own event with somebody in it who did not join.
+        for others in [[world.ada.userID], [world.eve.userID, world.ada.userID]] {
+            stolen.creator = world.eve.userID
+            stolen.participants = others
+            await expectRefusal { try await storage.create(stolen) }
+        }
+        stolen.participants = [world.eve.userID]
+        _ = try await storage.create(stolen)
         let now = try #require(try await storage.get(Event.self, id: world.event.id))
         #expect(now.participants == [world.ada.userID, world.ben.userID] && now.version == world.event.version)
-        // After the creator has closed it, nobody joins.
+        // After the creator has closed it, nobody joins, and who has joined can still leave.
         try await world.ada.app.martlet.storage.update(world.event, .set(\.state, to: .closed))
         await expectRefusal { try await world.eve.app.join(world.event) }
+        #expect(try await world.ben.app.leave(world.event).participants == [world.ada.userID])
+        await expectRefusal {
+            try await world.ada.app.martlet.storage.update(
+                world.event, .remove([world.ben.userID], from: \.participants))
+        }
     }
 
     @Test func `invitations are between two people, and only participants invite`() async throws {

@@ -53,6 +53,29 @@ struct DefinitionFormTests {
         #expect(html.contains("role=\"alert\"") == !isAccepted)
     }
 
+    @Test func `a form is released with its screen, and a password with it`() async throws {
+        final class Observed { weak var form: DefinitionForm? }
+        let observed = Observed()
+        func open() async throws {
+            let (form, screen) = try await Self.form(["kind": "TextField", "secure": true])
+            form["x"] = "secret"
+            observed.form = screen.root.form
+            #expect(observed.form?.validate() == true)
+        }
+        try await open()
+        #expect(observed.form == nil)
+    }
+
+    @Test(arguments: [nil, 2] as [JSON?])
+    func `a password is not in the page`(lines: JSON?) async throws {
+        var field: JSON = ["kind": "TextField", "secure": true, "value": "geheim"]
+        field["text_lines"] = lines
+        let (form, screen) = try await Self.form(field)
+        #expect(form.values == ["x": "geheim"])
+        let html = HTMLDefinitionRenderer().page(screen)
+        #expect(html.contains("type=\"password\"") && !html.contains("geheim"))
+    }
+
     @Test func `a field has a first value, and its own message`() async throws {
         let (form, screen) = try await Self.form(
             ["kind": "TextField", "value": "a\"b", "max_length": 2, "message": ["translation": "short"]])

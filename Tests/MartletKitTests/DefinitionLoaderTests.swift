@@ -105,6 +105,55 @@ struct DefinitionLoaderTests {
         #expect(repaired.detail == pages.detail)
     }
 
+    @Test func `a definition from the disk runs on when later versions have removed its parts`() async throws {
+        let app = try await PublishedApp("kick-in")
+        let folder = Scratch.folder()
+        let pages = try await PublishedApp.pages(try await app.device(folder: folder).start())
+        let offline = try app.device(
+            folder: folder, ScriptedTransport { _, _ in throw MartletError(.notConnected, "") })
+        let kept = try #require(await offline.current)
+        for change in [try DefinitionFixture.text("kick-in-change"), #"{"name":"Other"}"#] {
+            try await app.change(change)
+            try await app.device(folder: folder).refresh()
+        }
+        #expect(try await PublishedApp.pages(kept).detail == pages.detail)
+    }
+
+    @Test func `a refresh that fails after a publication is repeated`() async throws {
+        let app = try await PublishedApp("kick-in")
+        let network = ChangingTransport()
+        let loader = try app.device(network)
+        try await loader.refresh()
+        let count = network.sent.count
+        let versions = Locked<[Int]>([])
+        let following = Task {
+            for await definition in loader.updates() { versions.withLock { $0.append(definition.version) } }
+        }
+        defer { following.cancel() }
+        // The first event of the connection makes a refresh, too.
+        try await eventually("There was no refresh.") { network.sent.count > count }
+        let failures = Locked(0)
+        network.answer { request, response in
+            guard request.url.path.hasSuffix("/manifest"), failures.withLock({ $0 }) == 0 else { return response }
+            failures.withLock { $0 += 1 }
+            throw MartletError(.connectionLost, "")
+        }
+        try await app.change(DefinitionFixture.text("kick-in-change"))
+        try await eventually("The new definition did not come.") { versions.withLock { $0 } == [1, 2] }
+        #expect(failures.withLock { $0 } == 1)
+    }
+
+    @Test func `an answer that is too large is not read to its end`() async throws {
+        let configuration = try #require(LiveServer.shared).configuration()
+        var request = HTTPRequest(
+            method: "GET", url: configuration.url.appendingPathComponent("api/x/definitions/keys"))
+        #expect(try await URLSessionTransport().send(request, progress: nil).body.count > 10)
+        request.maximumAnswerSize = 10
+        await #expect { try await URLSessionTransport().send(request, progress: nil) } throws: {
+            ($0 as? MartletError)?.code == .unexpectedAnswer
+        }
+    }
+
     @Test func `parts can be loaded when their screen is opened`() async throws {
         let app = try await PublishedApp("kick-in")
         let network = ChangingTransport()

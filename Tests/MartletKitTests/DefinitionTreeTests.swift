@@ -154,8 +154,69 @@ struct DefinitionTreeTests {
         #expect(try await model("/storage/events/1")?["data"] != nil)
         await #expect(throws: MartletError.self) { try await model("/auth/me") }
         await #expect(throws: MartletError.self) { try await model("/storage/%2e%2e/auth/me") }
-        await #expect(throws: MartletError.self) { try await model("http:///x") }
+        #expect(try await model("https://data.example/x")?["data"] != nil)
+        let count = asked.withLock { $0.count }
+        for address in [
+            "http:///x", "http://data.example/x", "https://192.168.0.1/x", "https://[::1]/x", "https://localhost/x",
+            "https://a.localhost/x", "https://2130706433/x", "https://0x7f.1/x", "https://127.0x1/x",
+            "https://127.0.0.1./x", "https://intranet/x", "https://１２７.0.0.1/x", "https://%31%32%37.0.0.1/x",
+            "https://data.example@10.0.0.1/x",
+        ] {
+            await #expect("\(address)") { try await model(.string(address)) } throws: {
+                ($0 as? MartletError)?.code == .invalidArgument
+            }
+        }
+        #expect(asked.withLock { $0.count } == count)
         #expect(try await model("just text") == "just text")
+        // The transport stops where a model is too large.
+        let models = asked.withLock { $0 }.map(\.maximumAnswerSize)
+        #expect(Set(models) == [DefinitionModels.maximumSize])
+    }
+
+    @Test(arguments: [true, false])
+    func `a model of a user who has left meanwhile is neither answered nor kept`(isConnected: Bool) async throws {
+        let keeper = Locked<SessionKeeper?>(nil)
+        let leaves = Locked(false)
+        let transport = ScriptedTransport { _, _ in
+            guard leaves.withLock({ $0 }) else { return HTTPResponse(200, ["data": ["first"]]) }
+            try await keeper.withLock { $0 }?.end(.signedOut)
+            guard isConnected else { throw MartletError(.connectionLost, "") }
+            return HTTPResponse(200, ["data": ["second"]])
+        }
+        let martlet = try Martlet.scripted(transport, change: { $0.retries = .never })
+        keeper.withLock { $0 = martlet.session }
+        try await martlet.session.begin(SessionTests.session(1))
+        let folder = LocalFolder(url: Scratch.folder())
+        let models = DefinitionModels(api: martlet.api, folder: folder)
+        #expect(try await models.load("/storage/a") == ["data": ["first"]])
+        leaves.withLock { $0 = true }
+        await #expect(throws: MartletError.self) { try await models.load("/storage/a") }
+        if isConnected { #expect(folder.names.isEmpty) }
+    }
+
+    @Test func `the oldest models make room for new ones`() async throws {
+        let isOnline = Locked(true)
+        let transport = ScriptedTransport { _, _ in
+            guard isOnline.withLock({ $0 }) else { throw MartletError(.notConnected, "") }
+            return HTTPResponse(200, .string(String(repeating: "x", count: 998)))
+        }
+        let martlet = try Martlet.scripted(transport, change: { $0.retries = .never })
+        let folder = LocalFolder(url: Scratch.folder())
+        var models = DefinitionModels(api: martlet.api, folder: folder)
+        models.maximumTotalSize = 3_000
+        let addresses = (0..<5).map { "/storage/a\($0)" }
+        for (number, address) in addresses.enumerated() {
+            _ = try await models.load(address)
+            // An older time than that of the next file.
+            let path = try #require(folder.files.max { $0.modified < $1.modified }).name
+            let time = Date(timeIntervalSince1970: Double(number))
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: folder.path(of: path))
+        }
+        isOnline.withLock { $0 = false }
+        for address in addresses.prefix(2) {
+            await #expect(throws: MartletError.self) { try await models.load(address) }
+        }
+        for address in addresses.dropFirst(2) { _ = try await models.load(address) }
     }
 
     @Test func `what is kept of a model is for its user`() async throws {
@@ -190,6 +251,7 @@ struct DefinitionTreeTests {
                     ["kind": "ButtonView", "title": "@.evil", "actions": [["action": .string(evil)]]],
                     ["kind": "ImageView", "url": "javascript:alert(1)"],
                     ["kind": "ImageView", "url": "//evil.example"],
+                    ["kind": "ImageView", "url": "/../../mk_other/files/b.png"],
                     ["kind": "ImageView", "url": "/files/a.png?x=1&y=2"], ["kind": "ImageView", "url": "@.evil"],
                     [
                         "kind": "TextField", "field": "@.evil", "title": "@.evil", "placeholder": "@.evil",

@@ -100,7 +100,9 @@ struct APIClient: Sendable {
         headers[HeaderName.environment] = configuration.environment?.rawValue
         if case .idempotencyKey(let key) = request.repetition { headers["idempotency-key"] = key }
         if let session { headers["authorization"] = "Bearer " + session.accessToken }
-        return HTTPRequest(method: request.method, url: url, headers: headers, body: request.body, timeout: timeout)
+        return HTTPRequest(
+            method: request.method, url: url, headers: headers, body: request.body, timeout: timeout,
+            maximumAnswerSize: request.maximumAnswerSize ?? HTTPRequest.largestAnswer)
     }
 
     private func log(

@@ -35,6 +35,8 @@ struct APIRequest: Sendable {
     var timeout: TimeInterval?
     /// Fewer attempts than the client's policy allows.
     var maximumAttempts = Int.max
+    /// Bytes of the answer; nil: the transport's limit. A transport gives up when there are more.
+    var maximumAnswerSize: Int?
     var progress: (@Sendable (Int64) -> Void)?
 
     init(_ method: String, _ path: String, json: JSON? = nil, repetition: Repetition? = nil) {

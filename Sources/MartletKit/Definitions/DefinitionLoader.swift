@@ -54,8 +54,8 @@ public final class DefinitionLoader: Sendable {
         self.api = api
         self.parts = parts
         server = DefinitionServer(api: api, name: name, options: options, deviceID: parts.identity.id)
-        let folder = Self.environment(api.configuration, options) + "-" + APIRequest.escape(name)
-        store = DefinitionStore(folder: parts.definitions.subfolder(folder))
+        store = DefinitionStore(
+            folder: parts.definitions.subfolder(Self.folderName(of: name, api.configuration, options)))
     }
 
     /// The definition in effect: the last good one of this device; nil before the first.
@@ -106,19 +106,15 @@ public final class DefinitionLoader: Sendable {
         let following = Task { [self] in
             await readOnce()
             state.withLock { state in
+                // The iteration may have ended while the definition was read.
+                guard !Task.isCancelled else { return }
                 state.observers[id] = continuation
                 if let current = state.current { continuation.yield(current) }
             }
             let wanted = "definition/" + name
             for await _ in await parts.documents.publications(where: { $0.isComplete || $0.documents.contains(wanted) })
             {
-                do {
-                    try await refresh()
-                } catch {
-                    api.configuration.log(
-                        .warning, "Could not update the app definition; keeping the last good one",
-                        ["error": "\(error)"])
-                }
+                await refreshAfterPublication()
             }
         }
         continuation.onTermination = { [weak self] _ in
@@ -126,6 +122,24 @@ public final class DefinitionLoader: Sendable {
             self?.state.withLock { $0.observers[id] = nil }
         }
         return stream
+    }
+
+    /// Retries what may pass, until the next publication is in effect or this task is cancelled.
+    private func refreshAfterPublication() async {
+        var backoff = Backoff(clock: api.configuration.clock)
+        backoff.shortest = 2
+        var mayPass = true
+        while mayPass, !Task.isCancelled {
+            do {
+                try await refresh()
+                return
+            } catch {
+                mayPass = (error as? MartletError)?.mayPass ?? false
+                api.configuration.log(
+                    .warning, "Could not update the app definition; keeping the last good one", ["error": "\(error)"])
+            }
+            if mayPass { try? await backoff.wait() }
+        }
     }
 
     /// The keys with which the server signs the app's definitions, newest first, to find out which ones to build into
@@ -145,8 +159,8 @@ public final class DefinitionLoader: Sendable {
             return DefinitionUpdate(
                 version: before.0?.version ?? 0, isNew: false, downloadedParts: [], downloadedBytes: 0)
         }
-        let latest = options.preview == nil ? before.0?.version : nil
-        let manifest = try check(answer, latest: latest, at: now)
+        let manifest = try check(answer, latest: latest(before.0), at: now)
+        if options.preview == nil { try? store.note(manifest, trusted: api.configuration.definitionKeys) }
         let parts = DefinitionParts(manifest, from: server, store, usesDisk: !options.alwaysRefreshes)
         if !options.loadsOnDemand { try await parts.loadAll() }
         let definition = try await definition(of: parts)
@@ -158,10 +172,19 @@ public final class DefinitionLoader: Sendable {
             downloadedBytes: answer.json.count + parts.downloaded.bytes)
     }
 
+    /// The latest version that the device has seen, even if it can no longer use that version; nil for previews, which
+    /// may go back.
+    private func latest(_ current: AppDefinition?) -> Int? {
+        guard options.preview == nil else { return nil }
+        return [current?.version, store.latestVersion(trusted: api.configuration.definitionKeys)].compactMap(\.self)
+            .max()
+    }
+
     private func put(_ definition: AppDefinition, _ entityTag: String?, tellsObservers: Bool) {
         state.withLock { state in
             state.current = definition
             state.entityTag = entityTag
+            state.hasRead = true
             guard tellsObservers else { return }
             for observer in state.observers.values { observer.yield(definition) }
         }
@@ -176,13 +199,16 @@ public final class DefinitionLoader: Sendable {
         }
         let manifest: DefinitionManifest
         do {
+            // Refuses more than 64 levels, which `SignedManifest` would read by recursion.
+            _ = try JSON(parsing: answer.json)
             manifest = try SignedManifest(json: answer.json).verified(
                 name: name, environment: Self.environment(api.configuration, options), latest: latest, at: date
             ) { signature, message, id in
                 keys.contains { $0.id == id && $0.isValid(signature: signature, of: message) }
             }
         } catch {
-            throw MartletError(.definitionRefused, Self.sentence(for: error), underlyingError: error)
+            let failure = error as? SignedManifest.Failure ?? .unreadable
+            throw MartletError(.definitionRefused, Self.sentence(for: failure), underlyingError: error)
         }
         try manifest.checkShape()
         var missing = options.components.missing(manifest.requires)
@@ -208,26 +234,36 @@ public final class DefinitionLoader: Sendable {
     private func readOnce() async {
         guard !state.withLock({ $0.hasRead }) else { return }
         var kept: AppDefinition?
+        var mayPass = false
         if let answer = store.answer {
             do {
                 let manifest = try check(answer, latest: nil, at: .distantPast)
-                kept = try await definition(of: DefinitionParts(manifest, from: server, store))
+                let parts = DefinitionParts(manifest, from: server, store)
+                parts.readKept()
+                kept = try await definition(of: parts)
             } catch {
+                // A part is missing and cannot be loaded now.
+                mayPass = error is CancellationError || (error as? MartletError)?.mayPass == true
                 api.configuration.log(
                     .warning, "Could not use the app definition of this device", ["error": "\(error)"])
             }
         }
         let tag = store.answer?.entityTag
-        state.withLock { [kept] state in
+        state.withLock { [kept, mayPass] state in
             // Another task may have been faster.
             guard !state.hasRead else { return }
-            state.hasRead = true
+            state.hasRead = !mayPass
             state.current = kept
             state.entityTag = kept == nil ? nil : tag
         }
     }
 
     private var now: Date { api.configuration.clock.now() }
+
+    /// Escaped names have no plus sign, so no two definitions share a folder.
+    static func folderName(
+        of name: String, _ configuration: Martlet.Configuration, _ options: DefinitionOptions
+    ) -> String { environment(configuration, options) + "+" + APIRequest.escape(name) }
 
     private static func environment(_ configuration: Martlet.Configuration, _ options: DefinitionOptions) -> String {
         let own = configuration.appKey.hasPrefix("mk_test_") ? "test" : "live"

@@ -2,11 +2,13 @@ import Foundation
 
 /// Loads models: data of the app's own server, or of an https address, kept for when there is no connection.
 struct DefinitionModels: Sendable {
-    private static let maximumSize = 4 << 20
+    static let maximumSize = 4 << 20
     private static let maximumFiles = 500
 
     let api: APIClient
     let folder: LocalFolder
+    /// Of all files of a definition; the oldest are removed.
+    var maximumTotalSize = 64 << 20
 
     /// Whether a text is an address, not another value.
     static func isAddress(_ text: String) -> Bool {
@@ -21,14 +23,22 @@ struct DefinitionModels: Sendable {
         let user = try await api.session.current()?.user.id
         let file = Self.prefix(user) + SHA256Digest.hexadecimal(Data(address.utf8)) + ".json"
         do {
-            let json = try await fetch(address, isFromData: isFromData)
+            let json = try await fetch(address, as: user, isFromData: isFromData)
             keep(json, as: file)
+            // Afterwards, or `forget` could come in between.
+            guard try await isSignedIn(user) else {
+                folder.remove(file)
+                throw SessionKeeper.ended
+            }
             return json
         } catch let error as MartletError where error.isConnectionFailure || (error.status ?? 0) >= 500 {
-            guard let answer = folder.readJSON(file) else { throw error }
+            guard let answer = folder.readJSON(file), try await isSignedIn(user) else { throw error }
             return answer
         }
     }
+
+    /// Whether the calls are still those of this user, or of nobody.
+    private func isSignedIn(_ user: String?) async throws -> Bool { try await api.session.current()?.user.id == user }
 
     /// Removes what other users' models were, of all definitions.
     static func forget(allBut user: String?, in folder: LocalFolder) {
@@ -50,17 +60,20 @@ struct DefinitionModels: Sendable {
         try await api.send(.write("POST", path, json: object))
     }
 
-    private func fetch(_ address: String, isFromData: Bool) async throws -> JSON {
+    private func fetch(_ address: String, as user: String?, isFromData: Bool) async throws -> JSON {
         if let path = Self.path(address), !isFromData || path.hasPrefix("storage/") {
-            return try await Self.json(api.send(APIRequest("GET", path)).body)
+            var request = APIRequest("GET", path)
+            request.expectedUser = .some(user)
+            request.maximumAnswerSize = Self.maximumSize
+            return try await Self.json(api.send(request).body)
         }
-        guard !address.hasPrefix("/"), let url = URL(string: address), let host = url.host, !host.isEmpty else {
-            throw Self.badAddress(address)
-        }
+        guard !address.hasPrefix("/"), let url = URL(string: address), let host = url.host, !host.isEmpty,
+            !isFromData || Self.mayBeInData(url, host)
+        else { throw Self.badAddress(address) }
         // Without the app's secret and the user's session.
         let timeout = HTTPRequest.Timeout.total(api.configuration.timeout)
         let answer = try await api.configuration.transport.send(
-            HTTPRequest(method: "GET", url: url, timeout: timeout), progress: nil)
+            HTTPRequest(method: "GET", url: url, timeout: timeout, maximumAnswerSize: Self.maximumSize), progress: nil)
         guard answer.status == 200 else {
             throw MartletError(
                 .unexpectedAnswer, "\(host) answered with status \(answer.status).", status: answer.status)
@@ -75,8 +88,23 @@ struct DefinitionModels: Sendable {
         return try JSON(parsing: body)
     }
 
+    /// Whether data may name this address: https and a host by its name, with a domain. A name can still lead to a
+    /// private network.
+    private static func mayBeInData(_ url: URL, _ host: String) -> Bool {
+        let isName = host.utf8.allSatisfy { byte in
+            byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+                || Character(Unicode.Scalar(byte)).isASCIIAlphanumeric
+        }
+        let labels = host.lowercased().split(separator: ".")
+        guard url.scheme?.lowercased() == "https", isName, labels.count > 1, let last = labels.last else {
+            return false
+        }
+        // A last label of digits, also hexadecimal ones, is that of an IPv4 address (WHATWG URL, 3.5).
+        return last != "localhost" && !last.hasPrefix("0x") && !last.allSatisfy(\.isNumber)
+    }
+
     /// A path of the app's own server, without the slash; nil for others and for what leads out of the app.
-    private static func path(_ address: String) -> String? {
+    static func path(_ address: String) -> String? {
         guard address.hasPrefix("/"), !address.hasPrefix("//"), address.utf8.count <= 2_048,
             address.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "#") }),
             !address.contains(".."), !address.lowercased().contains("%2e")
@@ -91,8 +119,15 @@ struct DefinitionModels: Sendable {
     private func keep(_ json: JSON, as file: String) {
         let data = json.data
         guard data.count <= Self.maximumSize else { return }
-        let others = folder.names.filter { $0.hasPrefix("model-") && $0 != file }
-        if others.count >= Self.maximumFiles { others.first.map(folder.remove) }
+        var others = folder.files.filter { $0.name.hasPrefix("model-") && $0.name != file }
+        others.sort { $0.modified < $1.modified }
+        var total = others.reduce(data.count) { $0 + $1.size }
+        var count = others.count
+        for other in others where total > maximumTotalSize || count >= Self.maximumFiles {
+            folder.remove(other.name)
+            total -= other.size
+            count -= 1
+        }
         try? folder.write(data, to: file)
     }
 }

@@ -42,6 +42,13 @@ public struct DefinitionNode: Sendable {
         argument(name)?.doubleValue.flatMap { $0.isFinite ? $0 : nil }
     }
 
+    /// A length that the view itself has, within what toolkits can lay out; nil for others.
+    func points(_ name: String, least: Double = -100_000) -> Double? { Self.points(own(name), least: least) }
+
+    static func points(_ json: JSON?, least: Double = -100_000) -> Double? {
+        json?.doubleValue.flatMap { (least...100_000).contains($0) ? $0 : nil }
+    }
+
     /// `#rrggbb` or `#rrggbbaa`.
     public func color(_ name: String, own isOwn: Bool = false) -> RemoteColor? {
         (isOwn ? own(name) : argument(name))?.stringValue.flatMap(RemoteColor.init(hexadecimal:))

@@ -93,7 +93,7 @@ public struct DefinitionComponents: Sendable {
     private mutating func note(_ name: String, _ version: Int) -> Bool {
         let isName =
             (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { "._-".utf8.contains($0) || Character(Unicode.Scalar($0)).isAlphanumeric }
+            && name.utf8.allSatisfy { "._-".utf8.contains($0) || Character(Unicode.Scalar($0)).isASCIIAlphanumeric }
         guard isName, version > 0, versions.count < Self.maximumCount else {
             assertionFailure("A component needs a name of letters and digits and a version above 0: \(name)")
             return false
@@ -115,5 +115,5 @@ public struct DefinitionComponents: Sendable {
 }
 
 extension Character {
-    fileprivate var isAlphanumeric: Bool { isASCII && (isLetter || isNumber) }
+    var isASCIIAlphanumeric: Bool { isASCII && (isLetter || isNumber) }
 }

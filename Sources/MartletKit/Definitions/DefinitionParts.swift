@@ -40,6 +40,11 @@ final class DefinitionParts: Sendable {
         return json
     }
 
+    /// Reads all parts that the device has into memory: later versions remove them from the disk.
+    func readKept() {
+        for part in manifest.parts { _ = kept(part.path) }
+    }
+
     /// The part, from the server if the device does not have it; nil if the definition has no such part.
     func load(_ path: String) async throws -> JSON? {
         if let json = kept(path) { return json }
@@ -96,6 +101,7 @@ struct DefinitionServer: Sendable {
             ("client", device.appVersion), ("capabilities", options.components.capabilities), ("unit", deviceID),
         ]
         request.headers["if-none-match"] = entityTag
+        request.maximumAnswerSize = DefinitionStore.maximumManifestSize
         let response = try await api.send(request)
         if response.status == 304, entityTag != nil { return nil }
         guard response.status == 200, response.body.count <= DefinitionStore.maximumManifestSize else {
@@ -105,7 +111,10 @@ struct DefinitionServer: Sendable {
     }
 
     func part(_ part: DefinitionManifest.Part) async throws -> Data {
-        try await api.send(request("parts/" + part.sha256)).body
+        var request = request("parts/" + part.sha256)
+        // An error must fit, too.
+        request.maximumAnswerSize = max(part.size, 64 << 10)
+        return try await api.send(request).body
     }
 
     private func request(_ path: String) -> APIRequest {

@@ -9,6 +9,7 @@ struct DefinitionStore: Sendable {
     /// The server takes documents of at most 1 MiB.
     static let maximumSize = 4 << 20
     private static let manifestFile = "manifest.json"
+    private static let latestFile = "latest.json"
 
     let folder: LocalFolder
 
@@ -23,6 +24,25 @@ struct DefinitionStore: Sendable {
             text.utf8.count <= Self.maximumManifestSize
         else { return nil }
         return Answer(json: Data(text.utf8), entityTag: kept["etag"]?.stringValue)
+    }
+
+    /// The latest version that one of these keys has signed, of all that the device has seen. Versions of a key that
+    /// the app no longer trusts do not count: whoever stole it may have signed a very high one.
+    func latestVersion(trusted keys: [DefinitionKey]) -> Int? { latestVersions(trusted: keys).values.max() }
+
+    private func latestVersions(trusted keys: [DefinitionKey]) -> [String: Int] {
+        let trusted = Set(keys.map(\.id))
+        return (folder.readJSON(Self.latestFile)?.objectValue ?? [:]).filter { trusted.contains($0.key) }
+            .compactMapValues(\.intValue)
+    }
+
+    /// Remembers the version of a verified manifest. Unlike the manifest, it is kept when the definition is damaged or
+    /// no longer supported.
+    func note(_ manifest: DefinitionManifest, trusted keys: [DefinitionKey]) throws {
+        var latest = latestVersions(trusted: keys)
+        guard manifest.version > latest[manifest.keyId] ?? Int.min else { return }
+        latest[manifest.keyId] = manifest.version
+        try folder.write(JSON.object(latest.mapValues { .number(JSONNumber($0)) }).data, to: Self.latestFile)
     }
 
     /// The part, if the device has it undamaged.

@@ -38,12 +38,12 @@ extension HTMLDefinitionRenderer {
     }
 
     private func textField(_ node: DefinitionNode) -> String {
+        // What was entered in a password is not repeated.
+        if node.own("secure")?.boolValue == true { return "<input type=\"password\"\(attributes(node))>" }
         if let lines = node.own("text_lines")?.intValue, (2...100).contains(lines) {
             let text = Self.escape(value(node)?.shownText ?? "")
             return "<textarea rows=\"\(lines)\"\(attributes(node))>\(text)</textarea>"
         }
-        // What was entered in a password is not repeated.
-        if node.own("secure")?.boolValue == true { return "<input type=\"password\"\(attributes(node))>" }
         return field(node, type: Self.keyboards[node.own("keyboard")?.stringValue ?? ""] ?? "text")
     }
 

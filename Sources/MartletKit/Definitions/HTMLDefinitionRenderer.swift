@@ -81,8 +81,8 @@ public struct HTMLDefinitionRenderer: DefinitionRenderer {
     /// An address of a picture: an http or https URL, or a path of the app's own server.
     public func address(_ text: String) -> URL? {
         guard text.utf8.count <= 2_048 else { return nil }
-        if text.hasPrefix("/"), !text.hasPrefix("//") {
-            return base.flatMap { URL(string: $0.absoluteString + text) }
+        if let path = DefinitionModels.path(text) {
+            return base.flatMap { URL(string: $0.absoluteString + "/" + path) }
         }
         guard let url = URL(string: text), let host = url.host, !host.isEmpty,
             ["http", "https"].contains(url.scheme?.lowercased())
@@ -157,8 +157,7 @@ public struct HTMLDefinitionRenderer: DefinitionRenderer {
     }
 
     private func points(_ json: JSON?, least: Double = -100_000) -> String? {
-        guard let value = json?.doubleValue, (least...100_000).contains(value) else { return nil }
-        return JSONNumber((value * 100).rounded() / 100)?.text
+        DefinitionNode.points(json, least: least).flatMap { JSONNumber(($0 * 100).rounded() / 100)?.text }
     }
 
     private static let style = """

@@ -97,6 +97,8 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
 
     // MARK: Inputs
 
+    // Controls keep their actions, which must not keep the controls.
+
     private func input(_ node: DefinitionNode) -> UIView {
         let title = UILabel()
         title.text = node.own("title")?.shownText
@@ -113,7 +115,8 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
         case "Toggle":
             let control = UISwitch()
             control.isOn = form?[field] == true
-            control.addAction(UIAction { _ in form?[field] = .bool(control.isOn) }, for: .valueChanged)
+            control.addAction(
+                UIAction { [weak control] _ in form?[field] = .bool(control?.isOn ?? false) }, for: .valueChanged)
             return control
         case "Picker": return picker(node, form, field)
         case "DatePicker": return datePicker(node, form, field)
@@ -129,7 +132,8 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
         control.isSecureTextEntry = node.own("secure")?.boolValue ?? false
         let keyboards = ["email": "emailAddress", "number": "decimalPad", "phone": "phonePad", "url": "URL"]
         control.setKeyboardType(keyboards[node.own("keyboard")?.stringValue ?? ""] ?? "default")
-        control.addAction(UIAction { _ in form?[field] = .string(control.text ?? "") }, for: .editingChanged)
+        control.addAction(
+            UIAction { [weak control] _ in form?[field] = .string(control?.text ?? "") }, for: .editingChanged)
         return control
     }
 
@@ -140,9 +144,9 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
         button.showsMenuAsPrimaryAction = true
         button.menu = UIMenu(
             children: node.options.map { option in
-                UIAction(title: option.title) { _ in
+                UIAction(title: option.title) { [weak button] _ in
                     form?[field] = option.value
-                    button.setTitle(option.title, for: .normal)
+                    button?.setTitle(option.title, for: .normal)
                 }
             })
         return button
@@ -159,7 +163,9 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
         control.maximumDate = date(node.own("maximum"))
         if let date = date(form?[field]) { control.date = date }
         control.addAction(
-            UIAction { _ in form?[field] = .string(DefinitionForm.text(control.date, mode: mode)) }, for: .valueChanged)
+            UIAction { [weak control] _ in
+                form?[field] = control.map { JSON.string(DefinitionForm.text($0.date, mode: mode)) }
+            }, for: .valueChanged)
         return control
     }
 
@@ -167,7 +173,7 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
 
     /// The view with its distances to what is around it, and its size.
     private func framed(_ view: UIView, _ node: DefinitionNode) -> UIView {
-        func points(_ name: String) -> CGFloat { CGFloat(node.own(name)?.doubleValue ?? 0) }
+        func points(_ name: String) -> CGFloat { node.points(name).map { CGFloat($0) } ?? 0 }
         let frame = UIView()
         frame.addSubview(view)
         view.translatesAutoresizingMaskIntoConstraints = false
@@ -177,10 +183,10 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
             frame.trailingAnchor.constraint(equalTo: view.trailingAnchor, constant: points("right")),
             frame.bottomAnchor.constraint(equalTo: view.bottomAnchor, constant: points("bottom")),
         ]
-        if let width = node.own("width")?.doubleValue {
+        if let width = node.points("width", least: 0) {
             constraints.append(view.widthAnchor.constraint(equalToConstant: CGFloat(width)))
         }
-        if let height = node.own("height")?.doubleValue {
+        if let height = node.points("height", least: 0) {
             constraints.append(view.heightAnchor.constraint(equalToConstant: CGFloat(height)))
         }
         // The next-to-required priority lets a stack that is too small win without a warning.

@@ -71,6 +71,16 @@ struct LocalFolder: Sendable {
 
     func remove(_ name: String) { try? FileManager.default.removeItem(atPath: path(of: name)) }
 
+    /// The files with their sizes in bytes and when they were written. Unfinished files are left out.
+    var files: [(name: String, size: Int, modified: Date)] {
+        names.compactMap { name in
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: path(of: name)),
+                let size = attributes[.size] as? Int, let modified = attributes[.modificationDate] as? Date
+            else { return nil }
+            return (name, size, modified)
+        }
+    }
+
     /// The names of the files, sorted. Unfinished files are left out.
     var names: [String] {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []

@@ -28,20 +28,28 @@ public struct HTTPRequest: Sendable {
         case idle(TimeInterval)
     }
 
+    /// 64 MiB: the largest page has 16.
+    public static let largestAnswer = 64 << 20
+
     public var method: String
     public var url: URL
     public var headers: HTTPHeaders
     public var body: Data?
     public var timeout: Timeout
+    /// A transport gives up when the answer to ``HTTPTransport/send(_:progress:)`` has more bytes, with
+    /// ``MartletError/Code/unexpectedAnswer``.
+    public var maximumAnswerSize: Int
 
     public init(
-        method: String, url: URL, headers: HTTPHeaders = [:], body: Data? = nil, timeout: Timeout = .total(60)
+        method: String, url: URL, headers: HTTPHeaders = [:], body: Data? = nil, timeout: Timeout = .total(60),
+        maximumAnswerSize: Int = HTTPRequest.largestAnswer
     ) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
         self.timeout = timeout
+        self.maximumAnswerSize = maximumAnswerSize
     }
 }
 

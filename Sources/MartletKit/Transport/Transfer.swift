@@ -8,9 +8,6 @@ import FoundationNetworking
 ///
 /// The closures are set before `resume` and called one after the other on the session's queue.
 final class Transfer: @unchecked Sendable {
-    /// The largest page has 16 MiB.
-    static let maximumBodySize = 64 << 20
-
     private struct State {
         var lastActivity = Date()
         var failure: (any Error)?
@@ -62,7 +59,7 @@ final class Transfer: @unchecked Sendable {
     func received(_ data: Data) {
         noteActivity()
         if !onData(data) {
-            abort(MartletError(.unexpectedAnswer, "The answer is larger than \(Self.maximumBodySize) bytes."))
+            abort(MartletError(.unexpectedAnswer, "The answer is larger than expected."))
         }
     }
 

@@ -33,7 +33,7 @@ public final class URLSessionTransport: HTTPTransport {
         transfer.onData = { data in
             collector.withLock { collector in
                 collector.body.append(data)
-                return collector.body.count <= Transfer.maximumBodySize
+                return collector.body.count <= request.maximumAnswerSize
             }
         }
         return try await withTaskCancellationHandler {
