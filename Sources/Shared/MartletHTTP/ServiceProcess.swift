@@ -66,7 +66,6 @@ public enum ServiceProcess {
                 // If a Unix socket's backlog is full, connections are refused at once, whereas TCP would retry.
                 Application(
                     responder: responder,
-                    server: HTTPServerBuilder { EventLoopChannel(http: HTTP1Channel(responder: $0)) },
                     configuration: .init(
                         address: address, serverName: nil, backlog: 4_096,
                         availableConnectionsDelegate: MaximumAvailableConnections(
