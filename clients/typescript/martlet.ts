@@ -2155,6 +2155,32 @@ export interface Calls {
             role?: string;
         };
     };
+    /** Lists whom the signed-in user has blocked, the latest first. */
+    "GET auth/me/blocks": {
+        answer: {
+            count: number;
+            data: Array<{
+                user: string;
+                created: string;
+            }>;
+        };
+    };
+    /** Blocks another user for the signed-in user. */
+    "PUT auth/me/blocks/{user}": {
+        path: {
+            /** The other user's id. */
+            user: string;
+        };
+        answer: undefined;
+    };
+    /** Unblocks another user for the signed-in user. */
+    "DELETE auth/me/blocks/{user}": {
+        path: {
+            /** The other user's id. */
+            user: string;
+        };
+        answer: undefined;
+    };
     /** Lists the files and directories in the root directory. */
     "GET upload": {
         query?: {
