@@ -159,7 +159,9 @@ def fail_over(cluster, load, what, harm, repair):
     """Harms the primary and waits until another one serves every kind of request; then repairs it."""
     old, (answers, errors), start = cluster.primary(), load.counts(), time.monotonic()
     harm(old)
-    recovery = load.recovery(start)
+    # A handover ends only when the new primary serves: what succeeded while it was under way proves nothing.
+    served = load.recovery(time.monotonic())
+    recovery = None if served is None else time.monotonic() - start
     new = cluster.primary()
     answers, errors = (after - before for after, before in zip(load.counts(), (answers, errors)))
     repair(old)
@@ -167,7 +169,7 @@ def fail_over(cluster, load, what, harm, repair):
     said = "NOT within a minute" if recovery is None else f"after {recovery:4.1f} s"
     print(f"{old} {what}: every kind of request works again {said}, on {new}; {errors} of {answers} failed; "
           f"{old} is a standby again {whole:.0f} s later")
-    return recovery is None or old == new
+    return recovery is None or new is None or old == new
 
 
 def causes_of_500(server):
