@@ -3,6 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPushSimulator
 import MartletTesting
 import NIOCore
 import ServiceTesting
@@ -49,8 +50,8 @@ final class StorageInProcess: Sendable {
         let process = StorageInProcess(address, try await ServiceClient(storage), task)
         defer {
             // As in `SimulatorServer.stop`.
-            listening?.setOption(.autoRead, value: false).whenComplete { _ in }
             Task {
+                await listening?.stopAccepting()
                 try? await Task.sleep(for: .seconds(1))
                 listening?.close(promise: nil)
                 task.cancel()

@@ -51,12 +51,9 @@ final class SimulatorServer: Sendable {
     }
 
     /// Accepts no more connections and closes the existing ones a second later.
-    ///
-    /// A connection that is accepted while the listener closes would trap the process: nobody takes it over, and
-    /// `NIOAsyncWriter` demands that (https://github.com/apple/swift-nio/issues/2637). So accepting ends first.
     func stop() {
-        channel.setOption(.autoRead, value: false).whenComplete { _ in }
         Task { [channel, task] in
+            await channel.stopAccepting()
             try? await Task.sleep(for: .seconds(1))
             channel.close(promise: nil)
             task.cancel()
