@@ -30,7 +30,7 @@ import Testing
         let reads = Set(try Self.reads().map(\.key))
         // Read by a computed name.
         let made =
-            #/(upstream|services)\.\w+|limit\.(key|address)\.(rate|burst)|files\.quota\.\w+|symbols\.(demangler|symbolizer)/#
+            #/(upstream|services)\.\w+|limit\.(key|address|user)\.(rate|burst)|files\.quota\.\w+|symbols\.(demangler|symbolizer)/#
         for key in Set(SettingNames.byProcess.values.joined()).sorted() where try made.wholeMatch(in: key) == nil {
             #expect(reads.contains(key), "\(key)")
         }
