@@ -23,7 +23,6 @@ public final class RemoteConfiguration: Sendable {
         var newest: Answer
         var theme: String?
         var attributes: [String: JSON] = [:]
-        var observers: [UUID: AsyncStream<ConfigurationSnapshot>.Continuation] = [:]
     }
 
     private struct Answer {
@@ -37,6 +36,7 @@ public final class RemoteConfiguration: Sendable {
     private let folder: LocalFolder
     private let defaults: ConfigurationSnapshot
     private let state: Locked<State>
+    private let observers = Observers<ConfigurationSnapshot>()
 
     init(
         _ api: APIClient, _ identity: InstallationIdentity, _ events: DocumentEvents, _ folder: LocalFolder,
@@ -151,7 +151,7 @@ public final class RemoteConfiguration: Sendable {
         state.withLock { state in
             guard state.active != state.newest.snapshot else { return false }
             state.active = state.newest.snapshot
-            for observer in state.observers.values { observer.yield(state.active) }
+            observers.yield(state.active)
             return true
         }
     }
@@ -163,19 +163,14 @@ public final class RemoteConfiguration: Sendable {
     public func updates() -> AsyncStream<ConfigurationSnapshot> {
         let (stream, continuation) = AsyncStream<ConfigurationSnapshot>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
-        let id = UUID()
-        state.withLock { state in
-            state.observers[id] = continuation
-            continuation.yield(state.active)
-        }
         let following = Task { [self] in
             for await _ in await events.publications(where: { $0.concerns("configuration", "experiment") }) {
                 await refreshQuietly()
             }
         }
-        continuation.onTermination = { [weak self] _ in
-            following.cancel()
-            self?.state.withLock { $0.observers[id] = nil }
+        state.withLock { state in
+            observers.add(continuation) { following.cancel() }
+            continuation.yield(state.active)
         }
         return stream
     }

@@ -36,7 +36,6 @@ public final class DefinitionLoader: Sendable {
         var entityTag: String?
         var hasRead = false
         var update: DefinitionUpdate?
-        var observers: [UUID: AsyncStream<AppDefinition>.Continuation] = [:]
     }
 
     public let name: String
@@ -47,6 +46,7 @@ public final class DefinitionLoader: Sendable {
     private let store: DefinitionStore
     private let runs = SharedRun()
     private let state = Locked(State())
+    private let observers = Observers<AppDefinition>()
 
     init(_ name: String, _ options: DefinitionOptions, _ api: APIClient, _ parts: Parts) {
         self.name = name
@@ -108,7 +108,7 @@ public final class DefinitionLoader: Sendable {
             state.withLock { state in
                 // The iteration may have ended while the definition was read.
                 guard !Task.isCancelled else { return }
-                state.observers[id] = continuation
+                observers.insert(continuation, id)
                 if let current = state.current { continuation.yield(current) }
             }
             let wanted = "definition/" + name
@@ -119,7 +119,7 @@ public final class DefinitionLoader: Sendable {
         }
         continuation.onTermination = { [weak self] _ in
             following.cancel()
-            self?.state.withLock { $0.observers[id] = nil }
+            self?.state.withLock { _ in self?.observers.remove(id) }
         }
         return stream
     }
@@ -185,8 +185,7 @@ public final class DefinitionLoader: Sendable {
             state.current = definition
             state.entityTag = entityTag
             state.hasRead = true
-            guard tellsObservers else { return }
-            for observer in state.observers.values { observer.yield(definition) }
+            if tellsObservers { observers.yield(definition) }
         }
     }
 

@@ -30,7 +30,6 @@ public final class Flags: Sendable {
         /// The app asks for flags. Otherwise a sign-in makes no call.
         var isInUse = false
         var exposures: Set<String>
-        var observers: [UUID: AsyncStream<Void>.Continuation] = [:]
     }
 
     private static let maximumExposures = 2_000
@@ -42,6 +41,7 @@ public final class Flags: Sendable {
     private let bundled: [String: JSON]
     private let analytics: Analytics
     private let state: Locked<State>
+    private let observers = Observers<Void>()
 
     init(
         _ api: APIClient, _ identity: InstallationIdentity, _ events: DocumentEvents, _ folder: LocalFolder,
@@ -128,7 +128,7 @@ public final class Flags: Sendable {
             try? folder.write(kept.data, to: Self.file(of: userID))
             let hasChanged = state.answers.flags != answers.flags || state.answers.experiments != answers.experiments
             state.answers = answers
-            if hasChanged { for observer in state.observers.values { observer.yield() } }
+            if hasChanged { observers.yield(()) }
             return hasChanged
         }
     }
@@ -137,19 +137,14 @@ public final class Flags: Sendable {
     /// second or so.
     public func updates() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let id = UUID()
-        state.withLock { state in
-            state.observers[id] = continuation
-            continuation.yield()
-        }
         let following = Task { [self] in
             for await _ in await events.publications(where: { $0.concerns("flags", "experiment") }) {
                 await refreshQuietly()
             }
         }
-        continuation.onTermination = { [weak self] _ in
-            following.cancel()
-            self?.state.withLock { $0.observers[id] = nil }
+        state.withLock { _ in
+            observers.add(continuation) { following.cancel() }
+            continuation.yield()
         }
         return stream
     }
@@ -173,7 +168,7 @@ public final class Flags: Sendable {
             if let old = state.userID { folder.remove(Self.file(of: old)) }
             state.userID = userID
             state.answers = Self.stored(userID, in: folder)
-            for observer in state.observers.values { observer.yield() }
+            observers.yield(())
             return true
         }
     }

@@ -149,18 +149,18 @@ final class OfflineReports: Sendable {
     private struct State {
         /// By user.
         var waiting: [String?: [OfflineFailure]] = [:]
-        var readers: [UUID: AsyncStream<OfflineFailure>.Continuation] = [:]
     }
 
     private static let maximumCount = 100
 
     private let state = Locked(State())
+    private let readers = Observers<OfflineFailure>()
 
     /// - Parameter isCurrent: Whether the write's user is signed in. If not, the failure is kept for that user.
     func report(_ failure: OfflineFailure, isCurrent: Bool) {
         state.withLock { state in
-            if isCurrent, !state.readers.isEmpty {
-                for reader in state.readers.values { reader.yield(failure) }
+            if isCurrent, !readers.isEmpty {
+                readers.yield(failure)
             } else {
                 let waiting = state.waiting[failure.userID] ?? []
                 state.waiting[failure.userID] = waiting.suffix(Self.maximumCount - 1) + [failure]
@@ -180,9 +180,7 @@ final class OfflineReports: Sendable {
     func stream() -> (AsyncStream<OfflineFailure>, AsyncStream<OfflineFailure>.Continuation) {
         let (stream, reader) = AsyncStream<OfflineFailure>.makeStream(
             bufferingPolicy: .bufferingNewest(Self.maximumCount))
-        let id = UUID()
-        reader.onTermination = { [weak self] _ in self?.state.withLock { $0.readers[id] = nil } }
-        state.withLock { $0.readers[id] = reader }
+        readers.add(reader)
         return (stream, reader)
     }
 }

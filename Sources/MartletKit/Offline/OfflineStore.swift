@@ -10,7 +10,7 @@ actor OfflineStore {
 
     private let journal: Journal
     private let configuration: Martlet.Configuration
-    private var observers: [UUID: AsyncStream<Void>.Continuation] = [:]
+    private let observers = Observers<Void>()
     private(set) var state: OfflineState
     private var table = OfflineTable()
     private var failedCompactionSize = 0
@@ -62,7 +62,7 @@ actor OfflineStore {
         guard erases else { return }
         state = OfflineState()
         table = OfflineTable()
-        for observer in observers.values { observer.yield() }
+        observers.yield(())
     }
 
     /// Makes the records part of the state: all or none, in memory only after they are on disk.
@@ -78,7 +78,7 @@ actor OfflineStore {
         }
         for record in records { state.apply(record) }
         compactIfOutdated()
-        for observer in observers.values { observer.yield() }
+        observers.yield(())
     }
 
     /// Rewrites the journal when most of it may be outdated. The records are on disk: a failure is no error of theirs.
@@ -108,13 +108,9 @@ actor OfflineStore {
     /// Yields after each change, once for several.
     func changes() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let id = UUID()
-        observers[id] = continuation
-        continuation.onTermination = { [weak self] _ in Task { await self?.removeObserver(id) } }
+        observers.add(continuation)
         return stream
     }
-
-    private func removeObserver(_ id: UUID) { observers[id] = nil }
 }
 
 extension OfflineStore {

@@ -6,7 +6,7 @@ actor SessionKeeper {
     private var session: Session?
     private var isLoaded = false
     private var renewal: Task<Session?, any Error>?
-    private var observers: [UUID: AsyncStream<SignInState>.Continuation] = [:]
+    private let observers = Observers<SignInState>()
 
     init(_ configuration: Martlet.Configuration) { self.configuration = configuration }
 
@@ -25,7 +25,7 @@ actor SessionKeeper {
         renewal = nil
         self.session = session
         isLoaded = true
-        tell(.signedIn(session.user))
+        observers.yield(.signedIn(session.user))
     }
 
     /// Keeps what the server answered about the signed-in user.
@@ -34,7 +34,7 @@ actor SessionKeeper {
         session.user = user
         try inStore { try $0.save(session) }
         self.session = session
-        tell(.signedIn(user))
+        observers.yield(.signedIn(user))
     }
 
     func end(_ reason: SignInState.Reason) throws {
@@ -42,7 +42,7 @@ actor SessionKeeper {
         renewal = nil
         session = nil
         try inStore { try $0.clear() }
-        if hadSession { tell(.signedOut(reason)) }
+        if hadSession { observers.yield(.signedOut(reason)) }
     }
 
     /// Thrown once by a user's call when the session has ended, so that the call is not sent as the app.
@@ -69,18 +69,10 @@ actor SessionKeeper {
     /// The states from now on, beginning with the present one.
     func states() -> AsyncStream<SignInState> {
         let (stream, continuation) = AsyncStream<SignInState>.makeStream(bufferingPolicy: .bufferingNewest(16))
-        let id = UUID()
-        observers[id] = continuation
-        continuation.onTermination = { [weak self] _ in Task { await self?.removeObserver(id) } }
+        observers.add(continuation)
         let session = try? current()
         continuation.yield(session.map { .signedIn($0.user) } ?? .signedOut(.notSignedIn))
         return stream
-    }
-
-    private func removeObserver(_ id: UUID) { observers[id] = nil }
-
-    private func tell(_ state: SignInState) {
-        for observer in observers.values { observer.yield(state) }
     }
 
     private func renewed(_ session: Session, by api: APIClient) async throws -> Session {

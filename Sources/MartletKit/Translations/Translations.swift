@@ -21,7 +21,6 @@ public final class Translations: Sendable {
         var language: String
         var table: TextTable?
         var entityTag: String?
-        var observers: [UUID: AsyncStream<String>.Continuation] = [:]
     }
 
     private let api: APIClient
@@ -29,6 +28,7 @@ public final class Translations: Sendable {
     private let folder: LocalFolder
     private let bundled: [String: TextTable]
     private let state: Locked<State>
+    private let observers = Observers<String>()
 
     init(_ api: APIClient, _ events: DocumentEvents, _ folder: LocalFolder, _ defaults: BundledDefaults) {
         self.api = api
@@ -104,17 +104,12 @@ public final class Translations: Sendable {
     /// texts within a second or so.
     public func updates() -> AsyncStream<String> {
         let (stream, continuation) = AsyncStream<String>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let id = UUID()
-        state.withLock { state in
-            state.observers[id] = continuation
-            continuation.yield(state.table?.language ?? state.language)
-        }
         let following = Task { [self] in
             for await _ in await events.publications(where: { $0.concerns("translation") }) { await refreshQuietly() }
         }
-        continuation.onTermination = { [weak self] _ in
-            following.cancel()
-            self?.state.withLock { $0.observers[id] = nil }
+        state.withLock { state in
+            observers.add(continuation) { following.cancel() }
+            continuation.yield(state.table?.language ?? state.language)
         }
         return stream
     }
@@ -142,7 +137,7 @@ public final class Translations: Sendable {
             guard state.language == language else { return false }
             state.table = table
             state.entityTag = tag
-            for observer in state.observers.values { observer.yield(table.language) }
+            observers.yield(table.language)
             return true
         }
     }
