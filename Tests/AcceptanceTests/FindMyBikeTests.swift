@@ -30,7 +30,7 @@ import Testing
         #expect(try await storage.changes(in: all, since: nil).changed.isEmpty)
         await expectRefusal { try await storage.update(sighting, .set(\.consented, to: false)) }
         await expectRefusal { try await ann.app.martlet.storage.update(sighting, .set(\.consented, to: false)) }
-        // What nobody may read nobody may ask for, either.
+        // A field that is hidden from a user cannot be in the user's filters either.
         await expectRefusal { try await storage.find(Bike.query().where(\.owner == ann.userID)) }
     }
 

@@ -24,7 +24,7 @@ public final class DefinitionForm: Sendable {
     /// What was wrong at the last ``validate()``, by field.
     public var problems: [String: String] { state.withLock { $0.problems } }
 
-    /// The value of a field. Null or nil clears it. What is not a field of the form is ignored.
+    /// The value of a field. Null or nil clears it. A name that is no field of the form has no effect.
     public subscript(field: String) -> JSON? {
         get { state.withLock { $0.values[field] } }
         set {

@@ -37,7 +37,7 @@ struct DefinitionModels: Sendable {
         }
     }
 
-    /// Whether the calls are still those of this user, or of nobody.
+    /// Whether this user is signed in now; nil: whether nobody is.
     private func isSignedIn(_ user: String?) async throws -> Bool { try await api.session.current()?.user.id == user }
 
     /// Removes what other users' models were, of all definitions.
@@ -49,7 +49,7 @@ struct DefinitionModels: Sendable {
         }
     }
 
-    /// Files belong to a user, or to nobody.
+    /// Each user has files of their own, and so has a device without a user.
     private static func prefix(_ user: String?) -> String {
         "model-" + (user.map { SHA256Digest.hexadecimal(Data($0.utf8)) } ?? "nobody") + "-"
     }

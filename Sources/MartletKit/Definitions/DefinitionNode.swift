@@ -9,7 +9,7 @@ public struct DefinitionNode: Sendable {
     public let contents: [DefinitionNode]
     /// What happens when the user taps on it. A row has the actions of its list.
     public let actions: [DefinitionAction]
-    /// Whether the views beside it stand side by side.
+    /// Whether the view around it places its contents in a row.
     public let isInRow: Bool
     let scope: DefinitionScope
 

@@ -35,7 +35,7 @@ public struct DefinitionOptions: Sendable {
 /// components.addAction("call") { action in await dial(action.argument("number")?.stringValue) }
 /// ```
 ///
-/// The server is told of them, and answers with a version of the definition that needs no more.
+/// The client sends them to the server, which answers with a version of the definition that needs no others.
 public struct DefinitionComponents: Sendable {
     public typealias Operation = @Sendable ([JSON]) -> JSON
     public typealias ActionHandler = @Sendable (DefinitionAction) async throws -> Void

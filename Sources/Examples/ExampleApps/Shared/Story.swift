@@ -61,7 +61,7 @@ extension Story {
     }
 }
 
-/// What is not as the story tells it.
+/// A step of a story did not have the expected result.
 public struct StoryError: Error, CustomStringConvertible {
     public let description: String
 

@@ -21,7 +21,7 @@ final class RecipientLookUp {
     private let space: Space
     private var objects: [StorageClient.Object: JSONValue] = [:]
     private var relations: [StorageClient.Relation: [String]] = [:]
-    /// User → who has blocked them.
+    /// The users who have blocked each user.
     private var blockers: [String: [String]] = [:]
 
     /// - Parameter space: The space that all facts belong to.
@@ -127,7 +127,7 @@ final class RecipientLookUp {
             return try await body()
         } catch ServiceCalls.Failure.status(let status, _) where (400..<500).contains(status) && status != 429 {
             throw RuleFailure(
-                "The objects or users to be looked up are too many or too large, or storage refused the request.")
+                "The objects that name the recipients are too many or too large, or storage refused the request.")
         }
     }
 
