@@ -55,6 +55,19 @@ struct Document: Sendable {
             (written, operated, operations) = (sent.written, sent.operated, sent.operations)
             setsLists = sent.setsLists
         }
+
+        /// Whether the document itself, or a hook's client, has one of these fields.
+        func touches(anyOf names: Set<FieldName>) -> Bool {
+            !written.isDisjoint(with: names) || !added.isDisjoint(with: names)
+        }
+
+        func without(_ names: Set<FieldName>) -> Touched {
+            var rest = self
+            rest.written.subtract(names)
+            rest.added.subtract(names)
+            rest.operated.subtract(names)
+            return rest
+        }
     }
 
     /// - Throws: `invalid-json`, `invalid-body`, `invalid-name`, `invalid-id`, `limit-exceeded`.
@@ -278,6 +291,15 @@ extension [UInt8] {
             }
             return false
         }
+    }
+}
+
+/// Runs the check of a part of a body. A problem names its field within that part.
+func naming<T>(_ part: String, _ check: () throws -> T) throws -> T {
+    do {
+        return try check()
+    } catch let problem as ServiceError {
+        throw problem.within(part)
     }
 }
 

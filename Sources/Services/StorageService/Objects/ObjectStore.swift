@@ -151,8 +151,8 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.create)
         let given = id ?? document.id
-        let presets = try access.presetValues()
-        let document = try presets.map { try document.without($0.ofServer) } ?? document
+        let presets = try access.presetValues(updates: given != nil)
+        let document = try presets.map { try document.without($0.presets.ofServer) } ?? document
         try await checkFields(document.touched.added, scope)
         let isWhole =
             document.operations == nil && presets?.create?.operations == nil
@@ -180,7 +180,7 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.create)
         let presets = try access.presetValues()
-        let documents = try presets.map { try documents.without($0.ofServer) } ?? documents
+        let documents = try presets.map { try documents.without($0.presets.ofServer) } ?? documents
         try await checkFields(documents.touched.added, scope)
         let isWhole =
             presets.map { $0.create?.operations == nil && documents.ids.allSatisfy { $0 == nil } } ?? true
@@ -254,8 +254,8 @@ struct ObjectStore: Sendable {
     {
         let access = scope.access
         try access.require(.update)
-        let presets = try access.presetValues()
-        let document = try presets.map { try document.without($0.kept) } ?? document
+        let presets = try access.presetValues(creates: false)
+        let document = try presets.map { try document.without($0.presets.kept) } ?? document
         try await checkFields(document.touched.added, scope)
         var kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
         if let presets { kept = presets.replacing("old.doc", with: kept ?? document.stored) }
@@ -284,8 +284,8 @@ struct ObjectStore: Sendable {
     {
         let scope = scope.judging(document)
         try scope.access.require(.update)
-        let presets = try scope.access.presetValues()
-        let document = try presets.map { try document.without($0.kept) } ?? document
+        let presets = try scope.access.presetValues(creates: false)
+        let document = try presets.map { try document.without($0.presets.kept) } ?? document
         try await checkFields(document.touched.added, scope)
         let changed: PostgresQuery =
             document.operations == nil

@@ -134,10 +134,14 @@ struct Access: Sendable {
     }
 
     /// The values that rules give to fields in a write by this identity; nil for none.
-    func presetValues() throws -> FieldPresets.Values? {
+    ///
+    /// - Parameters:
+    ///   - creates: Whether the write can create an object.
+    ///   - updates: Whether it can update one.
+    func presetValues(creates: Bool = true, updates: Bool = true) throws -> FieldPresets.Values? {
         guard let place, let presets = rules.presets else { return nil }
-        return try presets.values(
-            ConditionContext(identity: identity, environment: place.space.environment, states: .one))
+        let context = ConditionContext(identity: identity, environment: place.space.environment, states: .one)
+        return try presets.values(context, creates: creates, updates: updates)
     }
 
     var mayNotAddFields: Bool { permission(for: .addField) != .granted }
@@ -242,11 +246,14 @@ struct Access: Sendable {
 
     /// The hidden fields of `old`, which replacing a document must preserve; nil if none are hidden.
     func kept(of old: PostgresQuery) -> PostgresQuery? {
-        guard !hidesNothing else { return nil }
-        return """
-            coalesce((SELECT jsonb_object_agg(key, value) FROM jsonb_each(\(old)) \
-            WHERE key = ANY (\(hiddenFields.map(\.name)))), '{}')
-            """
+        hidesNothing ? nil : Self.fields(hiddenFields.map(\.name), of: old)
+    }
+
+    /// The part of a document that consists of these top-level fields.
+    static func fields(_ names: [String], of document: PostgresQuery) -> PostgresQuery {
+        """
+        coalesce((SELECT jsonb_object_agg(key, value) FROM jsonb_each(\(document)) WHERE key = ANY (\(names))), '{}')
+        """
     }
 
     /// Top-level fields that at least some objects hide from this identity, with the condition under which an object

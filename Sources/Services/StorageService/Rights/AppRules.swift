@@ -30,12 +30,10 @@ struct AppRules: Sendable {
             throw ServiceError(.invalidBody, "A name occurs twice.", field: "collections")
         }
         collections = try members.map { member in
-            do {
+            try naming("collections.\(member.name.prefix(64))") {
                 let rules = try CollectionRules(member.value)
                 try rules.check()
                 return (try CollectionName(member.name), rules)
-            } catch let problem as ServiceError {
-                throw problem.within("collections.\(member.name.prefix(64))")
             }
         }
     }

@@ -12,21 +12,17 @@ extension CollectionRules {
                     throw ServiceError(
                         .invalidBody, "Only a rule for update can have \"fields\" and \"operations\".", field: field)
                 }
-                do {
+                try naming(field) {
                     try limits.check(place.context(of: condition, for: .user("u", roles: []), states))
-                } catch let problem as ServiceError {
-                    throw problem.within(field)
                 }
             }
-            let filter: Filter
-            do {
+            let filter = try naming("\(field).where") {
                 // A user without roles: the text of a condition does not depend on the user.
-                filter = try place.compiled(condition, for: .user("u", roles: []), states)
+                let filter = try place.compiled(condition, for: .user("u", roles: []), states)
                 guard !filter.isCostly else {
                     throw ServiceError(.invalidFilter, "A $regex in a rule must consist of ^ and plain text.")
                 }
-            } catch let problem as ServiceError {
-                throw problem.within("\(field).where")
+                return filter
             }
             if let missing = place.missing(filter) {
                 throw ServiceError(
@@ -60,10 +56,8 @@ extension CollectionRules {
         Grantees(
             try grantees.entries.map { entry in
                 guard case .condition(let condition) = entry else { return entry }
-                do {
-                    return .condition(try PointerPaths(fields: fields).resolved(condition, of: collection))
-                } catch let problem as ServiceError {
-                    throw problem.within("\(field).\(condition.number).where")
+                return try naming("\(field).\(condition.number).where") {
+                    .condition(try PointerPaths(fields: fields).resolved(condition, of: collection))
                 }
             })
     }

@@ -48,15 +48,10 @@ struct CollectionRules: Sendable, Equatable {
             }
             rules[operation] = list.grantees
         }
-        presets = try FieldPresets(set: body["set"], immutable: body["immutable"])
+        presets = try FieldPresets(body)
         hidden = try Self.lists(body["hidden"], "hidden")?.reduce(into: [:]) { $0[FieldName($1.name)] = $1.grantees }
         guard let value = body["defaults"], value != .null else { return }
-        let lists: BodyFields
-        do {
-            lists = try BodyFields(value, ["readers", "writers"])
-        } catch let problem as ServiceError {
-            throw problem.within("defaults")
-        }
+        let lists = try naming("defaults") { try BodyFields(value, ["readers", "writers"]) }
         defaults = Defaults(
             readers: try Self.list(lists["readers"], "defaults.readers"),
             writers: try Self.list(lists["writers"], "defaults.writers"))

@@ -19,25 +19,26 @@ struct FieldPresets: Sendable, Equatable {
     let create: [JSONValue.Member]
     let update: [JSONValue.Member]
     let immutable: [FieldName]
+    /// The fields that only the server writes.
+    let ofServer: Set<FieldName>
+    /// The fields that keep their value when a client replaces an object.
+    let kept: Set<FieldName>
 
     /// Nil if there are none.
     ///
+    /// - Parameter body: The rules of a collection.
     /// - Throws: `invalid-body` naming the member, `limit-exceeded`.
-    init?(set: JSONValue?, immutable: JSONValue?) throws {
-        let set = set.flatMap { $0 == .null ? nil : $0 }
-        let members = try set.map { set in try Self.within("set") { try BodyFields(set, ["create", "update"]) } }
+    init?(_ body: BodyFields) throws {
+        let set = body["set"].flatMap { $0 == .null ? nil : $0 }
+        let members = try set.map { set in try naming("set") { try BodyFields(set, ["create", "update"]) } }
         create = try Self.values(members?["create"], "set.create")
         update = try Self.values(members?["update"], "set.update")
-        self.immutable = try Self.names(immutable)
-        guard !create.isEmpty || !update.isEmpty || !self.immutable.isEmpty else { return nil }
-    }
-
-    private static func within<T>(_ field: String, _ body: () throws -> T) throws -> T {
-        do {
-            return try body()
-        } catch let problem as ServiceError {
-            throw problem.within(field)
-        }
+        let names = try body.strings("immutable") ?? []
+        try Self.check(names, "immutable")
+        immutable = names.map { FieldName($0) }
+        ofServer = Set((create + update).map { FieldName($0.name) })
+        kept = ofServer.union(immutable)
+        guard !kept.isEmpty else { return nil }
     }
 
     private static func values(_ value: JSONValue?, _ field: String) throws -> [JSONValue.Member] {
@@ -51,19 +52,6 @@ struct FieldPresets: Sendable, Equatable {
                 .limitExceeded, "The values may have at most \(maximumSizeInBytes) bytes.", field: field)
         }
         return members
-    }
-
-    private static func names(_ value: JSONValue?) throws -> [FieldName] {
-        guard let value, value != .null else { return [] }
-        let names: [String]? =
-            if case .array(let elements) = value {
-                elements.compactMap { if case .string(let name) = $0 { name } else { nil } }
-            } else { nil }
-        guard case .array(let elements) = value, let names, names.count == elements.count else {
-            throw ServiceError(.invalidBody, "Expected a list of the names of fields.", field: "immutable")
-        }
-        try check(names, "immutable")
-        return names.map { FieldName($0) }
     }
 
     private static func check(_ names: [String], _ field: String) throws {
@@ -95,7 +83,7 @@ struct FieldPresets: Sendable, Equatable {
         let context = ConditionContext(identity: .user("u", roles: []), environment: .live, states: .one)
         for (name, values) in [("create", create), ("update", update)] {
             for member in values {
-                try Self.within("set.\(name)") { try Self.check(member, context) }
+                try naming("set.\(name)") { try Self.check(member, context) }
             }
         }
     }
@@ -114,14 +102,6 @@ struct FieldPresets: Sendable, Equatable {
             ByteBuffer(string: JSONValue.object([.init(member.name, resolved)]).text), allowingOperations: true)
     }
 
-    // MARK: What clients send
-
-    /// The fields that only the server writes.
-    var ofServer: Set<FieldName> { Set((create + update).map { FieldName($0.name) }) }
-
-    /// The fields that keep their value when a client replaces an object.
-    var kept: Set<FieldName> { ofServer.union(immutable) }
-
     // MARK: What the server writes
 
     /// A value with its variables replaced: null if it mentions a user and there is none.
@@ -138,14 +118,11 @@ struct FieldPresets: Sendable, Equatable {
         return try Document(ByteBuffer(string: JSONValue.object(values).text), allowingOperations: true)
     }
 
-    /// The presets of one write by a client.
+    /// The presets of one write by a client, as far as it can create or update an object.
     struct Values: Sendable {
+        let presets: FieldPresets
         let create: Document?
         let update: Document?
-        /// The fields that clients do not write on an object that exists.
-        let kept: Set<FieldName>
-        /// Those that they do not write on a new one either.
-        let ofServer: Set<FieldName>
 
         /// A new object's document with the server's values.
         func creating(_ document: PostgresQuery) -> PostgresQuery { Self.adding(create, to: document) }
@@ -176,20 +153,16 @@ struct FieldPresets: Sendable, Equatable {
 
         /// The document that replaces `old`, of which the fields in `kept` stay.
         func replacing(_ old: PostgresQuery, with document: PostgresQuery) -> PostgresQuery {
-            let names = kept.map(\.text).sorted()
-            return updating(
-                """
-                ((\(document)) - \(names)::text[]) || coalesce((SELECT jsonb_object_agg(key, value) FROM jsonb_each(\(old)) \
-                WHERE key = ANY (\(names))), '{}')
-                """)
+            let names = presets.kept.map(\.text).sorted()
+            return updating("((\(document)) - \(names)::text[]) || \(Access.fields(names, of: old))")
         }
     }
 
-    /// - Throws: as `check(_:)`, for rules that were stored unchecked.
-    func values(_ context: ConditionContext) throws -> Values {
+    /// - Throws: as `check()`, for rules that were stored unchecked.
+    func values(_ context: ConditionContext, creates: Bool, updates: Bool) throws -> Values {
         Values(
-            create: try Self.document(create, context), update: try Self.document(update, context), kept: kept,
-            ofServer: ofServer)
+            presets: self, create: creates ? try Self.document(create, context) : nil,
+            update: updates ? try Self.document(update, context) : nil)
     }
 }
 
@@ -207,19 +180,12 @@ extension JSONValue {
 extension Document {
     /// The same document without these top-level fields.
     func without(_ names: Set<FieldName>) throws -> Document {
-        // A hook's document has other fields than its client's, which are those in `written`.
-        guard
-            !touched.written.isDisjoint(with: names) || !touched.added.isDisjoint(with: names)
-                || fields.keys.contains(where: names.contains)
-        else { return self }
+        guard touched.touches(anyOf: names) else { return self }
         let isPath = operations != nil
         let text = try Self.text(of: json.bytes, without: names, areNamesPaths: isPath)
         var document = try Document(ByteBuffer(bytes: text), allowingOperations: isPath)
         // Those of a hook's document are its client's.
-        document.touched = touched
-        document.touched.written.subtract(names)
-        document.touched.added.subtract(names)
-        document.touched.operated.subtract(names)
+        document.touched = touched.without(names)
         return document
     }
 
@@ -238,10 +204,7 @@ extension Document {
 extension Documents {
     /// The same documents without these top-level fields.
     func without(_ names: Set<FieldName>) throws -> Documents {
-        guard
-            !touched.written.isDisjoint(with: names) || !touched.added.isDisjoint(with: names)
-                || fields.keys.contains(where: names.contains)
-        else { return self }
+        guard touched.touches(anyOf: names) else { return self }
         var text: [UInt8] = [UInt8(ascii: "[")]
         try Self.forEach(of: json.bytes) { _, range in
             if text.count > 1 { text.append(UInt8(ascii: ",")) }
@@ -249,9 +212,7 @@ extension Documents {
         }
         text.append(UInt8(ascii: "]"))
         var documents = try Documents(ByteBuffer(bytes: text))
-        documents.touched = touched
-        documents.touched.written.subtract(names)
-        documents.touched.added.subtract(names)
+        documents.touched = touched.without(names)
         return documents
     }
 }

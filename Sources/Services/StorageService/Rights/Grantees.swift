@@ -33,10 +33,8 @@ struct Grantees: Sendable, Equatable {
                 switch element {
                 case .string(let name): return .name(name)
                 case .object:
-                    do {
-                        return .condition(try RuleCondition(element, number: number))
-                    } catch let problem as ServiceError {
-                        throw problem.within("\(field).\(number)")
+                    return try naming("\(field).\(number)") {
+                        .condition(try RuleCondition(element, number: number))
                     }
                 default:
                     throw ServiceError(

@@ -99,10 +99,8 @@ struct RuleTest: Sendable {
 
     private static func document(_ body: BodyFields, _ name: String, allowingOperations: Bool) throws -> Document? {
         guard let value = body[name], value != .null else { return nil }
-        do {
-            return try Document(ByteBuffer(string: value.text), allowingOperations: allowingOperations)
-        } catch let problem as ServiceError {
-            throw problem.within(name)
+        return try naming(name) {
+            try Document(ByteBuffer(string: value.text), allowingOperations: allowingOperations)
         }
     }
 
