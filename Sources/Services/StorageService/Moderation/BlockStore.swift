@@ -16,8 +16,8 @@ struct BlockStore: Sendable {
         var created: String
     }
 
-    /// Does nothing if the user is blocked already. Does not check whether the other user exists, so that callers do not
-    /// find out.
+    /// Does nothing if the user is blocked already. Does not check whether the other user exists, so that callers
+    /// do not find out.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumOfUser`.
     func block(_ other: UserID, by user: String, in space: AppSchema) async throws {
