@@ -242,6 +242,41 @@ import Testing
         }
     }
 
+    @Test func `an invitation by mail is for one user, and is withdrawn if the mail cannot be ordered`() async throws {
+        let app = try await Self.app()
+        let boss = app.user("boss")
+        for (body, field) in [
+            (#"{"email":"eve@example.org","uses":2}"#, "uses"), (#"{"language":"de"}"#, "email"),
+            (#"{"link":"shop://join/{token}"}"#, "email"),
+            (#"{"email":"\#(String(repeating: "e", count: 255))"}"#, "email"), (#"{"email":7}"#, "email"),
+        ] {
+            try await app.expectRefusal(.invalidBody, field: field) {
+                try await boss.post("/roles/team/invitations", body)
+            }
+        }
+        // The tests of storage run without auth.
+        try await app.expectRefusal(.unavailable) {
+            try await boss.post("/roles/team/invitations", #"{"email":"eve@example.org"}"#)
+        }
+        try await app.expectRefusal(.forbidden) {
+            try await app.user("eve").post("/roles/team/invitations", #"{"email":"eve@example.org"}"#)
+        }
+    }
+
+    @Test(arguments: [
+        (RoleInvitationMail.Outcome.invalidEmail, ErrorCode.invalidBody), (.invalidLanguage, .invalidBody),
+        (.unknownLink, .invalidBody), (.noMailServer, .notImplemented), (.tooManyMails, .tooManyRequests),
+    ])
+    func `a refusal by auth reaches the manager`(_ outcome: RoleInvitationMail.Outcome, _ code: ErrorCode) async {
+        let mail = RoleInvitationMail(
+            app: "shop", environment: .live, email: "eve", role: "team", code: "x", secondsLeft: 60, inviter: nil,
+            language: nil, link: nil)
+        let error = await #expect(throws: ServiceError.self) {
+            try await RoleInvitationMailing { _ in outcome }.send(mail)
+        }
+        #expect(error?.code == code)
+    }
+
     @Test func `erasing a user ends memberships, managing and invitations`() async throws {
         let app = try await Self.app()
         let invitation = try await app.user("boss").post("/roles/team/invitations", "{}")

@@ -66,7 +66,8 @@ extension StorageService {
         routes.on(DeleteRole.route, DeleteRole(roles: roles))
         routes.on(LeaveRole.route, LeaveRole(roles: roles, rights: rights))
         routes.on(
-            CreateRoleInvitation.route, CreateRoleInvitation(invitations: roleInvitations, rights: rights))
+            CreateRoleInvitation.route,
+            CreateRoleInvitation(invitations: roleInvitations, rights: rights, mailing: roleInvitationMailing))
         routes.on(ListRoleInvitations.route, ListRoleInvitations(invitations: roleInvitations, rights: rights))
         routes.on(RevokeRoleInvitation.route, RevokeRoleInvitation(invitations: roleInvitations, rights: rights))
         routes.on(JoinRole.route, JoinRole(invitations: roleInvitations, rights: rights))

@@ -44,6 +44,7 @@ public struct StorageService: ServiceDefinition {
 
     /// Nil if no service publishes live versions.
     let configFeed: ConfigFeed?
+    let roleInvitationMailing: RoleInvitationMailing
     let versions: KnownVersions
 
     // Files
@@ -97,7 +98,8 @@ public struct StorageService: ServiceDefinition {
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32),
             configFeed: ConfigFeed(
                 url: try settings.url("services.config", default: Self.defaultConfigURL),
-                internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger))
+                internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger),
+            auth: try ServiceAddress(.auth, settings))
     }
 
     static let defaultConfigURL = ServiceName.config.localURL
@@ -112,7 +114,7 @@ public struct StorageService: ServiceDefinition {
         jobs: JobWorker.Configuration = JobWorker.Configuration(),
         maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits(),
         hooks hookSettings: HookSettings = HookSettings(secret: .random()), internalSecret: Secret = .random(),
-        configFeed: ConfigFeed? = nil
+        configFeed: ConfigFeed? = nil, auth: ServiceAddress = ServiceAddress(.auth)
     ) {
         let signal = ChangeSignal(postgres: postgres)
         self.signal = signal
@@ -129,6 +131,8 @@ public struct StorageService: ServiceDefinition {
         self.objects = ObjectStore(
             postgres: postgres, spaces: spaces, collections: collections, rights: rights, signal: signal)
         self.rules = RulesStore(postgres: postgres, spaces: spaces, collections: collections, rights: rights)
+        self.roleInvitationMailing = RoleInvitationMailing(
+            of: auth, calls: ServiceCalls(caller: Self.name, internalSecret: internalSecret))
         self.roles = RoleStore(postgres: postgres, spaces: spaces, rights: rights)
         self.idempotency = Idempotency(postgres: postgres, objects: objects, collections: collections)
         self.hookSettings = hookSettings

@@ -45,7 +45,7 @@ public enum SettingNames {
                 "files.thumbnails.processes", "files.thumbnails.maximumpixels", "files.thumbnails.directory",
                 "files.upload.hours", "files.orphan.hours", "files.history.days", "jobs.concurrency",
                 "jobs.retention.hours", "import.limit.bytes", "changes.retention.days", "live.subscribers",
-                "live.subscribers.app", "hooks.private.allowed", "services.config",
+                "live.subscribers.app", "hooks.private.allowed", "services.auth", "services.config",
             ]),
         "config": Set(
             everywhere + ofServices + [

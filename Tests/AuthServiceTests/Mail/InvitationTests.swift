@@ -92,6 +92,63 @@ import Testing
         }
     }
 
+    private func order(_ client: UserClient, to email: String, _ change: (inout RoleInvitationMail) -> Void = { _ in })
+        async throws -> RoleInvitationMail.Outcome
+    {
+        var mail = RoleInvitationMail(
+            app: client.app.id, environment: .live, email: email, role: "Lions", code: "K7QX-09AB-K7QX-09AB",
+            secondsLeft: 7_200, inviter: "ann", language: nil, link: nil)
+        change(&mail)
+        let body = String(decoding: try JSONEncoder().encode(mail), as: UTF8.self)
+        let answer = try await client.auth.gateway.post("/internal/mail/role-invitations", body)
+        try #require(answer.status == 200, "\(answer)")
+        return try JSONDecoder().decode(RoleInvitationMail.Answer.self, from: Data(answer.text.utf8)).outcome
+    }
+
+    @Test(.enabled(if: MailServer.isAvailable))
+    func `Storage's invitations to a role are mailed, and their codes cannot be read in the database`() async throws {
+        try await UserClient.runWithMail { client in
+            let (late, ada) = (UserClient.address("later"), UserClient.address())
+            #expect(try await order(client, to: late) == .ordered)
+            let stored = try await client.auth.postgres.query("SELECT parameters::text FROM auth.jobs")
+            #expect(!stored.isEmpty)
+            for row in stored { #expect(!(try row.decode(0, as: String.self)).contains("K7QX")) }
+            #expect(try await order(client, to: ada) { $0.language = "de-AT" } == .ordered)
+            let mail = try await MailServer.shared.mail(to: ada)
+            #expect(
+                mail.subject == "Einladung zu Lions bei Shop" && mail.text.contains("2 Stunden")
+                    && mail.text.contains("shop://auth?kind=role-invitation&token=K7QX-09AB-K7QX-09AB"), "\(mail)")
+            #expect(try await order(client, to: "ada") == .invalidEmail)
+            #expect(try await order(client, to: ada) { $0.language = "?" } == .invalidLanguage)
+            #expect(try await order(client, to: ada) { $0.link = "https://evil.example/{token}" } == .unknownLink)
+            let gone = UserClient.address("gone")
+            #expect(try await order(client, to: gone) { $0.secondsLeft = 0 } == .ordered)
+            try await client.waitForJobs()
+            #expect(try await MailServer.shared.mails(to: gone).isEmpty)
+        }
+    }
+
+    @Test(.enabled(if: MailServer.isAvailable))
+    func `A user orders a limited number of invitations an hour, whatever the addresses`() async throws {
+        try await UserClient.runWithMail { client in
+            for number in 1...OrderRoleInvitationMail.mailsPerInviterAndHour {
+                #expect(try await order(client, to: UserClient.address("a\(number)")) == .ordered)
+            }
+            #expect(try await order(client, to: UserClient.address()) == .tooManyMails)
+            #expect(try await order(client, to: UserClient.address()) { $0.inviter = "ben" } == .ordered)
+            #expect(try await order(client, to: UserClient.address()) { $0.inviter = nil } == .ordered)
+        }
+    }
+
+    @Test func `Without a mail server no invitation is mailed, and only our own processes may order one`() async throws
+    {
+        try await UserClient.run { client in
+            #expect(try await order(client, to: "ada@example.org") == .noMailServer)
+            let refused = try await client.auth.gateway.acting(as: nil).post("/internal/mail/role-invitations", "{}")
+            #expect(refused.isProblem(.unauthorized), "\(refused)")
+        }
+    }
+
     @Test func `Addresses of disposable mailboxes are refused if the app says so`() async throws {
         try await UserClient.run { client in
             let body = #"{"email":"ada@x.mailinator.com","password":"correct horse"}"#

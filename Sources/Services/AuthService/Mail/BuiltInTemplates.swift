@@ -53,6 +53,13 @@ enum BuiltInTemplates {
                 "You are invited to {{app}}. Sign up with the address {{email}} and this code:", "{{code}}", "{{link}}",
                 "The invitation can be used once, within {{hours}} hours.",
             ], action: "Sign up"),
+        .roleInvitation: Words(
+            subject: "You are invited to join {{role}} at {{app}}",
+            paragraphs: [
+                "You are invited to join “{{role}}” at {{app}}. Sign in to the app and enter this code:", "{{code}}",
+                "{{link}}",
+                "The code can be used once, within {{hours}} hours. If you do not know who invited you, ignore this mail.",
+            ], action: "Join"),
         .emailChanged: Words(
             subject: "{{app}}: your e-mail address was changed",
             paragraphs: [
@@ -108,6 +115,13 @@ enum BuiltInTemplates {
                 "{{code}}", "{{link}}",
                 "Die Einladung gilt einmal und {{hours}} Stunden lang.",
             ], action: "Registrieren"),
+        .roleInvitation: Words(
+            subject: "Einladung zu {{role}} bei {{app}}",
+            paragraphs: [
+                "Du bist bei {{app}} zu „{{role}}“ eingeladen. Melde dich in der App an und gib diesen Code ein:",
+                "{{code}}", "{{link}}",
+                "Der Code gilt einmal und {{hours}} Stunden lang. Falls du nicht weißt, wer dich einlädt, brauchst du nichts zu tun.",
+            ], action: "Beitreten"),
         .emailChanged: Words(
             subject: "{{app}}: deine E-Mail-Adresse wurde geändert",
             paragraphs: [

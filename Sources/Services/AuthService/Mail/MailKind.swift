@@ -6,23 +6,24 @@ enum MailKind: String, Codable, Sendable, CaseIterable {
     case signIn = "sign-in"
     case changeEmail = "change-email"
     case invitation
+    case roleInvitation = "role-invitation"
 
     // Notices.
     case emailChanged = "email-changed"
     case passwordChanged = "password-changed"
     case newDevice = "new-device"
 
-    /// How long the proof in the mail is valid; nil if there is none. An invitation has its own lifetime.
+    /// How long the proof in the mail is valid; nil if there is none. Invitations have lifetimes of their own.
     var proofLifetimeInSeconds: Int64? {
         switch self {
         case .verifyEmail: 24 * 3_600
         case .resetPassword, .changeEmail: 30 * 60
         case .signIn: 10 * 60
-        case .invitation, .emailChanged, .passwordChanged, .newDevice: nil
+        case .invitation, .roleInvitation, .emailChanged, .passwordChanged, .newDevice: nil
         }
     }
 
-    var hasProof: Bool { proofLifetimeInSeconds != nil || self == .invitation }
+    var hasProof: Bool { proofLifetimeInSeconds != nil || self == .invitation || self == .roleInvitation }
 
     /// The values that a template may use.
     var values: Set<String> {
@@ -32,6 +33,7 @@ enum MailKind: String, Codable, Sendable, CaseIterable {
         case .newDevice: names.formUnion(["device", "time"])
         case .emailChanged: names.formUnion(["newEmail", "time"])
         case .passwordChanged: names.insert("time")
+        case .roleInvitation: names.insert("role")
         default: break
         }
         return names

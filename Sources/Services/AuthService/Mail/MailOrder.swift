@@ -2,8 +2,8 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// A mail to be written and sent: the parameters of a `SendMail` job. It contains no secret, because proofs are made
-/// when the mail is written.
+/// A mail to be written and sent: the parameters of a `SendMail` job. It contains no readable secret: proofs are
+/// made when the mail is written, and a code that another service made is encrypted.
 struct MailOrder: Codable, Sendable {
     var kind: MailKind
     var appID: String
@@ -13,6 +13,8 @@ struct MailOrder: Codable, Sendable {
     /// The user the mail concerns; nil for the user with the address, if any.
     var userID: UUID?
     var invitationID: UUID?
+    /// The code of an invitation to a role, as `SealedCodes` encrypts it.
+    var sealedCode: Data?
     /// The languages from the request, the best first.
     var languages: [String] = []
     /// One of the app's `linkURLs`; nil for the first.

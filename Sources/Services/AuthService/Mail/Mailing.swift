@@ -15,7 +15,8 @@ struct Mailing: Sendable {
     let invitations: InvitationStore
     let outbox: MailOutbox
     let client: SMTPClient
-    private let counts: MailCountStore
+    let counts: MailCountStore
+    let codes: SealedCodes
     private let server: MailSettings
     private let returned: ReturnedMail?
 
@@ -29,6 +30,7 @@ struct Mailing: Sendable {
         templates = MailTemplateStore(postgres: postgres)
         proofs = MailProofStore(postgres: postgres, codeKey: keys.mailCodes)
         invitations = InvitationStore(postgres: postgres)
+        codes = SealedCodes(sealing: keys.sealing, now: now)
         counts = MailCountStore(postgres: postgres)
         outbox = MailOutbox(
             jobs: jobs, settings: settings, counts: counts, hasMailServer: server.server != nil, logger: logger,
@@ -52,7 +54,7 @@ struct Mailing: Sendable {
     func handler(users: UserStore, apps: AppStore) -> SendMail {
         SendMail(
             users: users, apps: apps, settings: settings, senders: senders, templates: templates, proofs: proofs,
-            invitations: invitations,
+            invitations: invitations, codes: codes,
             counts: counts, server: server, client: client, returned: returned)
     }
 }

@@ -20,6 +20,7 @@ extension AuthService {
 
         // Settings and invitations, managed by the app's server
         routes.on(CreateInvitation.route, CreateInvitation(mailing: mailing))
+        routes.on(OrderRoleInvitationMail.route, OrderRoleInvitationMail(mailing: mailing))
         routes.on(ListInvitations.route, ListInvitations(invitations: mailing.invitations))
         routes.on(DeleteInvitation.route, DeleteInvitation(invitations: mailing.invitations))
         routes.on(ReadSettings.route, ReadSettings(settings: mailing.settings))

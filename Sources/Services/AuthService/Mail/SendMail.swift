@@ -22,6 +22,7 @@ struct SendMail: JobHandler {
     let templates: MailTemplateStore
     let proofs: MailProofStore
     let invitations: InvitationStore
+    let codes: SealedCodes
     let counts: MailCountStore
     let server: MailSettings
     let client: SMTPClient
@@ -80,7 +81,7 @@ struct SendMail: JobHandler {
     /// Nil if no one should get this mail, or no longer.
     private func recipient(of order: MailOrder, _ settings: AppSettings) async throws -> Recipient? {
         switch order.kind {
-        case .invitation: return .stranger
+        case .invitation, .roleInvitation: return .stranger
         case .resetPassword:
             return try await users.mailed(order.email, in: order.space).flatMap { $0.isDisabled ? nil : .user($0) }
         case .signIn:
@@ -120,6 +121,9 @@ struct SendMail: JobHandler {
             return try await invitations.renewCode(of: id, in: order.space).map {
                 proof($0.code, $0.code, $0.secondsLeft)
             }
+        }
+        if order.kind == .roleInvitation {
+            return codes.code(of: order).map { proof($0.code, $0.code, $0.secondsLeft) }
         }
         guard let seconds = order.kind.proofLifetimeInSeconds else { return [:] }
         let user = recipient.user?.id

@@ -5,11 +5,18 @@ import MartletHTTP
 
 /// The code is shown this once; only its SHA-256 is stored.
 struct CreateRoleInvitation: Endpoint {
+    /// RFC 5321 §4.5.3.1.3. Auth checks the rest.
+    private static let maximumAddressInBytes = 254
+
     static let route = Route(
         .post, "/roles/{role}/invitations", "createRoleInvitation",
-        "Creates a code by which users become members of a role.", callers: .client,
+        "Invites users to become members of a role, by a code.", callers: .client,
         parameters: [.role],
-        details: "For managers of the role and the app's server. A role may have 100 open invitations.",
+        details: """
+            For managers of the role and the app's server. A role may have 100 open invitations. With `email`, the \
+            code is mailed to the address; it works for one user, whatever address they sign in with. A user may \
+            order 20 such mails an hour.
+            """,
         body: .json(
             .object(
                 [
@@ -17,26 +24,66 @@ struct CreateRoleInvitation: Endpoint {
                         "How many users may take it."),
                     "days": .integer.range(1, RoleInvitationStore.maximumDays).defaulting(to: 7).described(
                         "How long it is valid."),
+                    "email": .string.format("email").described("Where to mail the code. `uses` must be 1."),
+                    "language": .string.described("The language of the mail (BCP 47)."),
+                    "link": .string.described("One of the app's `linkURLs` for the mail; by default the first."),
                 ])),
         answers: [
-            .answer(201, "The invitation with its `code`.", .json(.roleInvitation))
+            .answer(201, "The invitation, with its `code` if no mail is sent.", .json(.roleInvitation))
         ],
         errors: [
             403: "The caller does not manage the role (`forbidden`).",
             404: "For the app's server: there is no such role (`role-not-found`).",
+            501: "`email` was sent, and no mail server is configured (`not-implemented`).",
         ])
 
     let invitations: RoleInvitationStore
     let rights: RightsStore
+    let mailing: RoleInvitationMailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (role, space) = (try context.role, try context.space)
         let caller = try await rights.callerOfRole(try context.principal, in: space)
-        let body = try await BodyFields(request, ["uses", "days"])
-        let invitation = try await invitations.create(
-            to: role, uses: try body.integer("uses", in: 1...RoleInvitationStore.maximumUses) ?? 1,
-            days: try body.integer("days", in: 1...RoleInvitationStore.maximumDays) ?? 7, by: caller, in: space)
+        let body = try await BodyFields(request, ["uses", "days", "email", "language", "link"])
+        let uses = try body.integer("uses", in: 1...RoleInvitationStore.maximumUses) ?? 1
+        let days = try body.integer("days", in: 1...RoleInvitationStore.maximumDays) ?? 7
+        let mail = try Self.mail(body, to: role, uses: uses, days: days, by: caller, in: space)
+        var invitation = try await invitations.create(
+            to: role, uses: uses, days: days, email: mail?.email, by: caller, in: space)
+        if var mail {
+            mail.code = invitation.code ?? ""
+            do {
+                try await mailing.send(mail)
+            } catch {
+                // Without the mail, no one has the code.
+                try await invitations.withdraw(invitation.id, in: space)
+                throw error
+            }
+            invitation.code = nil
+        }
         return try .encoding(invitation, status: .created)
+    }
+
+    /// The mail to send, still without the code; nil if none is wanted.
+    private static func mail(
+        _ body: BodyFields, to role: String, uses: Int, days: Int, by caller: Identity, in space: AppSchema
+    ) throws -> RoleInvitationMail? {
+        let (language, link) = (try body.string("language"), try body.string("link"))
+        guard let email = try body.string("email") else {
+            guard language == nil, link == nil else {
+                throw ServiceError(.invalidBody, "`language` and `link` need an `email`.", field: "email")
+            }
+            return nil
+        }
+        guard email.utf8.count <= maximumAddressInBytes else {
+            throw ServiceError(.invalidBody, "This must be an e-mail address.", field: "email")
+        }
+        guard uses == 1 else {
+            throw ServiceError(.invalidBody, "An invitation by mail is for one user.", field: "uses")
+        }
+        return RoleInvitationMail(
+            app: space.appID, environment: space.environment, email: email, role: role, code: "",
+            secondsLeft: Int64(days) * 86_400, inviter: caller.userID, language: language, link: link)
     }
 }
 
@@ -143,7 +190,8 @@ extension Schema {
             [
                 "id": .uuid,
                 "role": .string,
-                "code": .string.described("Only in the answer to its creation."),
+                "code": .string.described("Only in the answer to its creation, and not if it was mailed."),
+                "email": .string.described("The address to which the code was mailed."),
                 "inviter": .string.described("The manager's id; absent if the app's server created it."),
                 "uses": .integer,
                 "usesLeft": .integer,

@@ -21,6 +21,8 @@ struct RoleInvitationStore: Sendable {
         var role: String
         /// Only in the answer to its creation.
         var code: String?
+        /// The address to which the code was mailed.
+        var email: String?
         /// Nil for the app's server.
         var inviter: String?
         var uses: Int
@@ -37,7 +39,8 @@ struct RoleInvitationStore: Sendable {
     }
 
     private static let columns: PostgresQuery = """
-        id, role, inviter, uses, uses_left, \(PostgresQuery.rfc3339("expires")), \(PostgresQuery.rfc3339("created"))
+        id, role, inviter, uses, uses_left, \(PostgresQuery.rfc3339("expires")), \(PostgresQuery.rfc3339("created")),
+        email
         """
 
     /// Whether a code can still be used, if its inviter still manages the role.
@@ -46,14 +49,13 @@ struct RoleInvitationStore: Sendable {
     private static func invitation(_ row: PostgresRow, code: String? = nil) throws -> Invitation {
         Invitation(
             id: try row.decode(0, as: UUID.self).uuidString.lowercased(), role: try row.decode(1), code: code,
-            inviter: try row.decode(2), uses: try row.decode(3), usesLeft: try row.decode(4),
-            expires: try row.decode(5),
-            created: try row.decode(6))
+            email: try row.decode(7), inviter: try row.decode(2), uses: try row.decode(3),
+            usesLeft: try row.decode(4), expires: try row.decode(5), created: try row.decode(6))
     }
 
     /// - Throws: `role-not-found`, `forbidden`; `limit-exceeded` beyond `maximumOpen`.
     func create(
-        to role: String, uses: Int, days: Int, by caller: Identity, in space: AppSchema
+        to role: String, uses: Int, days: Int, email: String? = nil, by caller: Identity, in space: AppSchema
     ) async throws -> Invitation {
         let table = try space.own("_role_invitations")
         let code = RoleInvitationCode.random()
@@ -66,9 +68,9 @@ struct RoleInvitationStore: Sendable {
             }
             let rows = try await transaction.query(
                 """
-                INSERT INTO \(table) (id, role, digest, inviter, uses, uses_left, expires)
+                INSERT INTO \(table) (id, role, digest, inviter, uses, uses_left, expires, email)
                 VALUES (gen_random_uuid(), \(role), \(code.digest), \(caller.userID), \(uses), \(uses),
-                    now() + make_interval(days => \(Int32(days))))
+                    now() + make_interval(days => \(Int32(days))), \(email))
                 RETURNING \(Self.columns)
                 """)
             return try Self.invitation(rows[0], code: code.text)
@@ -96,6 +98,14 @@ struct RoleInvitationStore: Sendable {
         try await changing(role, as: caller, in: space) { transaction in
             try await transaction.execute(
                 "DELETE FROM \(try space.own("_role_invitations")) WHERE id = \(id) AND role = \(role)") > 0
+        }
+    }
+
+    /// Deletes an invitation whose code nobody got.
+    func withdraw(_ id: String, in space: AppSchema) async throws {
+        try await postgres.withTransaction(role: space.role) { transaction in
+            _ = try await transaction.execute(
+                "DELETE FROM \(try space.own("_role_invitations")) WHERE id = \(UUID(uuidString: id))")
         }
     }
 
