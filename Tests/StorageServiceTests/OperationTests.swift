@@ -62,6 +62,19 @@ import Testing
         #expect([again["n"], again["s"]] == ["2", "1"])
     }
 
+    @Test func `an upsert with an Idempotency-Key creates the collection, and a change of nothing does not`()
+        async throws
+    {
+        let app = try await StorageApp()
+        func change(_ path: String) async throws -> Answer {
+            try await app.client.send("PATCH", "/storage/\(path)", #"{"n":1}"#, headers: ["Idempotency-Key": "k"])
+        }
+        #expect(try await change("Note/a?upsert=true").status == 201)
+        let again = try await change("Note/a?upsert=true")
+        #expect(again.status == 201 && again.header("idempotency-replayed") == "true", "\(again)")
+        try await app.expectRefusal(.objectNotFound) { try await change("Other/a") }
+    }
+
     @Test func `a hundred concurrent increments are all counted`() async throws {
         let app = try await Self.filled()
         try await withThrowingTaskGroup(of: Int.self) { group in

@@ -37,7 +37,7 @@ struct Idempotency: Sendable {
         let asker = Self.asker(scope)
         do {
             return try await once(key, asker, digest, in: scope, write)
-        } catch let error as PostgresError where error.isUndefinedTable {
+        } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
             try await collections.create(scope.collection, of: scope.space)
             return try await once(key, asker, digest, in: scope, write)
         }
