@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 
 /// Encrypts codes that other services made while their mail is waiting.
