@@ -2,8 +2,8 @@ import Testing
 
 /// The entry point of the test program, in place of the one that SwiftPM generates.
 ///
-/// SwiftPM's own looks for XCTest classes, of which there are none, in the editors' index, which builds leave out
-/// (`deploy/lib.sh`).
+/// SwiftPM's entry point finds XCTest classes through the index store. This package has no XCTest classes, and its
+/// builds write no index (`deploy/lib.sh`).
 @main struct TestProgram {
     static func main() async {
         await Testing.__swiftPMEntryPoint() as Never

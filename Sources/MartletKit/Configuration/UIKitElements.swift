@@ -1,7 +1,7 @@
 #if canImport(UIKit) && !os(watchOS)
 public import UIKit
 
-// Not compiled on Linux, where this project is built. What decides is in ElementProperties.
+// Not compiled on Linux, where this project is built and tested. The logic is in ElementProperties.
 
 extension UIColor {
     public convenience init(_ color: RemoteColor) {

@@ -2,9 +2,9 @@ import Foundation
 
 /// What the user enters in a `Form`. Renderers write values into it and show its problems.
 ///
-/// Values are JSON: text of a `TextField` (a number if its `keyboard` is `number`), true or false of a `Toggle`, an
-/// option's value of a `Picker`, and of a `DatePicker` a text such as `2026-08-24`, `09:30` or `2026-08-24T09:30:00Z`
-/// by its `mode`.
+/// Values are JSON. A `TextField` has a text (a number if its `keyboard` is `number`), a `Toggle` true or false, and a
+/// `Picker` the value of an option. A `DatePicker` has a text that depends on its `mode`: `2026-08-24`, `09:30` or
+/// `2026-08-24T09:30:00Z`.
 public final class DefinitionForm: Sendable {
     static let inputKinds: Set<String> = ["TextField", "Toggle", "Picker", "DatePicker"]
     static let maximumOptions = 500
@@ -24,7 +24,7 @@ public final class DefinitionForm: Sendable {
     /// What was wrong at the last ``validate()``, by field.
     public var problems: [String: String] { state.withLock { $0.problems } }
 
-    /// The value of a field. Null or nil clears it. A name that is no field of the form has no effect.
+    /// The value of a field. Null or nil clears it. Setting a name that is not a field of the form has no effect.
     public subscript(field: String) -> JSON? {
         get { state.withLock { $0.values[field] } }
         set {
@@ -81,7 +81,7 @@ public final class DefinitionForm: Sendable {
         }
     }
 
-    /// The other way: `2026-08-24`, `09:30` or `2026-08-24T09:30:00.000Z`.
+    /// The reverse of `date(_:mode:)`: `2026-08-24`, `09:30` or `2026-08-24T09:30:00.000Z`.
     static func text(_ date: Date, mode: String?) -> String {
         let text = RFC3339.text(date)
         switch mode {

@@ -1,7 +1,7 @@
 #if canImport(UIKit) && !os(watchOS) && !os(tvOS)
 public import UIKit
 
-// Not compiled on Linux, where this project is built. What decides is in DefinitionNode and DefinitionForm.
+// Not compiled on Linux, where this project is built and tested. The logic is in DefinitionNode and DefinitionForm.
 
 /// Shows definitions as UIKit views.
 ///

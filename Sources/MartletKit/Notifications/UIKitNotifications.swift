@@ -2,7 +2,8 @@
 public import UIKit
 public import UserNotifications
 
-// Not compiled on Linux, where this project is built. What decides is in Notifications and ReceivedNotification.
+// Not compiled on Linux, where this project is built and tested. The logic is in Notifications and
+// ReceivedNotification.
 
 extension Notifications {
     /// For `userNotificationCenter(_:didReceive:)`: the user tapped a notification, whether the app was running or not.

@@ -9,7 +9,7 @@ struct LocalQuery: Sendable {
     private let skipped: Int
     private let limit: Int
 
-    /// - Throws: ``MartletError/Code/unsupportedOffline`` for what needs the server.
+    /// - Throws: ``MartletError/Code/unsupportedOffline`` if only the server can answer the query.
     init<Value: Storable>(_ query: Query<Value>) throws {
         _ = try query.parameters()
         guard query.includedPaths.isEmpty else { throw LocalFilter.unsupported("include") }
@@ -18,7 +18,7 @@ struct LocalQuery: Sendable {
         isDescending = query.sortOrders.map(\.isDescending)
         paths = filter.paths + query.sortOrders.map(\.field)
         skipped = max(0, min(query.skippedCount, 1_000_000))
-        // As many as the server answers.
+        // The same default and maximum as on the server.
         limit = max(0, min(query.maximumCount ?? 100, 1_000))
     }
 
@@ -41,7 +41,7 @@ struct LocalQuery: Sendable {
     }
 }
 
-/// The first rows in an order. Most of a large collection is compared once, with the last of these.
+/// The first `count` rows in sort order. Most rows of a large collection need one comparison: with the last candidate.
 private struct Best {
     struct Candidate {
         let index: Int

@@ -107,7 +107,7 @@ private final class Post: Sendable {
                 $0.states["eve@example.org"] = ("queued", "not reached")
             }
             try await data.happening(try await data.issue(7, "Fault in 42", level: .fatal), "created")
-            try await app.look()
+            try await app.runAlerts()
             try await Self.wait(app, "error LIKE 'The mail has not been sent yet: not reached%'")
             #expect(try await app.master("GET", "/crashes/alerts/\(alert)")["lastDelivery.state"] == "\"waiting\"")
             post.state.withLock { $0.states = [:] }
@@ -139,7 +139,7 @@ private final class Post: Sendable {
                 $0.staff[.eve] = .some(nil)
             }
             try await data.happening(try await data.issue(1), "created")
-            try await app.look()
+            try await app.runAlerts()
             try await Self.wait(app, "state = 'dead'")
             #expect(post.addresses() == ["ada@example.org"])
             let skipped = #"2 "skipped" "not there any more, or may not read the app's crashes""#
@@ -164,7 +164,7 @@ private final class Post: Sendable {
             let alert = try await Self.alert(app, [.ada])
             post.state.withLock { $0.staff = [:] }
             try await data.happening(try await data.issue(1), "created")
-            try await app.look()
+            try await app.runAlerts()
             try await Self.wait(app, "state = 'dead'")
             #expect(post.addresses() == [])
             let read = try await app.master("GET", "/crashes/alerts/\(alert)")
@@ -185,7 +185,7 @@ private final class Post: Sendable {
             let tried = try await app.master("POST", "/crashes/alerts/\(alert)/test")
             #expect(tried["delivered"] == "false" && tried["error"]?.contains("MARTLET_MAIL_HOST") == true, "\(tried)")
             try await data.happening(try await data.issue(1), "created")
-            try await app.look()
+            try await app.runAlerts()
             try await Self.wait(app, "error LIKE 'This server cannot send mail%'")
             post.state.withLock { $0.canSend = true }
             try await Self.wait(app, "state = 'done'")

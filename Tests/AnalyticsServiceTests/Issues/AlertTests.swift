@@ -177,12 +177,12 @@ import Testing
             let receiver = try await HookReceiver()
             try await app.alert(#""name":"New","kind":"newIssue","pauseSeconds":600"#, at: receiver)
             try await data.happening(try await data.issue(1), "created")
-            try await app.look()
+            try await app.runAlerts()
             for number in 2...24 { try await data.happening(try await data.issue(Int32(number)), "created") }
-            try await app.look()
+            try await app.runAlerts()
             #expect(try await data.count("crash_alert_deliveries") == 1)
             try await app.postgres.execute("UPDATE analytics.crash_alerts SET fired = now() - interval '10 minutes'")
-            try await app.look()
+            try await app.runAlerts()
             try await receiver.wait(for: 2)
             let second = try #require(receiver.received.first { $0["data.count"] == "23" })
             #expect(
@@ -210,7 +210,7 @@ import Testing
             try await data.happening(
                 try await data.issue(2, level: .error, firstRelease: old), "created", release: "app@2.0+9")
             try await data.happening(try await data.issue(3, level: .info), "created")
-            try await app.look()
+            try await app.runAlerts()
             try await receiver.wait(for: 5)
             for (number, (filter, numbers)) in cases.enumerated() {
                 let message = receiver.received.first { $0["data.alert.name"] == "\"\(number)\"" }
@@ -254,7 +254,7 @@ import Testing
             for (number, alert) in cases.enumerated() {
                 try await app.alert(#""name":"\#(number)","kind":"rate",\#(alert.alert)"#, at: receiver)
             }
-            try await app.look()
+            try await app.runAlerts()
             try await receiver.wait(for: cases.count { !$0.numbers.isEmpty })
             for (number, alert) in cases.enumerated() {
                 let message = receiver.received.first { $0["data.alert.name"] == "\"\(number)\"" }
@@ -267,11 +267,11 @@ import Testing
             #expect(
                 first?["data.issues.0.value"] == "3" && first?["data.count"] == "1" && first?["data.threshold"] == "3")
             // While the condition lasts, once in each pause.
-            try await app.look()
+            try await app.runAlerts()
             #expect(try await data.count("crash_alert_deliveries") == cases.count { !$0.numbers.isEmpty })
             try await app.postgres.execute(
                 "UPDATE analytics.crash_alerts SET fired = now() - interval '5 minutes' WHERE name = '0'")
-            try await app.look()
+            try await app.runAlerts()
             #expect(try await data.count("crash_alert_deliveries") == 1 + cases.count { !$0.numbers.isEmpty })
         }
     }
@@ -300,7 +300,7 @@ import Testing
             for (number, alert) in cases.enumerated() {
                 try await app.alert(#""name":"\#(number)","kind":"crashFree",\#(alert.alert)"#, at: receiver)
             }
-            try await app.look()
+            try await app.runAlerts()
             try await receiver.wait(for: cases.count { $0.value != nil })
             for (number, alert) in cases.enumerated() {
                 let message = receiver.received.first { $0["data.alert.name"] == "\"\(number)\"" }
@@ -330,8 +330,8 @@ extension AnalyticsApp {
         var answer: Answer
     }
 
-    /// The periodic work of every instance.
-    func look() async throws {
+    /// Does what every instance does periodically.
+    func runAlerts() async throws {
         let firing = service.crashes.tracking.alerts.firing
         while try await firing.announce() {}
         for id in try await firing.due() { try await firing.fire(id) }

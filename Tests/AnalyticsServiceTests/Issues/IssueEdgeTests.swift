@@ -100,7 +100,7 @@ import Testing
             for number in [1, 2] { try await data.happening(try await data.issue(Int32(number)), "created") }
             while try await app.service.crashes.tracking.alerts.firing.announce() {}
             try await app.postgres.execute("UPDATE analytics.issues SET deleted = now() WHERE number = 1")
-            try await app.look()
+            try await app.runAlerts()
             try await receiver.wait(for: 1)
             #expect(
                 receiver.received.first?["data.count"] == "1" && receiver.received.first?["data.issues.0.number"] == "2"

@@ -71,7 +71,9 @@ import Testing
             #expect(try await app.ask("GET", "/tickets/1").isProblem(.ticketNotFound))
             #expect(try await app.numbers("") == [])
             let bin = try await app.ask("GET", "/tickets?deleted=true")
-            #expect(bin.numbers("data") == [1] && bin["data.0.deleted"]?.hasPrefix("\"20") == true, "since when")
+            #expect(
+                bin.numbers("data") == [1] && bin["data.0.deleted"]?.hasPrefix("\"20") == true,
+                "the bin shows when the ticket was deleted")
             #expect(try await app.column(.onHold) == [])
             let restored = try await app.ask("POST", "/tickets/1/restore")
             #expect(
@@ -116,7 +118,7 @@ import Testing
             }
             #expect(numbers.compactMap(\.self).sorted() == Array(1...30))
             let column = try await app.column(.todo)
-            #expect(column == column.sorted() && column.count == 30, "a new one comes to the end")
+            #expect(column == column.sorted() && column.count == 30, "a new ticket is added at the end")
         }
     }
 
@@ -156,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `staff who opened the tickets can be chosen by name, and a new name replaces the old one`() async throws
+    @Test func `staff who have used the tickets are listed by name, and a new name replaces the old one`() async throws
     {
         try await AnalyticsApp.run { app in
             try await app.ask("GET", "/tickets", as: .bob)

@@ -278,10 +278,10 @@ import Testing
         let said = (0..<100).filter { _ in tracker.recordFailure() }
         #expect(said == [0])
         tracker.reset()
-        #expect(!tracker.shouldBeStored)
+        #expect(!tracker.shouldStoreFailure)
         let notes = (1...60).filter { _ in
             _ = tracker.recordFailure()
-            return tracker.shouldBeStored
+            return tracker.shouldStoreFailure
         }
         #expect(notes == [6, 12, 24, 36, 48, 60])
     }

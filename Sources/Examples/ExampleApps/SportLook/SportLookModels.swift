@@ -41,7 +41,7 @@ struct Invitation: Storable {
     var state = State.sent
 }
 
-/// What everybody may see of a user. The server makes the collection `_User` of the users' profiles.
+/// What everybody may see of a user. The server keeps the users' profiles in the collection `_User`.
 struct Person: Storable {
     static let collection = "_User"
 

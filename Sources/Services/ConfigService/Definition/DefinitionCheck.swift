@@ -47,7 +47,7 @@ struct DefinitionCheck {
     }
 
     mutating func addFinding(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error) {
-        // No one reads more. Errors have a higher limit, so that warnings do not crowd them out.
+        // Nobody would read a longer list. Errors have a higher limit, so that warnings do not crowd them out.
         guard findings.count < (severity == .error ? 2_000 : 1_000) else { return }
         findings.append(Finding(severity, code, at: path, message))
     }

@@ -84,7 +84,7 @@ struct ImportDocuments: Endpoint {
         for kind in Set(items.map(\.key.kind)) {
             for action in [StaffAction.create, .update] { _ = try context.author(may: action, kind.area) }
         }
-        let versions = try await exchange.take(
+        let versions = try await exchange.importDocuments(
             items, into: try context.space, replacing: try request.flag("replace"),
             publishing: try request.flag("publish"), by: author)
         return .json(#"{"documents":\#(items.count),"published":[\#(versions.joined(separator: ","))]}"#)

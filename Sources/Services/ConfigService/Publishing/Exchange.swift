@@ -21,7 +21,7 @@ struct Exchange: Sendable {
 
     /// Drafts and live versions as `{"documents":[{"kind","name","draft","live"}]}`.
     ///
-    /// - Throws: `limit-exceeded` if there is more than `take` accepts.
+    /// - Throws: `limit-exceeded` if there is more than one import accepts.
     func export(_ kinds: [DocumentKind], of space: AppSpace) async throws -> String {
         let condition: PostgresQuery = """
             FROM config.documents AS d LEFT JOIN config.versions AS v ON v.document_id = d.id AND v.version = d.live_version
@@ -55,7 +55,7 @@ struct Exchange: Sendable {
     /// - Returns: The published versions as JSON objects.
     /// - Throws: `conflict` naming an existing document; `limit-exceeded`; `document-refused`, after which no more
     ///   documents are published.
-    func take(_ items: [Item], into space: AppSpace, replacing: Bool, publishing: Bool, by author: Author)
+    func importDocuments(_ items: [Item], into space: AppSpace, replacing: Bool, publishing: Bool, by author: Author)
         async throws -> [String]
     {
         try await postgres.withTransaction { transaction in

@@ -104,10 +104,8 @@ struct UploadFile: Endpoint {
             // With a name, the path is a directory even without a slash at its end.
             return try name.map { try FilePath(path.text.components(separatedBy: "/") + [$0]) } ?? path
         case .directory(let directory):
-            guard acceptsDirectory else {
-                _ = try target.file
-                return try directory.file("")
-            }
+            // Throws, because the target is a directory.
+            guard acceptsDirectory else { return try target.file }
             guard let name else {
                 throw ServiceError(.invalidParameter, "A file in a directory must have a name.", field: "name")
             }

@@ -127,8 +127,8 @@ struct CollectionRules: Sendable, Equatable {
     /// everyone may.
     var ownerFields: [FieldPath] { changers(\.ownerFields) }
 
-    /// These, and the fields of users who may change or delete it in some states. They share an object, but do not own
-    /// it.
+    /// The owner fields, and the fields that name users who may change or delete an object only in some states. Such
+    /// users share the object, but do not own it.
     var sharerFields: [FieldPath] { changers { $0.ownerFields + $0.helperFields } }
 
     private func changers(_ fields: (Grantees) -> [String]) -> [FieldPath] {

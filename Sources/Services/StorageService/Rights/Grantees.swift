@@ -1,7 +1,7 @@
 import MartletAPI
 import MartletCore
 
-/// Who may do something: names, and entries that also have a condition on the object. One of them suffices.
+/// Who may do something: names, and entries that also have a condition on the object. A caller needs to match only one.
 struct Grantees: Sendable, Equatable {
     enum Entry: Sendable, Equatable {
         case name(String)
@@ -44,15 +44,15 @@ struct Grantees: Sendable, Equatable {
             })
     }
 
-    /// The fields of the users who may change the whole object whatever its state, or because a condition names them:
-    /// its owners.
+    /// The object's fields that name its owners: users who may change the whole object in every state, or whom a
+    /// condition requires in the field (`{"owner":"$user.id"}`).
     var ownerFields: [String] {
         let unlimited = conditions.filter { $0.limits == nil }
         let who = names + unlimited.filter { $0.filter == .object([]) }.flatMap(\.who)
         return Self.fields(who) + unlimited.flatMap(\.userFields)
     }
 
-    /// The fields of the users who may change the whole object in some states.
+    /// The object's fields that name users who may change the whole object, but only in some states.
     var helperFields: [String] {
         Self.fields(conditions.filter { $0.limits == nil && $0.filter != .object([]) }.flatMap(\.who))
     }
@@ -88,7 +88,7 @@ struct Grantees: Sendable, Equatable {
                 field: field)
         }
         guard allowing != .names || conditions.isEmpty else {
-            throw ServiceError(.invalidBody, "Only names may stand here, because there is no object.", field: field)
+            throw ServiceError(.invalidBody, "Only names are allowed here, because there is no object.", field: field)
         }
         try Self.check(names, allowing, field: field)
         for condition in conditions {

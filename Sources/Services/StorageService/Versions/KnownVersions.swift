@@ -8,7 +8,7 @@ import Synchronization
 final class KnownVersions: Sendable {
     private let known = Mutex<[AppSpace: VersionNotice]>([:])
 
-    /// The part of lists about the space's versions.
+    /// What every list response of the space reports about its live versions.
     subscript(space: AppSpace) -> VersionNotice {
         known.withLock { $0[space] } ?? .none
     }
@@ -26,11 +26,11 @@ final class KnownVersions: Sendable {
     }
 }
 
-/// The part of a list about live versions, already encoded.
+/// What a list response reports about live versions, already encoded: the start of its body, and header fields.
 final class VersionNotice: Sendable {
     static let none = VersionNotice(config: nil, translation: nil)
 
-    /// `{"config":{"version","date"},"translation":{"version","date"},"count":`
+    /// The body up to the count: `{"config":{"version","date"},"translation":{"version","date"},"count":`
     let head: String
     let headers: HTTPFields
 

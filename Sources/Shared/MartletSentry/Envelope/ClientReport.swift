@@ -35,7 +35,7 @@ public struct ClientReport: Sendable, Equatable {
 
 /// A person's feedback on a crash or on the app.
 public struct UserFeedback: Sendable, Equatable {
-    /// The feedback's own id, or in the older form that of the event it is about.
+    /// The feedback's own id. A `user_report`, the older form, has none; it gets the id of the event it is about.
     public var id: UUID
     /// The event that the feedback is about.
     public var eventID: UUID?

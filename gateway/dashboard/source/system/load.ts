@@ -11,7 +11,10 @@ export interface Loaded<T> {
   show: (data: T) => void;
 }
 
-/** Calls `read` when the component appears and when `on` changes. Earlier data stay while newer ones are on their way. */
+/**
+ * Calls `read` when the component appears and when `on` changes. A change of `on` clears the data at once; `reload`
+ * keeps the earlier data until newer ones arrive.
+ */
 export function useLoad<T>(read: () => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean }>({ isLoading: true });
   const turn = useRef(0);
@@ -29,7 +32,7 @@ export function useLoad<T>(read: () => Promise<T>, on: readonly unknown[]): Load
     load(false);
     return () => void turn.current++;
   }, on);
-  // What an ended session refused is read again once the member is back.
+  // A read that failed because the session had ended is repeated once the member has signed in again.
   const sessionState = useSyncExternalStore(session.subscribe, session.state);
   useEffect(() => {
     if (sessionState === "open" && state.error instanceof Problem && state.error.status === 401) load(true);

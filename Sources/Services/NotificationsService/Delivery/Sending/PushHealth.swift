@@ -125,7 +125,7 @@ final class PushHealth: Sendable {
             $0.rejections.record(lane, version: version, rejectionPeriod: rejectionPeriod, at: time)
         }
         if isBroken, !sendCredentials.current.isBroken(device.service.credential) {
-            await markBroken(device.service, device.space, sendCredentials, reason, isTried: true)
+            await markBroken(device.service, device.space, sendCredentials, reason, isRetried: true)
         }
     }
 
@@ -157,12 +157,12 @@ final class PushHealth: Sendable {
             if !isDoubtful, state.gone.count < Self.maximumGone { state.gone.append(token) }
             return false
         }
-        if trips { await markBroken(.apns, device.space, sendCredentials, TokenRateBreaker.sentence, isTried: false) }
+        if trips { await markBroken(.apns, device.space, sendCredentials, TokenRateBreaker.sentence, isRetried: false) }
     }
 
     private func markBroken(
         _ service: PushService, _ space: Int32, _ sendCredentials: PushTransport.SendCredentials, _ reason: String,
-        isTried: Bool
+        isRetried: Bool
     ) async {
         let kind = service.credential
         log.logger.warning(
@@ -170,7 +170,7 @@ final class PushHealth: Sendable {
             metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
         do {
             try await credentials.markBroken(
-                kind, in: space, version: sendCredentials.current.versions[kind], reason: reason, isTried: isTried)
+                kind, in: space, version: sendCredentials.current.versions[kind], reason: reason, isRetried: isRetried)
         } catch {
             log.warn("Could not mark a push credential as broken; the next rejection retries.", error)
         }

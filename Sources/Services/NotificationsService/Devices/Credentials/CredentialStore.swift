@@ -64,13 +64,14 @@ struct CredentialStore: Sendable {
 
     /// - Parameters:
     ///   - version: Changes only this version; nil changes the current one.
-    ///   - isTried: Whether the credential is retried, for the first time after one minute.
-    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool) async throws
+    ///   - isRetried: Whether the credential is retried, for the first time after one minute.
+    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isRetried: Bool)
+        async throws
     {
         _ = try await change(
             """
             UPDATE notifications.credentials SET broken = now(), broken_reason = \(reason),
-                next_try = CASE WHEN \(isTried) THEN now() + interval '1 minute' END
+                next_try = CASE WHEN \(isRetried) THEN now() + interval '1 minute' END
             WHERE space = \(space) AND kind = \(kind.rawValue) AND broken IS NULL AND (\(version)::timestamptz IS NULL OR updated = \(version)) RETURNING space
             """)
     }

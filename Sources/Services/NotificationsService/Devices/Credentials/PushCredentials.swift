@@ -91,14 +91,15 @@ final class PushCredentials: Sendable {
     /// good.
     ///
     /// - Parameters:
-    ///   - isTried: Whether single messages are sent with it from time to time as a test. Otherwise someone has to act.
+    ///   - isRetried: Whether single messages are sent with it from time to time as a test. Otherwise it stays
+    ///     suspended until someone acts.
     ///   - reason: The push service's reason, or a sentence. Cut off after 200 characters.
     ///   - version: The version that failed, as in `Current.versions`. One stored in the meantime is not affected.
-    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool = false)
+    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isRetried: Bool = false)
         async throws
     {
         try await store.markBroken(
-            kind, in: space, version: version, reason: String(reason.prefix(200)), isTried: isTried)
+            kind, in: space, version: version, reason: String(reason.prefix(200)), isRetried: isRetried)
         forget(space)
     }
 

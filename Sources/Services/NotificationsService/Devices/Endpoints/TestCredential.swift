@@ -152,7 +152,7 @@ struct TestCredential: Endpoint {
         case .accepted: try await devices.credentials.markGood(kind, in: space.id)
         case .failed(let failure) where failure.meaning == .credentialBroken:
             try await devices.credentials.markBroken(
-                kind, in: space.id, version: current.versions[kind], reason: failure.reason, isTried: true)
+                kind, in: space.id, version: current.versions[kind], reason: failure.reason, isRetried: true)
         case .failed: break
         }
     }

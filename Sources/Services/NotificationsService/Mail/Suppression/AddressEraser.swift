@@ -11,7 +11,7 @@ struct AddressEraser: Sendable {
 
     /// Selects the addresses to erase.
     enum Owner: Sendable {
-        /// The addresses of the user at the time they were written to.
+        /// The entries that belong to the user, and the addresses to which mail for the user was sent.
         case user(String)
         /// The address, except for entries that belong to users.
         case address(String)

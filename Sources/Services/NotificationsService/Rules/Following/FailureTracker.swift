@@ -24,7 +24,7 @@ struct FailureTracker: Sendable {
     mutating func reset() { failures = 0 }
 
     /// Whether to store the failure, so that it is shown with the rules.
-    var shouldBeStored: Bool {
+    var shouldStoreFailure: Bool {
         failures == Self.firstStoredFailure
             || failures > Self.firstStoredFailure && failures.isMultiple(of: Self.storedFailureInterval)
     }

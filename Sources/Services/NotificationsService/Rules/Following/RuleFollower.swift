@@ -25,7 +25,7 @@ struct RuleFollower: Sendable {
         var tracker = FailureTracker()
         var state: State?
         // Another instance may have stored a failure.
-        var isNoted = true
+        var mayHaveStoredFailure = true
         while !Task.isCancelled {
             do {
                 let outcome = try await step(&state)
@@ -33,10 +33,10 @@ struct RuleFollower: Sendable {
                 // An interrupted step proves nothing, so the failure count stays.
                 guard outcome == .done else { continue }
                 tracker.reset()
-                if isNoted {
+                if mayHaveStoredFailure {
                     try await feeds.record(stuck: nil, space)
                     stuck.set(space, false)
-                    isNoted = false
+                    mayHaveStoredFailure = false
                 }
             } catch {
                 guard !Task.isCancelled else { break }
@@ -46,8 +46,8 @@ struct RuleFollower: Sendable {
                         "Could not apply notification rules to changes; retrying.",
                         metadata: ["app.id": "\(space.appID)", "error.cause": "\(error)"])
                 }
-                if tracker.shouldBeStored {
-                    isNoted = true
+                if tracker.shouldStoreFailure {
+                    mayHaveStoredFailure = true
                     stuck.set(space, true)
                     try? await feeds.record(stuck: FailureTracker.sentence(error), space)
                 }
@@ -55,9 +55,9 @@ struct RuleFollower: Sendable {
             }
         }
         stuck.set(space, false)
-        let isEnd = Task.isCancelled
+        let isCancelled = Task.isCancelled
         // An unstructured task, because this one may be cancelled.
-        try? await Task { try await feeds.release(space, notifyingOthers: isEnd) }.value
+        try? await Task { try await feeds.release(space, notifyingOthers: isCancelled) }.value
     }
 
     /// The state between two steps.

@@ -1,5 +1,5 @@
-/// Numbers packed with as many bits each as the greatest needs, the lowest bit first. Padding of four bytes follows, so
-/// that a whole word can be loaded at any number.
+/// Numbers packed without gaps, each in as many bits as the greatest possible one needs, least significant bit first.
+/// Four bytes of padding follow, so that a whole word can be loaded at the position of any number.
 struct PackedNumbers {
     static let maximumWidth = 24
 
@@ -7,7 +7,7 @@ struct PackedNumbers {
     private let width: Int
     private let mask: UInt32
 
-    /// - Parameter values: Every number is below this.
+    /// - Parameter values: How many values a number can have; every number is below this.
     /// - Returns: nil if there are fewer bytes than `count` numbers need.
     init?(_ bytes: UnsafeRawBufferPointer, count: Int, values: Int) {
         width = Self.width(values)
