@@ -93,7 +93,7 @@ public final class Analytics: Sendable {
         record("screen", name: name, ["name": .string(name), "properties": .object(properties)])
     }
 
-    /// Sets the user id and traits for this device's events. The id of a signed-in user is set by itself.
+    /// Sets the user id and traits for this device's events. The id of a signed-in user is set automatically.
     public func identify(_ userID: String? = nil, traits: [String: JSON] = [:]) {
         change { state in
             guard state.consent == .granted, let userID else { return false }
