@@ -124,7 +124,7 @@ import Testing
         Bytes(testDescription: "DATA on an idle stream", frame: [0, 0, 1, 0, 0, 0, 0, 0, 9, 0x61]),
         Bytes(testDescription: "HEADERS that HPACK cannot decode", frame: [0, 0, 2, 1, 5, 0, 0, 0, 1, 0xff, 0xff]),
         Bytes(testDescription: "a frame that is too large", frame: [0xff, 0xff, 0xff, 1, 5, 0, 0, 0, 1]),
-        Bytes(testDescription: "HEADERS on an even stream", frame: [0, 0, 1, 1, 5, 0, 0, 0, 2, 0x82]),
+        Bytes(testDescription: "HEADERS on a stream with an even number", frame: [0, 0, 1, 1, 5, 0, 0, 0, 2, 0x82]),
     ])
     func `A connection error is reported by GOAWAY, and the connection ends`(_ bytes: Bytes) async throws {
         try await withGateway { test in

@@ -63,7 +63,7 @@ import Testing
 
     /// `isEmpty`: the collections have no writes yet, and the followers' first cursors have no position.
     @Test(arguments: [false, true])
-    func `every follower sees each write after a crash once, even if its id was used before it`(isEmpty: Bool)
+    func `every follower sees each write after a crash once, even if its transaction id was used before`(isEmpty: Bool)
         async throws
     {
         try await alone { app, server in

@@ -104,7 +104,7 @@ import Testing
         ("fixing CRASH-1", []), ("resolved\nAPP-3", ["APP-3"]),
         ("fixes CRASH-4294967303", []), ("", []),
     ])
-    func `A commit message names what it fixes after a keyword such as fixes, closes or resolves`(
+    func `The issues and tickets that a commit fixes follow a keyword in its message`(
         message: String, references: [String]
     ) {
         #expect(CommitReference.list(in: message).map { "\($0.prefix)-\($0.number)" } == references)
