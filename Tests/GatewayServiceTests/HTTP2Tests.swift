@@ -118,19 +118,19 @@ import Testing
     }
 
     @Test(arguments: [
-        Bytes(testDescription: "data of no stream", frame: [0, 0, 1, 0, 0, 0, 0, 0, 0, 0x61]),
-        Bytes(testDescription: "a ping of a stream", frame: [0, 0, 8, 6, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8]),
-        Bytes(testDescription: "a short ping", frame: [0, 0, 3, 6, 0, 0, 0, 0, 0, 1, 2, 3]),
-        Bytes(testDescription: "data of a stream that is idle", frame: [0, 0, 1, 0, 0, 0, 0, 0, 9, 0x61]),
-        Bytes(testDescription: "headers that HPACK cannot read", frame: [0, 0, 2, 1, 5, 0, 0, 0, 1, 0xff, 0xff]),
-        Bytes(testDescription: "a frame larger than allowed", frame: [0xff, 0xff, 0xff, 1, 5, 0, 0, 0, 1]),
-        Bytes(testDescription: "a stream that a client cannot open", frame: [0, 0, 1, 1, 5, 0, 0, 0, 2, 0x82]),
+        Bytes(testDescription: "DATA on stream 0", frame: [0, 0, 1, 0, 0, 0, 0, 0, 0, 0x61]),
+        Bytes(testDescription: "PING on a stream", frame: [0, 0, 8, 6, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8]),
+        Bytes(testDescription: "PING that is too short", frame: [0, 0, 3, 6, 0, 0, 0, 0, 0, 1, 2, 3]),
+        Bytes(testDescription: "DATA on an idle stream", frame: [0, 0, 1, 0, 0, 0, 0, 0, 9, 0x61]),
+        Bytes(testDescription: "HEADERS that HPACK cannot decode", frame: [0, 0, 2, 1, 5, 0, 0, 0, 1, 0xff, 0xff]),
+        Bytes(testDescription: "a frame that is too large", frame: [0xff, 0xff, 0xff, 1, 5, 0, 0, 0, 1]),
+        Bytes(testDescription: "HEADERS on a stream with an even number", frame: [0, 0, 1, 1, 5, 0, 0, 0, 2, 0x82]),
     ])
     func `A connection error is reported by GOAWAY, and the connection ends`(_ bytes: Bytes) async throws {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(RawHTTP2.start + bytes.frame)
-            // Bytes still arriving must not turn the end into a reset.
+            // Unread bytes must not make the server's close a TCP reset, which could discard the GOAWAY.
             try? await client.send([UInt8](repeating: 0, count: 10_000))
             await client.waitForClose()
             let goAway = HTTP2Frames(client.bytes).first { $0.type == 7 }
@@ -139,7 +139,9 @@ import Testing
         }
     }
 
-    @Test func `A body that expects 100 gets it once, and a refused body does not`() async throws {
+    @Test func `A request that expects 100-continue gets it once, and a refused request does not get it`()
+        async throws
+    {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             let waiting =
@@ -183,9 +185,9 @@ import Testing
         }
     }
 
-    /// Frames of an unknown type are ignored (RFC 9113 §4.1).
+    /// The frames have an unknown type, so they are ignored (RFC 9113 §4.1). Most reads end in the middle of one.
     @Test(arguments: [true, false])
-    func `Frames that end within reads do not fill memory, whether settings are acknowledged or not`(
+    func `Frames split across reads do not fill memory, whether settings are acknowledged or not`(
         _ isAcknowledged: Bool
     ) async throws {
         try await withGateway { test in
@@ -203,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `A client that reads nothing of its response is closed, even if no one waits for its place`()
+    @Test func `A client that reads nothing of its response is closed, even if no other client waits for a connection`()
         async throws
     {
         try await withGateway(configure: {
@@ -348,7 +350,7 @@ extension [(String, String)] {
     }
 }
 
-/// A client with prior knowledge that sends any headers it is given.
+/// An HTTP/2 client with prior knowledge (RFC 9113 §3.3). It sends any headers, valid or not.
 final class HTTP2Client: Sendable {
     struct Answer: Sendable {
         /// 100 and the status that follows.
@@ -482,7 +484,7 @@ final class HTTP2Client: Sendable {
     }
 }
 
-/// A client that writes frames itself, with heads of any length, which NIOHTTP2 does not send.
+/// A client that writes its own frames, because NIOHTTP2 does not send heads of any length.
 private final class RawHTTP2: Sendable {
     let raw: RawClient
     private let encoder = Mutex(HPACKEncoder(allocator: ByteBufferAllocator()))
@@ -521,7 +523,7 @@ private final class RawHTTP2: Sendable {
         try await raw.send([0, 0, 4, 8, 0, 0, 0, 0, stream, 0, 0, 0, bytes])
     }
 
-    /// Reads one byte of a response per second.
+    /// Lets the server send one byte of a response per second.
     func takeSlowly(_ count: Int, stream: UInt8) async throws {
         for taken in 1...count {
             try await grant(1, stream: stream)

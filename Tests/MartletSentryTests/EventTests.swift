@@ -174,7 +174,7 @@ import Testing
     func `Crashes of iOS apps are read without errors`(_ name: String) throws {
         let event = try Fixtures.event(name)
         #expect(
-            event.problems == [] && event.platform == "cocoa" && event.isCrash && event.gravity == .fatal
+            event.problems == [] && event.platform == "cocoa" && event.isCrash && event.severity == .fatal
                 && event.exceptions.count == 1)
         #expect(event.timestamp != nil)
         #expect(
@@ -208,8 +208,8 @@ import Testing
                         """#)
                 ).event, id: nil))
         #expect(
-            uncaught.isCrash && uncaught.gravity == .fatal && uncaught.release == "1.2" && uncaught.configuration == "3"
-                && uncaught.device == "iPhone8,1")
+            uncaught.isCrash && uncaught.severity == .fatal && uncaught.release == "1.2"
+                && uncaught.configuration == "3" && uncaught.device == "iPhone8,1")
         #expect(
             uncaught.exceptions[0].frames.map(\.function) == ["_TFC12DITTimetable4open", "<redacted>"]
                 && uncaught.exceptions[0].frames.map(\.isInApp) == [true, false])
@@ -221,7 +221,7 @@ import Testing
                     )
                 ).event, id: nil))
         #expect(
-            !caught.isCrash && caught.gravity == .warning && caught.message == "Caught Exception"
+            !caught.isCrash && caught.severity == .warning && caught.message == "Caught Exception"
                 && caught.problems == [])
         #expect(Grouping(caught).culprit == "load() in View.swift")
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import NotificationsService
 
 struct ServiceTests {
-    @Test func `the schema has its tables and the role may use them`() async throws {
+    @Test func `the service's role can read a space by its id, and an unknown id is nil`() async throws {
         try await NotificationsApp.run { app in
             let space = try await app.space
             #expect(space.appID == "app1")

@@ -22,7 +22,7 @@ import Testing
         try await server.kill()
     }
 
-    /// Kills the server and lets it recover; its next transactions reuse ids up to `last`.
+    /// Kills the server and lets it recover. Its next transactions reuse ids up to `last`.
     private func crash(_ server: PostgresServer, _ app: StorageApp, losing last: Int64) async throws {
         try await server.kill()
         try await server.start()
@@ -35,7 +35,7 @@ import Testing
             next = try row.decode(0)
             return true
         }
-        #expect(next + 40 < last, "numbers are given out again")
+        #expect(next + 40 < last, "recovery must assign ids up to `last` again")
     }
 
     /// Writes fifteen objects, each in its own transaction.
@@ -63,7 +63,7 @@ import Testing
 
     /// `isEmpty`: the collections have no writes yet, and the followers' first cursors have no position.
     @Test(arguments: [false, true])
-    func `every follower sees writes that reuse transaction ids it saw end before a crash`(isEmpty: Bool)
+    func `every follower sees each write after a crash once, even if its transaction id was used before`(isEmpty: Bool)
         async throws
     {
         try await alone { app, server in
@@ -74,7 +74,7 @@ import Testing
             var walk = try await app.feed(since: nil)
             walk = try await app.feed(since: walk.cursor)
             #expect(walk.changed.isEmpty && !walk.hasMore)
-            guard case .string(let place) = try await log(app, after: nil).json?["cursor"] else {
+            guard case .string(let logCursor) = try await log(app, after: nil).json?["cursor"] else {
                 throw FeedPage.Missing(answer: try await log(app, after: nil))
             }
             let stream = LiveStream()
@@ -96,19 +96,19 @@ import Testing
                 SELECT count(*) FROM \(try app.space().own("_changes"))
                 WHERE collection = 'Notes' AND id <> 'first' AND NOT pg_visible_in_snapshot(txid, \(plain)::pg_snapshot)
                 """)
-            #expect(try unseen[0].decode(0, as: Int.self) == 0, "a plain snapshot of before takes all of it for seen")
+            #expect(try unseen[0].decode(0, as: Int.self) == 0, "a plain snapshot would miss all of the new writes")
 
             #expect(try await app.feed(since: walk.cursor).changed == ids)
-            #expect(strings(try await log(app, after: place).json?["changes"], "id") == ids)
+            #expect(strings(try await log(app, after: logCursor).json?["changes"], "id") == ids)
             try await stream.wait(for: ids.count)
             #expect(stream.lines == ids.map { "create \($0)" })
-            // And no one sees it twice.
+            // The next page repeats nothing.
             let end = try await app.feed(since: walk.cursor)
             #expect(try await app.feed(since: end.cursor).changed.isEmpty)
         }
     }
 
-    @Test func `a hook created after transactions that a crash loses is notified of everything`() async throws {
+    @Test func `a hook is notified of every write that reuses transaction ids after a crash`() async throws {
         try await alone { app, server in
             _ = try await app.client.post("/storage/Notes", #"{"_id":"first"}"#)
             let receiver = try await HookReceiver()
@@ -141,7 +141,7 @@ import Testing
 
 @Suite struct SnapshotTests {
     @Test(
-        "a durable snapshot sees nothing above the last change that it sees, and everything below it",
+        "a durable snapshot counts no transaction after the last visible change as seen, and keeps the rest",
         arguments: [
             ("10:20:", 15, "10:16:"), ("10:20:10,12,17", 15, "10:16:10,12"), ("20:20:", 15, "16:16:"),
             ("10:20:10,17", 19, "10:20:10,17"),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageService
 
-/// What clients may do where no rule says so.
+/// What clients may do where no rule says otherwise.
 @Suite struct SpaceAccessTests {
     private static let closed = #"{"access":"closed"}"#
     private static let open = #"{"access":"open"}"#

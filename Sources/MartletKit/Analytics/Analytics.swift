@@ -93,7 +93,7 @@ public final class Analytics: Sendable {
         record("screen", name: name, ["name": .string(name), "properties": .object(properties)])
     }
 
-    /// Sets the user id and traits for this device's events. The id of a signed-in user is set by itself.
+    /// Sets the user id and traits for this device's events. The id of a signed-in user is set automatically.
     public func identify(_ userID: String? = nil, traits: [String: JSON] = [:]) {
         change { state in
             guard state.consent == .granted, let userID else { return false }
@@ -118,8 +118,8 @@ public final class Analytics: Sendable {
 
     // MARK: Sending
 
-    /// Sends everything that waits. Called by itself when a batch is full and after the interval; an app calls it when
-    /// it goes to the background.
+    /// Sends everything that waits. This also happens when a batch is full and after the interval. Call it when the app
+    /// goes to the background.
     ///
     /// - Throws: ``MartletError``. What was not confirmed stays and is sent again.
     public func flush() async throws {

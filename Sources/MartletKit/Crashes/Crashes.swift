@@ -36,14 +36,14 @@ public final class Crashes: Sendable {
         raw = folder.subfolder("raw")
         outbox = folder.subfolder("outbox")
         if configuration.sentryDSN != nil, address == nil {
-            configuration.log(.error, "The address for crash reports is not valid; nothing is reported")
+            configuration.log(.error, "The address for crash reports is not valid; errors and crashes are not reported")
         }
     }
 
     /// Watches for crashes from now on, and sends reports of earlier ones. Call it first thing, once.
     ///
-    /// A debugger stops the process before the handler runs. Another crash reporter in the same app works along: its
-    /// handlers run afterwards if it was started before.
+    /// Under a debugger no crash is reported, because it stops the process before the handler runs. Another crash
+    /// reporter in the same app keeps working if it was started before this one: its handlers run afterwards.
     public func start() {
         guard address != nil else { return }
         let isFirst = isStarted.withLock { isStarted in
@@ -64,7 +64,7 @@ public final class Crashes: Sendable {
         Task { await send() }
     }
 
-    // MARK: What is reported along
+    // MARK: Context of reports
 
     /// Remembers something that may explain a later error. The last 60 are kept.
     public func add(_ breadcrumb: Breadcrumb) {
@@ -125,7 +125,7 @@ public final class Crashes: Sendable {
                 scope: scope.withLock { $0.json }, now: configuration.clock.now()))
     }
 
-    /// Sends what waits. Called by itself after each report and at the start.
+    /// Sends the reports that wait. This also happens at the start and after each report.
     public func flush() async { await send() }
 
     // MARK: Inside
@@ -137,7 +137,8 @@ public final class Crashes: Sendable {
             device: configuration.device, environment: configuration.environment == .test ? "test" : "production")
     }
 
-    /// Turns the report of an earlier process into one that waits. A crash in between repeats it, with the same id.
+    /// Moves the crash report of an earlier process to the outbox. If the app crashes in between, the next start repeats
+    /// this with the same report id.
     private func collectCrash() {
         guard let data = raw.read(Self.rawFile), !data.isEmpty else { return }
         if let report = CrashReport(data) {
@@ -158,7 +159,7 @@ public final class Crashes: Sendable {
         guard let id = event["event_id"]?.stringValue else { return }
         let now = Int(configuration.clock.now().timeIntervalSince1970)
         do {
-            // The time comes first, so that names are in the order of the reports.
+            // The time comes first, so that sorting by name sorts by time.
             try outbox.write(event.data, to: "\(now)-\(id).json")
         } catch {
             configuration.log(.warning, "Could not keep a report", ["error": "\(error)"])
@@ -215,7 +216,7 @@ public final class Crashes: Sendable {
 }
 
 extension CodeImage {
-    /// What is in memory now.
+    /// The images that are loaded now.
     static func loaded() -> [CodeImage] {
         martlet_signals_note_images()
         var images = [martlet_image](repeating: martlet_image(), count: 1_024)
@@ -230,7 +231,7 @@ extension CodeImage {
         }
     }
 
-    /// The return addresses of the present call, innermost first.
+    /// The return addresses on the current call stack, innermost first.
     static func callers() -> [UInt64] {
         var frames = [UInt64](repeating: 0, count: 128)
         let count = martlet_signals_backtrace(&frames, frames.count)

@@ -7,9 +7,9 @@ extension Martlet {
 
 /// How much the device keeps, for each collection.
 public struct OfflineOptions: Sendable, Hashable {
-    /// How many writes may wait to be sent. A write more throws ``MartletError/Code/outboxFull``.
+    /// How many writes may wait to be sent. One more throws ``MartletError/Code/outboxFull``.
     public var maximumPendingWrites = 1_000
-    /// How much room they may take, in bytes.
+    /// How much room the waiting writes may take, in bytes.
     public var maximumPendingBytes = 8 << 20
     /// How often the server may fail to carry out a write (`internal-error`), while it carries out others, before it is
     /// given up.

@@ -36,7 +36,7 @@ extension UserDataRequest {
 }
 
 extension UserErasure {
-    /// The continuation of an erasure that finds the remaining rows by itself. It differs each time, because the same
-    /// value twice would count as no progress.
+    /// A `next` that only says that rows remain: the following call finds them without a cursor. It is random, because
+    /// the caller treats a repeated value as a standstill.
     static var further: String { UUID().uuidString.lowercased() }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import AnalyticsCrashes
 @testable import AnalyticsService
 
-/// The effects of releases' commits.
+/// What the commits of a release do to issues and tickets.
 @Suite struct CommitTests {
     private static let path = "/crash/api/0/organizations/any/releases/"
 
@@ -104,7 +104,7 @@ import Testing
         ("fixing CRASH-1", []), ("resolved\nAPP-3", ["APP-3"]),
         ("fixes CRASH-4294967303", []), ("", []),
     ])
-    func `A commit message names the issues and tickets it fixes by a few keywords`(
+    func `The issues and tickets that a commit fixes follow a keyword in its message`(
         message: String, references: [String]
     ) {
         #expect(CommitReference.list(in: message).map { "\($0.prefix)-\($0.number)" } == references)
@@ -151,7 +151,7 @@ import Testing
             #expect(try await app.master("GET", "/crashes/issues/1")["state"] == "\"unresolved\"")
             #expect(try await app.ask("GET", "/tickets/2")["status"] == "\"todo\"")
             #expect(try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE space = %") == before)
-            // Another commit.
+            // Only a commit that was not seen before has an effect.
             try await Self.set(app, "app@2.1+1", commits + [Self.commit("c3", "fixes CRASH-1")])
             #expect(try await app.master("GET", "/crashes/issues/1")["resolvedIn"] == "\"app@2.1+1\"")
         }

@@ -60,8 +60,8 @@ import Testing
                 Self.event("buy", Self.device(dark[2]), says: "dark", price: "1"),
                 Self.event("buy", Self.device(dark[2]), says: "control", price: "1"),
             ])
-            // These do not report a variation, and still count, because they came later. A meaningless number does no
-            // harm.
+            // These events name no variation, but count because they came after one that did. The absurdly large prices
+            // are ignored.
             try await services.analytics.batch([
                 Self.event("buy", Self.device(control[0]), price: "5"),
                 Self.event("buy", Self.device(dark[0]), price: "7"),
@@ -118,7 +118,7 @@ import Testing
             )
             let again = try await services.expose(device: "desk", user: ada)
             #expect(adas == again)
-            // Before she signed in, on the phone that turns out to be hers.
+            // The purchase happened before Ada signed in, on a phone that the second event shows to be hers.
             try await services.analytics.batch([
                 Self.event("buy", Self.device("phone"), price: "50", at: Date().addingTimeInterval(-3_600)),
                 Self.event("open", #""userId":"\#(ada.uppercased())","anonymousId":"phone""#, says: adas),
@@ -147,7 +147,7 @@ import Testing
                     UserDataRequest(app: "app1", environment: .live, user: ben, after: next))
                 next = erased.next
             } while next != nil
-            // With another number of days the question is new, and is asked at once.
+            // With another number of covariate days the cached answer does not apply, so analytics is asked at once.
             let changed = Self.experiment("user").replacing(#""covariateDays":7"#, with: #""covariateDays":8"#)
                 .replacing("draft", with: "running")
             try #require(try await services.config.publish(.experiment, "checkout", changed).status == 200)
@@ -173,7 +173,7 @@ import Testing
 
             let old = try await services.expose(device: "d0")
             try await services.analytics.batch([Self.event("buy", Self.device("d0"), says: old, price: "9")])
-            // The second in which the answer counts as fresh is over.
+            // Wait until the cached answer expires, after one second.
             try await Task.sleep(for: .milliseconds(1_100))
             let anew = Self.experiment("device").replacing(#""unit""#, with: #""bucketVersion":1,"unit""#).replacing(
                 "draft", with: "running")

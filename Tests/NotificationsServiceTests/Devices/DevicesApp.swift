@@ -17,7 +17,7 @@ struct TestDevice: Sendable {
     var headers: [String: String] { ["Installation-Secret": secret] }
     var path: String { "/installations/\(id)" }
 
-    /// A token of an Apple device.
+    /// A random APNs device token.
     static func token() -> String { Hexadecimal.text((0..<32).map { _ in UInt8.random(in: .min ... .max) }) }
 
     static func ios(_ token: String = token(), sandbox: Bool = false, more: String = "") -> String {
@@ -33,7 +33,7 @@ extension NotificationsApp {
         try await client(method, device.path + path, body, user: user, headers: device.headers)
     }
 
-    /// Number of rows that satisfy a condition.
+    /// The number of installations of all apps.
     func countInstallations() async throws -> Int {
         try await postgres.query("SELECT count(*) FROM notifications.installations")[0].decode(0)
     }

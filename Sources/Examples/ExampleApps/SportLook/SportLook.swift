@@ -36,8 +36,8 @@ struct SportLook: Sendable {
         return profile
     }
 
-    /// The small version of a picture, which the server makes.
-    func miniature(of picture: FileReference) async throws -> Data {
+    /// A small version of a picture, made by the server.
+    func thumbnail(of picture: FileReference) async throws -> Data {
         try await martlet.files.data(at: picture.url, size: .small)
     }
 

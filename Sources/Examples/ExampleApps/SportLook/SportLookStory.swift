@@ -23,7 +23,7 @@ public struct SportLookStory: Sendable {
         try await signInByProvider()
         let match = try await arrange(ada, ben)
         try await discover(ada, ben)
-        for phone in [ada, ben, cem] { try await watchNothing(phone, match) }
+        for phone in [ada, ben, cem] { try await checkChatIsEmpty(phone, match) }
         if simulators.push != nil {
             try await ada.expectPushes()
             try await ben.expectPushes()
@@ -59,12 +59,13 @@ public struct SportLookStory: Sendable {
         guard let seen = try await person(ada.userID, seenBy: ben), let file = seen.picture else {
             throw StoryError("Ben does not see Ada's profile.")
         }
-        try story.check(seen.name == "Ada" && seen.sports == ["tennis", "running"], "Ada's profile differs.")
+        try story.check(
+            seen.name == "Ada" && seen.sports == ["tennis", "running"], "Ben sees a profile that is not Ada's.")
         let whole = try await ben.app.martlet.files.data(at: file.url)
-        let small = try await ben.app.miniature(of: file)
-        try story.check(whole == picture, "Ada's picture is another one.")
+        let small = try await ben.app.thumbnail(of: file)
+        try story.check(whole == picture, "Ben's download is not the picture that Ada uploaded.")
         let (width, smallWidth) = (PNG.width(whole) ?? 0, PNG.width(small) ?? 0)
-        try story.check((1..<width).contains(smallWidth), "The miniature is \(smallWidth) pixels wide.")
+        try story.check((1..<width).contains(smallWidth), "The thumbnail is \(smallWidth) pixels wide.")
         story.says("Ben sees Ada's profile, and her picture in \(smallWidth) pixels instead of \(width).")
         try await story.refuses(.forbidden, "Ben replaces Ada's picture") {
             try await ben.app.martlet.files.upload(picture, to: file.url)
@@ -101,13 +102,13 @@ public struct SportLookStory: Sendable {
         let names = players.compactMap(\.name)
         try story.check(names == ["Ben", "Ada"], "Within 10 km, Ben discovers \(names).")
         let runners = try await ben.app.people(near: Self.bern, within: .kilometers(10), liking: "running")
-        try story.check(runners.map(\.id) == [ada.userID], "Ben discovers other runners.")
+        try story.check(runners.map(\.id) == [ada.userID], "Ben finds runners other than Ada.")
         story.says(
             "Within 10 km, \(names.joined(separator: " and ")) play tennis, and Ada runs. Cem lives too far away.")
     }
 
-    /// Only Ada, who created the event, participates yet.
-    func watchNothing(_ phone: SportLookPhone, _ match: Stored<Event>) async throws {
+    /// Nobody has written in the chat so far.
+    func checkChatIsEmpty(_ phone: SportLookPhone, _ match: Stored<Event>) async throws {
         let seen = try await phone.app.martlet.storage.count(SportLook.messages(of: match))
         try story.check(seen == 0, "\(phone.owner) reads \(seen) messages before anybody has said anything.")
     }
@@ -118,7 +119,7 @@ public struct SportLookStory: Sendable {
         story.chapter("3. Join and chat")
         let joined = try await ben.app.join(match)
         try story.check(joined.participants == [ada.userID, ben.userID], "Ben did not join.")
-        story.says("Ben joins. He and Ada chat; neither asks every few seconds.")
+        story.says("Ben joins. He and Ada chat; neither phone polls.")
         try await story.refuses(.forbidden, "Ben adds Cem to the event") {
             try await ben.app.martlet.storage.update(match, .insert([cem.userID], into: \.participants))
         }

@@ -44,8 +44,8 @@ struct CreateKey: Endpoint {
             .path("app", .string, "The app's id.")
         ], needsConfirmation: true,
         details: """
-            A master key needs every right in the areas that it opens. An app may have at most 200 keys and \
-            secrets.
+            For a master key, you need every right in the areas that it opens. An app may have at most 200 keys \
+            and secrets.
             """,
         body: .json(
             .object(
@@ -107,7 +107,7 @@ struct ChangeKey: Endpoint {
         ], needsConfirmation: true,
         details: """
             Gateways follow within two seconds. `null` removes the expiry, the networks or the scopes. For a \
-            master key, any change other than of the label needs every right in the areas that it opens.
+            master key, you need every right in the areas that it opens to change anything but the label.
             """,
         body: .json(
             .object(
@@ -199,8 +199,8 @@ struct RotateKey: Endpoint {
             .path("id", .uuid),
         ], needsConfirmation: true,
         details: """
-            The old key stays valid for `graceSeconds`; with 0 it is revoked at once. A master key needs every \
-            right in the areas that it opens.
+            The old key stays valid for `graceSeconds`; with 0 it is revoked at once. For a master key, you need \
+            every right in the areas that it opens.
             """,
         body: .json(
             .object(

@@ -9,7 +9,7 @@ extension FlagAnswer {
             #"{"key":\#(JSONValue.quote(key)),"value":\#(value.text),"reason":"\#(reason.rawValue)","variant":\#(JSONValue.quote(variant))\#(metadata)}"#
     }
 
-    /// The answer as a member of an object by key.
+    /// The answer as `"key":{…}`, a member of a JSON object that has one member for each flag.
     var member: String {
         JSONValue.quote(key)
             + #":{"type":"\#(kind.rawValue)","value":\#(value.text),"variant":\#(JSONValue.quote(variant)),"reason":"\#(reason.rawValue)"}"#

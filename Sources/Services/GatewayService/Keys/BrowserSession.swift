@@ -1,10 +1,10 @@
 import MartletAPI
 
-/// Staff who signed in in a browser: the access token is in a cookie.
+/// A staff session in a browser: the access token is in a cookie.
 ///
-/// Browsers also send cookies with requests that other sites cause. So the cookie counts only together with
-/// `Martlet-Dashboard`, which pages of other sites cannot add, and only if the browser names our own origin as the
-/// source.
+/// Browsers also send cookies with requests that other sites cause. So the cookie counts only if the request has the
+/// header `Martlet-Dashboard`, which pages of other sites cannot add, and if the browser says that it comes from our
+/// own origin.
 enum BrowserSession {
     static let cookie: StaticString = "__Host-martlet-staff"
 
@@ -27,8 +27,8 @@ enum BrowserSession {
         return nil
     }
 
-    /// Whether `Sec-Fetch-Site` (Fetch Metadata) and `Origin` (RFC 6454) say so. At least one must be present: every
-    /// browser sends `Origin` with changes, and current ones `Sec-Fetch-Site` with all requests.
+    /// Whether `Sec-Fetch-Site` (Fetch Metadata) and `Origin` (RFC 6454) name our own origin. At least one must be
+    /// present: every browser sends `Origin` with changes, and current ones send `Sec-Fetch-Site` with all requests.
     private static func isSameOrigin(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
         let site = head.value(head.fetchSite, in: bytes)
         if let site, !site.spells("same-origin") { return false }

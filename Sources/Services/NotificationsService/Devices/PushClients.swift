@@ -108,7 +108,7 @@ final class PushClients: Sendable {
     }
 }
 
-/// A bounded cache that evicts the least recently stored value.
+/// A bounded cache that evicts the least recently stored value. Reading is not a use: store a value again to keep it.
 private struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let maximumCount: Int
     private var entries: [Key: (value: Value, lastUse: Int)] = [:]

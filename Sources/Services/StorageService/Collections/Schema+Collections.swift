@@ -160,7 +160,7 @@ extension Schema {
         .object(
             [
                 "access": .oneOf("closed", "open").described(
-                    "What clients may do where no rule says so: nothing, or everything.")
+                    "What clients may do where no rule says otherwise: nothing, or everything.")
             ], required: ["access"]
         ).closed)
 

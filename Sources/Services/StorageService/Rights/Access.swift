@@ -8,7 +8,7 @@ struct Access: Sendable {
 
     let identity: Identity
     let rules: CollectionRules
-    /// What clients may do where no rule says so.
+    /// What clients may do where no rule says otherwise.
     var spaceAccess = SpaceAccess.open
     /// Whether the environment is closed to clients.
     var isClosed = false

@@ -6,7 +6,8 @@ import MartletHTTP
 struct ReadRuleSettings: Endpoint {
     static let route = Route(
         .get, "/rules/settings", "readRuleSettings",
-        "Returns what clients may do in this environment where no rule says so.", callers: .manager(.read, .storage),
+        "Returns what clients may do in this environment where no rule says otherwise.",
+        callers: .manager(.read, .storage),
         answers: [
             .answer(200, "The settings.", .json(.ruleSettings))
         ])

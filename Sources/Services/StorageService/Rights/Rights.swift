@@ -6,7 +6,7 @@ struct Rights: Sendable {
     /// Nil for the master key, which no rule concerns.
     private let space: AppSchema?
     private let collections: [String: CollectionRules]
-    /// What clients may do where no rule says so.
+    /// What clients may do where no rule says otherwise.
     let spaceAccess: SpaceAccess
     /// Whether the environment is closed to clients.
     let isClosed: Bool

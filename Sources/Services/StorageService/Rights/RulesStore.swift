@@ -109,7 +109,7 @@ struct RulesStore: Sendable {
             by: author, transaction)
     }
 
-    /// The rules as they are to be stored.
+    /// The rules as they will be stored: completed, checked, and with the collections that their Pointers lead to.
     ///
     /// - Parameter others: Collections that exist or will be created with this one.
     func checked(
@@ -118,8 +118,8 @@ struct RulesStore: Sendable {
         let given = try rules.completed(for: collection)
         try given.check(in: try await ruleContext(of: given, on: collection, of: space))
         let rules = try await checkingConditions(of: given, on: collection, of: space, beside: others)
-        // In the form in which they are read again: PostgreSQL orders members. Rules that can be stored but not read
-        // would close the collection.
+        // PostgreSQL sorts the members of `jsonb`, so return the rules as a later read will. Parsing them here also
+        // refuses rules that could be stored but not read again, which would close the collection.
         let row = try await spaces.query(
             "SELECT (\(PostgresJSON(rules.json.text)))::jsonb::text", in: space, on: postgres)[0]
         return try CollectionRules(JSONValue(parsing: row.decode(0, as: String.self).utf8))

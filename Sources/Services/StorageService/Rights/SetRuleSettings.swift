@@ -8,7 +8,8 @@ import MartletHTTP
 struct SetRuleSettings: Endpoint {
     static let route = Route(
         .put, "/rules/settings", "setRuleSettings",
-        "Sets what clients may do in this environment where no rule says so.", callers: .manager(.update, .storage),
+        "Sets what clients may do in this environment where no rule says otherwise.",
+        callers: .manager(.update, .storage),
         details: """
             In a `closed` environment, an operation without a rule is granted to nobody but the master key, clients \
             cannot create collections, and a file without a list of readers or writers is the master key's. In an \

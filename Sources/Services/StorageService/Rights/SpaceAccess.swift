@@ -2,7 +2,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// What clients may do in a space where no rule says so: everything or nothing. Stored in `storage.spaces`.
+/// What clients may do in a space where no rule says otherwise: everything or nothing. Stored in `storage.spaces`.
 enum SpaceAccess: String, Sendable, CaseIterable {
     case closed, open
 

@@ -85,5 +85,5 @@ public struct Event: Sendable {
     public var isCrash: Bool { exceptions.contains { $0.isHandled == false } || level == .fatal }
 
     /// The client's level, or else one derived from the event.
-    public var gravity: Level { level ?? (isCrash ? .fatal : exceptions.isEmpty ? .info : .error) }
+    public var severity: Level { level ?? (isCrash ? .fatal : exceptions.isEmpty ? .info : .error) }
 }

@@ -1,4 +1,4 @@
-// The page of one published document: its draft, edited as JSON or in views of its kind.
+// The page of one published document: its draft, edited as JSON or in the views of its document kind.
 
 import { ReactNode, useEffect, useMemo, useState } from "react";
 import { request, Tagged } from "../api/client";
@@ -21,7 +21,7 @@ interface EditorProperties {
   area: Area;
   back?: { to: string; title: string };
   title?: ReactNode;
-  /** Tabs before the JSON, which edit the draft in another way. */
+  /** Tabs shown before the JSON tab; each edits the same draft in a form of its own. */
   views?: {
     name: string;
     title: string;
@@ -167,7 +167,7 @@ function Editor(
                 ask({
                   title: t("Withdraw {name}?", { name }),
                   action: t("Withdraw"),
-                  text: t("Clients no longer get it, until it is published again."),
+                  text: t("Clients no longer get it until it is published again."),
                   act: act("withdraw", t("Withdrawn"))
                 })
             },
@@ -210,7 +210,7 @@ function Editor(
         ]} />
       {view ?
         (parsed.error ?
-          <Notice tone="bad">{t("The JSON has an error; mend it there first.")}</Notice> :
+          <Notice tone="bad">{t("The JSON has an error. Fix it in the JSON tab first.")}</Notice> :
           view.show(parsed.value, change, store)) :
         tab === "diff" ?
         <Changes kind={kind} name={name} on={tag} isLive={body.document.liveVersion != null} isUnsaved={isChanged} /> :

@@ -176,7 +176,7 @@ export const de = {
   "Choose…": "Wählen …",
   "Clear": "Leeren",
   "Clear the filter": "Filter leeren",
-  "Clients no longer get it, until it is published again.":
+  "Clients no longer get it until it is published again.":
     "Clients bekommen es nicht mehr, bis es wieder veröffentlicht wird.",
   "Close": "Schließen",
   "Closed": "Abgeschlossen",
@@ -876,7 +876,8 @@ export const de = {
   "The history is part of the audit log, which you have no right to read.":
     "Der Verlauf steht im Protokoll, das Sie nicht lesen dürfen.",
   "The hook's secret": "Das Geheimnis des Hooks",
-  "The JSON has an error; mend it there first.": "Das JSON hat einen Fehler; beheben Sie ihn zuerst dort.",
+  "The JSON has an error. Fix it in the JSON tab first.":
+    "Das JSON hat einen Fehler. Beheben Sie ihn zuerst im Tab JSON.",
   "The last 30 minutes": "Die letzten 30 Minuten",
   "The new key": "Der neue Schlüssel",
   "The newest 100": "Die neuesten 100",

@@ -13,7 +13,7 @@ extension DigestedReport {
         self.awaited = awaited
         eventID = event.id
         kind = event.isCrash ? .crash : event.exceptions.isEmpty ? .message : .error
-        level = event.gravity
+        level = event.severity
         isHandled = !event.exceptions.contains { $0.isHandled == false }
         platform = event.platform
         release = event.release.map(ReleaseName.init)
@@ -75,7 +75,7 @@ extension DigestedReport {
     /// The client's tags, followed by ours where the client has none of that name.
     private static func tags(_ event: Event) -> [Event.Tag] {
         let own = [
-            ("level", event.gravity.name), ("environment", event.stage), ("release", event.release ?? ""),
+            ("level", event.severity.name), ("environment", event.stage), ("release", event.release ?? ""),
             ("os", event.os), ("device", event.device),
             ("handled", event.exceptions.contains { $0.isHandled == false } ? "no" : "yes"),
             ("martlet.config", event.configuration),

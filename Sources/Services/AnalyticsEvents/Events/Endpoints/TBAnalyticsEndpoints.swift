@@ -7,7 +7,7 @@ import MartletHTTP
 import MartletPostgres
 
 /// Accepts an event in the original TBAnalytics format; at the gateway `/api/{appKey}/storage/TBAnalytics`. Answers
-/// like the original object storage. Idempotent for events with an `_id`.
+/// as the original object storage did. Idempotent for events with an `_id`.
 struct PostTBAnalyticsEvent: Endpoint {
     static let route = Route(
         .post, "/thesis/events", "sendTBAnalyticsEvent", "Accepts one event in the format of TBAnalytics.",
