@@ -15,7 +15,7 @@ export function daysAgo(count: number): string {
   return new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Undefined if the caller has no right to the data or the service fails, so that the rest of the page is still shown. */
+/** Undefined if the caller has no right to the data or the service fails, so that the rest of the page still shows. */
 export function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch((error) => {
     if (error instanceof Problem && error.status !== 401) return undefined;
