@@ -28,8 +28,8 @@ extension DefinitionCheck {
         }
     }
 
-    /// In Napton's manual, controllers contain their own parts. Here the parts belong to the app; a controller only names
-    /// them.
+    /// In Napton's manual, controllers contain their own parts. Here the parts belong to the app; a controller only
+    /// names them.
     private mutating func check(names: JSONValue, _ parts: [JSONValue.Member], _ what: String, at path: String) {
         guard case .array(let elements) = names else {
             return addFinding("bad-shape", path, "This must be a list of names of the app's \(what)s.")

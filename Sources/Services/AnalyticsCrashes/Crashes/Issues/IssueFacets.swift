@@ -53,8 +53,8 @@ struct IssueFacets: Sendable {
     }
 
     /// The configurations and variants that were active in the newest stored reports of the issue:
-    /// `{"reports","configurations":[…],"experiments":[{"experiment","variants":[…]}]}`. The `share` of a configuration is
-    /// relative to all these reports, the `share` of a variant to those that took part in the experiment.
+    /// `{"reports","configurations":[…],"experiments":[{"experiment","variants":[…]}]}`. The `share` of a configuration
+    /// is relative to all these reports, the `share` of a variant to those that took part in the experiment.
     func active(in issue: Int64) async throws -> String {
         try await postgres.query(
             """
