@@ -74,13 +74,13 @@ import Testing
             "master/alpha/test/m-1"),
         Case("plain secret", collections, ["X-Martlet-Secret: ms_A"], 403),
         Case(
-            "master key on behalf of a user", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: ada"], 200,
+            "master key on a user's behalf", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: ada"], 200,
             "client/alpha/live/m-1"),
-        Case("secret on behalf of a user", storage, ["X-Martlet-Secret: ms_A", "X-Martlet-User: ada"], 401),
+        Case("secret on a user's behalf", storage, ["X-Martlet-Secret: ms_A", "X-Martlet-User: ada"], 401),
         Case(
-            "wrong master key on behalf of a user", storage, ["X-Martlet-Master-Key: mm_X", "X-Martlet-User: ada"], 401),
+            "wrong master key on a user's behalf", storage, ["X-Martlet-Master-Key: mm_X", "X-Martlet-User: ada"], 401),
         Case(
-            "management route on behalf of a user", collections, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: ada"],
+            "management route on a user's behalf", collections, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: ada"],
             403),
         Case(
             "user name that looks like a role", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: role:x"], 400),
