@@ -47,7 +47,7 @@ import Testing
             ["X-Martlet-Secret: ms_A", "X-Martlet-Environment: live"], 200,
             "client/alpha/test/k-test"),
         Case("unknown environment", storage, ["X-Martlet-Secret: ms_A", "X-Martlet-Environment: Test"], 400),
-        Case("master key for secret", storage, ["X-Martlet-Master-Key: mm_A"], 200, "master/alpha/live/m-1"),
+        Case("master key instead of a secret", storage, ["X-Martlet-Master-Key: mm_A"], 200, "master/alpha/live/m-1"),
         Case("no secret", storage, 401),
         Case("empty secret", storage, ["X-Martlet-Secret: "], 401),
         Case("wrong secret", storage, ["X-Martlet-Secret: ms_X"], 401),
@@ -74,35 +74,39 @@ import Testing
             "master/alpha/test/m-1"),
         Case("plain secret", collections, ["X-Martlet-Secret: ms_A"], 403),
         Case(
-            "master for a user", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: ada"], 200,
+            "master key on a user's behalf", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: ada"], 200,
             "client/alpha/live/m-1"),
-        Case("secret for a user", storage, ["X-Martlet-Secret: ms_A", "X-Martlet-User: ada"], 401),
-        Case("wrong master key for a user", storage, ["X-Martlet-Master-Key: mm_X", "X-Martlet-User: ada"], 401),
-        Case("management for a user", collections, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: ada"], 403),
-        Case("a user like a role", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: role:x"], 400),
-        Case("no user's name", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: "], 400),
+        Case("secret on a user's behalf", storage, ["X-Martlet-Secret: ms_A", "X-Martlet-User: ada"], 401),
+        Case(
+            "wrong master key on a user's behalf", storage, ["X-Martlet-Master-Key: mm_X", "X-Martlet-User: ada"], 401),
+        Case(
+            "management route on a user's behalf", collections, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: ada"],
+            403),
+        Case(
+            "user name that looks like a role", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: role:x"], 400),
+        Case("empty user name", storage, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: "], 400),
         Case("wrong master key", collections, ["X-Martlet-Master-Key: mm_X"], 401),
         Case(
             "wrong master key, good secret", collections, ["X-Martlet-Master-Key: mm_X", "X-Martlet-Secret: ms_A"], 401),
         Case("other app's master key", collections, ["X-Martlet-Master-Key: mm_B"], 401),
         Case("from another network", collections, ["X-Martlet-Master-Key: mm_FAR"], 401),
         Case("forged address", collections, ["X-Martlet-Master-Key: mm_FAR", "X-Forwarded-For: 203.0.113.9"], 401),
-        Case("nothing", collections, 401),
+        Case("no credential", collections, 401),
     ]
 
     static func basic(_ text: String) -> String { "Authorization: Basic " + Data(text.utf8).base64EncodedString() }
 
-    static let foreign = [
+    static let otherRoutes = [
         Case("ingest, Basic user", envelope, [basic("mi_live_A:")], 200, "ingest/alpha/live/i-1"),
         Case(
             "ingest, X-Sentry-Auth", envelope, ["X-Sentry-Auth: Sentry sentry_version=7, sentry_key=mi_live_A"], 200,
             "ingest/alpha/live/i-1"),
         Case("ingest, query", envelope + "?a=1&sentry_key=mi_live_A", [], 200, "ingest/alpha/live/i-1"),
         Case("ingest, other project", "POST /ingest/8/envelope/", [basic("mi_live_A:")], 401),
-        Case("ingest, project no number", "POST /ingest/x/envelope/", [basic("mi_live_A:")], 401),
+        Case("ingest, project is not a number", "POST /ingest/x/envelope/", [basic("mi_live_A:")], 401),
         Case("ingest, client key", envelope, [basic("mk_live_A:")], 401),
         Case("ingest, bad base64", envelope, ["Authorization: Basic %%%"], 401),
-        Case("ingest, nothing", envelope, 401),
+        Case("ingest, no credential", envelope, 401),
         Case("ingest, key in the path", "GET /projects/mi_live_A/settings", [], 200, "ingest/alpha/live/i-1"),
         Case("ingest, wrong key in the path", "GET /projects/mi_live_X/settings", [basic("mi_live_A:")], 401),
         Case("ingest, client key in the path", "GET /projects/mk_live_A/settings", 401),
@@ -114,17 +118,17 @@ import Testing
         Case("master not as bearer", "GET /tool/x", ["X-Martlet-Master-Key: mm_A"], 401),
         Case("master as Basic user", "GET /tool/x", [basic("mm_A:")], 401),
         Case("secret as bearer", "GET /tool/x", ["Authorization: Bearer ms_A"], 401),
-        Case("nothing as bearer", "GET /tool/x", ["Authorization: Bearer "], 401),
+        Case("empty bearer token", "GET /tool/x", ["Authorization: Bearer "], 401),
         Case("evaluation, bearer", flags, ["Authorization: Bearer me_test_A"], 200, "evaluation/alpha/test/e-1"),
         Case("evaluation, X-API-Key", flags, ["X-API-Key: me_test_A"], 200, "evaluation/alpha/test/e-1"),
         Case(
             "evaluation, live asked for", flags, ["X-API-Key: me_test_A", "X-Martlet-Environment: live"], 200,
             "evaluation/alpha/test/e-1"),
         Case("evaluation, ingest key", flags, ["X-API-Key: mi_live_A"], 401),
-        Case("evaluation, nothing", flags, 401),
+        Case("evaluation, no credential", flags, 401),
         Case("link, key alone", "GET /api/mk_live_A/link/x", [], 200, "link/alpha/live/k-live"),
         Case(
-            "link, secrets count for nothing", "GET /api/mk_live_A/link/x", ["X-Martlet-Master-Key: mm_A"], 200,
+            "link, secrets are ignored", "GET /api/mk_live_A/link/x", ["X-Martlet-Master-Key: mm_A"], 200,
             "link/alpha/live/k-live"),
         Case(
             "link, test key", "GET /api/mk_test_A/link/x", ["X-Martlet-Environment: live"], 200,
@@ -132,14 +136,14 @@ import Testing
         Case("link, unknown key", "GET /api/mk_live_X/link/x", 401),
         Case("link, expired key", "GET /api/mk_live_OLD/link/x", 401),
         Case("link, secret as key", "GET /api/ms_A/link/x", 401),
-        Case("link, a method that changes", "DELETE /api/mk_live_A/link/x", 405),
+        Case("link, a method other than GET", "DELETE /api/mk_live_A/link/x", 405),
         Case("public", "GET /public/x", [], 200, "visitor//live/"),
         Case(
-            "public, keys count for nothing", "GET /public/x",
+            "public, keys are ignored", "GET /public/x",
             ["X-Martlet-Master-Key: mm_A", "X-Martlet-Environment: test"], 200, "visitor//live/"),
         Case("unknown path", "GET /api/mk_live_A/other", ["X-Martlet-Secret: ms_A"], 404),
         Case("root", "GET /", 404),
-        Case("path ends at its rest", "GET /api/mk_live_A/storage/", ["X-Martlet-Secret: ms_A"], 404),
+        Case("path without its last segment", "GET /api/mk_live_A/storage/", ["X-Martlet-Secret: ms_A"], 404),
         Case("method not allowed", "OPTIONS /api/mk_live_A/storage/x", ["X-Martlet-Secret: ms_A"], 405),
         Case("TRACE", "TRACE /api/mk_live_A/storage/x", ["X-Martlet-Secret: ms_A"], 405),
     ]
@@ -147,7 +151,7 @@ import Testing
     @Test func `Each credential opens its own routes, and the principal identifies the caller`() async throws {
         try await withGateway { test in
             let signer = PrincipalSigner(internalSecret: TestKeys.internalSecret)
-            for item in Self.client + Self.master + Self.foreign {
+            for item in Self.client + Self.master + Self.otherRoutes {
                 let before = test.upstream.arrivals.count
                 let client = try await test.exchange(item.request)
                 #expect(client.status == item.status, "\(item.testDescription): \(client.text)")

@@ -28,7 +28,9 @@ extension IntegrationTests {
                 let header = try signed(for: other.appId, by: secret, at: Date())
                 let client = Client(connection).adding(HeaderName.principal, header)
                 let reply = try await client.get("storage/Private")
-                #expect(reply.status == 200 && reply["count"] == "0", "the answer is of the client's own app: \(reply)")
+                #expect(
+                    reply.status == 200 && reply["count"] == "0",
+                    "the answer must come from the client's own app: \(reply)")
                 let keyless = Client(
                     url: connection.url, appKey: connection.appKey, headers: [HeaderName.principal: header])
                 #expect(try await keyless.get("storage/Private").isProblem(.unauthorized))

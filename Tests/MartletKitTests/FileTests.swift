@@ -82,7 +82,7 @@ struct FileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: local.path).count == 2)
     }
 
-    @Test func `both directions continue after breaks`() async throws {
+    @Test func `uploads and downloads continue after interruptions`() async throws {
         let data = Self.bytes(4_000_000), source = try file(data), path = "\(folder)/broken"
         let device = try await TestServer.device {
             $0.transport = UnreliableTransport($0.transport)

@@ -9,13 +9,13 @@ struct JSONTests {
         #""\"\\\n\u0001""#,
         #""😀""#, "[]", "{}", #""é""#,
     ])
-    func `what is read is written with the same digits and characters`(text: String) throws {
+    func `JSON is written with the digits and characters that were read`(text: String) throws {
         let value = try JSON(parsing: Data(text.utf8))
         #expect(try JSON(parsing: value.data) == value)
         if case .number(let number) = value { #expect(number.text == text) }
     }
 
-    @Test func `escapes are characters`() throws {
+    @Test func `escape sequences are read as characters`() throws {
         let text = #""\u00e9\ud83d\ude00\/\b\f\n\r\t\"\\""#
         #expect(try JSON(parsing: Data(text.utf8)) == "é😀/\u{8}\u{c}\n\r\t\"\\")
     }
@@ -24,7 +24,7 @@ struct JSONTests {
         "", "01", "1.", ".5", "+1", "[1,]", "{,}", "tru", #""\ud83d""#, #""\u12g4""#, #""\u+123""#, "\"a\nb\"", "1 2",
         "{\"a\":1", "NaN", "[", "\"", #""\x""#, "-", "1e", String(repeating: "[", count: 5_000),
     ])
-    func `what is no JSON is refused`(text: String) {
+    func `invalid JSON is refused`(text: String) {
         #expect { try JSON(parsing: Data(text.utf8)) } throws: { ($0 as? MartletError)?.code == .invalidJSON }
     }
 
@@ -39,7 +39,7 @@ struct JSONTests {
     }
 
     @Test(arguments: [("44", 44), ("44.0", 44), ("4.4e1", 44), ("-3", -3), ("44.5", nil), ("1e30", nil), ("0e99", 0)])
-    func `integers are exact or nothing`(text: String, expected: Int?) throws {
+    func `only an exact integer converts to Int`(text: String, expected: Int?) throws {
         #expect(try #require(JSONNumber(text: text)).integer() == expected)
     }
 
@@ -48,7 +48,7 @@ struct JSONTests {
         ("0001-01-01T00:00:00Z", -62_135_596_800), ("1969-12-31T23:59:59.999Z", -0.001),
         ("9999-12-31T23:59:59.999Z", 253_402_300_799.999), ("2026-11-21T09:57:13.424Z", 1_795_255_033.424),
     ])
-    func `times are read and written`(text: String, seconds: Double) throws {
+    func `RFC 3339 times are read and written`(text: String, seconds: Double) throws {
         let date = try #require(RFC3339.date(text))
         #expect(abs(date.timeIntervalSince1970 - seconds) < 0.000_1)
         #expect(RFC3339.date(RFC3339.text(date)).map { abs($0.timeIntervalSince(date)) < 0.000_1 } == true)
@@ -56,5 +56,5 @@ struct JSONTests {
     }
 
     @Test(arguments: ["2026-02-30T00:00:00Z", "2026-01-01", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00", "x", ""])
-    func `what is no time is nothing`(text: String) { #expect(RFC3339.date(text) == nil) }
+    func `an invalid time is nil`(text: String) { #expect(RFC3339.date(text) == nil) }
 }

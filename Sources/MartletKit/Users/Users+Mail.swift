@@ -1,15 +1,15 @@
-/// Needs a mail server: without one these calls throw ``MartletError/Code/notImplemented``.
+/// These calls need a mail server; without one they throw ``MartletError/Code/notImplemented``, except where noted.
 extension Users {
-    /// Mails a code and a link that sign in. It is no error if nobody has the address.
+    /// Mails a code and a link that sign the user in. Succeeds even if no user has the address.
     ///
     /// - Parameters:
-    ///   - language: Of the mail; nil: the user's or the app's.
-    ///   - link: Which of the app's places for links the mail has.
+    ///   - language: The language of the mail; nil: the user's or the app's.
+    ///   - link: One of the app's `linkURLs`, from which the link in the mail is made; nil: the first.
     public func sendSignInMail(to email: String, language: String? = nil, link: String? = nil) async throws {
         _ = try await callAsApp("POST", "auth/login/mail", Self.order(email, language, link))
     }
 
-    /// Mails a code and a link for a new password. It is no error if nobody has the address.
+    /// Mails a code and a link for setting a new password. Succeeds even if no user has the address.
     public func sendPasswordReset(to email: String, language: String? = nil, link: String? = nil) async throws {
         _ = try await callAsApp("POST", "auth/password/reset", Self.order(email, language, link))
     }
@@ -32,22 +32,22 @@ extension Users {
         if try await current != nil { try await refresh() }
     }
 
-    /// Mails the new address a code and a link; it counts once one of them is confirmed. Where the server cannot send
-    /// mail it counts at once, unverified.
+    /// Mails a code and a link to the new address, which replaces the old one once either is confirmed. If the server
+    /// cannot send mail, the new address takes effect at once, unverified.
     public func changeEmail(to email: String, password: String? = nil) async throws {
         let body = JSON.members(["email": .string(email), "password": password.map(JSON.string)])
         let answer = try await call("PUT", "auth/me/email", body)
         if answer["id"] != nil { _ = try await user(answer) }
     }
 
-    /// Confirms the new address of the signed-in user by the code in the mail.
+    /// Confirms the new address of the signed-in user with the code in the mail.
     @discardableResult
     public func confirmEmailChange(code: String) async throws -> User {
         _ = try await call("POST", "auth/email/change/confirm", ["mailCode": .string(code)])
         return try await refresh()
     }
 
-    /// Confirms a new address by the link's token, on any device.
+    /// Confirms a new address with the link's token, on any device.
     public func confirmEmailChange(token: String) async throws {
         _ = try await callAsApp("POST", "auth/email/change/confirm", ["token": .string(token)])
         if try await current != nil { try await refresh() }

@@ -42,8 +42,8 @@ extension Schema {
                 ], required: ["id"])
         ).described(
             """
-            The release's commits, newest first, in place of those stored before. Of the first 500, the id, \
-            repository, author's name, time and first line of the message are stored.
+            The release's commits, newest first. They replace those stored before. The first 500 are stored, each with \
+            its id, repository, author's name, time and the first line of its message.
             """
         ))
 }

@@ -11,7 +11,7 @@ extension ConfigService {
 
         // Only the kind `translation` has these routes; other kinds are 404.
         routes.on(ListKeys.route, ListKeys(documents: documents, versions: versions, kinds: kinds))
-        // The query holds keys that a path cannot hold.
+        // Keys that cannot be part of a path are sent in the query.
         routes.on(EditKey.route, EditKey(documents: documents, kinds: kinds, action: .put))
         routes.on(EditKey.patchTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, action: .patch))
         routes.on(EditKey.deleteTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, action: .delete))

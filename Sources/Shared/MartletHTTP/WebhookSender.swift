@@ -8,8 +8,8 @@ import NIOHTTP1
 /// Sends webhooks to servers that apps choose, following the Standard Webhooks scheme
 /// (https://www.standardwebhooks.com).
 ///
-/// Unless private addresses are allowed, it uses only public internet addresses and https. The restrictions of
-/// `OutgoingClient` apply: no redirects, and limits on the size and time of answers.
+/// By default it calls only public internet addresses, over https. The restrictions of `OutgoingClient` apply: no
+/// redirects, and limits on the size and time of answers.
 public struct WebhookSender: Sendable {
     private let client: OutgoingClient
     private let isPlainHTTPAllowed: Bool
@@ -33,7 +33,7 @@ public struct WebhookSender: Sendable {
         self.isPlainHTTPAllowed = arePrivateAddressesAllowed || isPlainHTTPAllowed
     }
 
-    /// Checks that the URL could be a receiver. A name that cannot be resolved yet is accepted.
+    /// Checks that webhooks may be sent to the URL. A host name that cannot be resolved yet is accepted.
     ///
     /// - Parameter field: The name of the body's field, for the error.
     /// - Throws: `ServiceError` (`invalid-body`) naming the field; `CancellationError`.
@@ -90,11 +90,11 @@ public struct WebhookOutcome: Sendable, Equatable {
     /// The status of the answer, if any.
     public let status: Int?
     public let body: ByteBuffer
-    /// Why there was no answer.
+    /// Why there was no answer; nil if there was one.
     public let failedBy: OutgoingFailure?
     /// Why the message was not accepted, in words for the user who chose the address; nil if it was accepted.
     public let failure: String?
-    /// The same reason for the log.
+    /// The same reason, worded for the log.
     public let cause: String?
     /// The delay that the receiver requests with 429 or 503 (RFC 9110 §10.2.3), if given in seconds; at most a day.
     public let retryAfter: Duration?

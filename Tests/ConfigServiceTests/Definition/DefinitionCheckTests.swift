@@ -12,7 +12,7 @@ import Testing
 
     private static let space = AppSpace(appID: "app", environment: .live)
 
-    @Test("The address book of the manual is accepted, and unused parts are reported")
+    @Test("The address book of Napton's manual is accepted, and unused parts are reported")
     func addressBook() throws {
         let findings = findings(try DefinitionFixture.json(DefinitionFixture.addressBook))
         #expect(findings.map(\.severity).allSatisfy { $0 == .warning }, "\(findings)")

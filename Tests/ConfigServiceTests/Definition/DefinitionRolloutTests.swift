@@ -13,7 +13,7 @@ import Testing
             {"when": {"appVersion": {"$vgte": "2.0"}}, "value": true}, {"when": {"userId": "u1"}, "value": true}]}}}
         """#
 
-    @Test("A flag decides who gets a version; everyone else gets the version it names, under the same number")
+    @Test("A flag decides who gets a version; everyone else gets the `otherwise` version, under the same number")
     func rollout() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -28,7 +28,7 @@ import Testing
             let path = "/definitions/kick-in/manifest"
             #expect(
                 try await app.client("GET", path + "?client=2.0")["manifest.content"] == "1",
-                "there is no such flag yet")
+                "the flag does not exist yet")
 
             let flags = try await app.publish(.flags, "default", Self.flags)
             try #require(flags.status == 200, "\(flags)")
@@ -46,9 +46,9 @@ import Testing
             try await device.update("?client=1.9")
             #expect(try device.part("views/EventDetailView")["contents"]?["0"]?["name"] == .string("title"))
             #expect(try await device.update("?client=2.0") == ["views/EventDetailView"])
-            #expect(try device.part("app.json")["rollout"] == nil, "who gets it is nobody's business")
+            #expect(try device.part("app.json")["rollout"] == nil, "clients do not learn who gets the version")
 
-            // Switched off for everyone at once: the number does not decrease.
+            // The flag is switched off for everyone: the content goes back, but the version number does not decrease.
             try await app.publish(
                 .flags, "default", Self.flags.replacing("$vgte", with: "$vlt").replacing("u1", with: "u3"))
             #expect(try await device.update("?client=2.0") == [])

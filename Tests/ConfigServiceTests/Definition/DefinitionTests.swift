@@ -9,7 +9,7 @@ import Testing
 @testable import ConfigService
 
 @Suite struct DefinitionTests {
-    @Test("The address book of the manual is published and downloaded part by part")
+    @Test("The address book of Napton's manual is published and downloaded part by part")
     func addressBook() async throws {
         try await ConfigApp.run { app in
             let published = try await app.publish(.definition, "address-book", DefinitionFixture.addressBook)

@@ -4,7 +4,7 @@ import MartletTesting
 
 @testable import StorageService
 
-/// The files of all tests in this process, in a folder that the system clears.
+/// The file settings of all tests in this process. Their files are in a temporary folder that is removed at exit.
 enum SharedFiles {
     static let directory: String = {
         let path = NSTemporaryDirectory() + "martlet-storage-files-\(getpid())"

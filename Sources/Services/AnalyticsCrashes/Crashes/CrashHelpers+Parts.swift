@@ -40,11 +40,11 @@ extension CrashHelpers {
 extension Feedback {
     /// Nil if the feedback has no text.
     fileprivate init?(_ feedback: DigestedFeedback) {
-        let words = feedback.words
+        let content = feedback.userFeedback
         let fitted = Feedback.fitted(
-            message: words.message, name: words.name, email: words.email, userID: feedback.user?.uuidString,
+            message: content.message, name: content.name, email: content.email, userID: feedback.user?.uuidString,
             appVersion: feedback.appVersion,
-            eventID: words.eventID?.uuidString, key: "sentry:" + words.id.uuidString.lowercased())
+            eventID: content.eventID?.uuidString, key: "sentry:" + content.id.uuidString.lowercased())
         guard var fitted else { return nil }
         fitted.files = feedback.pictures
         self = fitted

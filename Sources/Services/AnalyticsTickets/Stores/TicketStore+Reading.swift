@@ -57,13 +57,13 @@ extension TicketStore {
         var status: TicketStatus
         /// Number of tickets that match the filter.
         var count = 0
-        /// The first of them, as JSON.
+        /// The first of these tickets, as JSON.
         var tickets: [String] = []
-        /// The cursor for the rest, in the order of places; nil if there are no more.
+        /// The cursor of the next page, in the order of `position`; nil if there are no more tickets.
         var next: String?
     }
 
-    /// The columns with up to `limit` tickets each, and a generation that is no newer than they are.
+    /// The columns with up to `limit` tickets each, and a generation that is at most as new as the tickets.
     func board(_ filter: TicketFilter, in space: Space, limit: Int) async throws -> (
         generation: Int64, columns: [Column]
     ) {

@@ -28,7 +28,8 @@ extension DefinitionCheck {
         }
     }
 
-    /// The manual's controllers list their own parts. Here the parts belong to the app, so only names remain.
+    /// In Napton's manual, controllers contain their own parts. Here the parts belong to the app; a controller only
+    /// names them.
     private mutating func check(names: JSONValue, _ parts: [JSONValue.Member], _ what: String, at path: String) {
         guard case .array(let elements) = names else {
             return addFinding("bad-shape", path, "This must be a list of names of the app's \(what)s.")
@@ -57,7 +58,7 @@ extension DefinitionCheck {
             let isEmpty = members.isEmpty
             return addFinding(
                 "missing-member", path,
-                isEmpty ? "This action is empty and does nothing." : "The member action is missing.",
+                isEmpty ? "This action is empty and does nothing." : "The member `action` is missing.",
                 isEmpty ? .warning : .error)
         }
         if name == "openController", action["controller"] == nil {

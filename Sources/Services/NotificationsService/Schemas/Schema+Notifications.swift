@@ -103,7 +103,7 @@ extension Schema {
                     ]).readOnly,
                 "state": .oneOf("active", "disabled", "stuck").readOnly.described(
                     "`stuck`: the rule fails to process events and is being retried."),
-                "since": .time.readOnly.described("Since when the rule is stuck."),
+                "since": .time.readOnly.described("When the rule became stuck."),
                 "reason": .string.readOnly,
                 "secret": .string.readOnly.described("The secret of a new webhook. It is not shown again."),
             ], required: ["when"]))
@@ -232,7 +232,7 @@ extension Schema {
                         ]),
                     .null
                 ).described(
-                    "Since when and why the push service rejects the credential. Only occasional probes are sent."
+                    "When and why the push service began to reject the credential. Only occasional probes are sent."
                 ),
             ]))
 

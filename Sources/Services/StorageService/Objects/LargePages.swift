@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Remembers which lists were large when they were last read, so that they are not first read as small ones.
+/// Remembers which lists had a large page when they were last read, so that the next read reserves memory for a large
+/// page at once instead of trying a small one first.
 final class LargePages: Sendable {
     private static let maximumCount = 1_000
 
     struct Kind: Hashable {
         let space: AppSchema
         let collection: CollectionName
-        /// Nil for a summary.
+        /// The page size asked for; nil for a summary.
         let limit: Int?
     }
 

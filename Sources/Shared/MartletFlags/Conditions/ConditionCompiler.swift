@@ -274,7 +274,7 @@ extension ConditionCompiler {
                     "This pattern is so large that it is searched only in texts of up to \(pattern.textLimit) characters."
                 )
             }
-            return .isFound(pattern)
+            return .containsMatch(pattern)
         } catch {
             return refuse(path, error.message, "invalid-pattern")
         }
@@ -286,7 +286,7 @@ extension ConditionCompiler {
                 path, "This must be an RFC 3339 date or time, such as 2026-12-24T18:00:00Z.", "invalid-time")
         }
         if isNow { instants.insert(instant.seconds) }
-        return isAfter ? .isAfter(instant.seconds) : .all([.exists, .not(.isAfter(instant.seconds))])
+        return isAfter ? .isNotBefore(instant.seconds) : .all([.exists, .not(.isNotBefore(instant.seconds))])
     }
 
     private mutating func refuse(_ path: String, _ message: String, _ code: String = "invalid-condition") -> ValueTest {

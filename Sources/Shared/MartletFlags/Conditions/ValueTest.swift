@@ -2,13 +2,13 @@ import MartletPatterns
 
 /// A test of one value.
 indirect enum ValueTest: Sendable {
-    /// Bare values: strings, numbers, booleans, null; anything else is compared by structure.
+    // Tests for bare values, without an operator. Arrays and objects are compared by structure.
     case isText(String)
     case isNumber(Double)
     case isTruth(Bool)
     case isNull
     case isSame(FlagValue)
-    /// Operators.
+    // Tests for operators.
     case all([ValueTest])
     case not(ValueTest)
     case isStrictlyEqual(FlagValue)
@@ -21,9 +21,9 @@ indirect enum ValueTest: Sendable {
     case hasElement(ElementTest)
     case hasSize(ValueTest)
     case hasType(String)
-    case isFound(TextPattern)
+    case containsMatch(TextPattern)
     /// Seconds since 1970.
-    case isAfter(Double)
+    case isNotBefore(Double)
     case never
 
     func matches(_ value: FlagValue, ignoringCase: Bool = false) -> Bool {
@@ -51,8 +51,8 @@ indirect enum ValueTest: Sendable {
             guard case .array(let elements) = value else { return false }
             return test.matches(.number(Double(elements.count)))
         case .hasType(let name): return value.typeName == name
-        case .isFound(let pattern): return pattern.isFound(in: value.text)
-        case .isAfter(let instant): return Instant(value).map { $0.seconds >= instant } ?? false
+        case .containsMatch(let pattern): return pattern.isFound(in: value.text)
+        case .isNotBefore(let instant): return Instant(value).map { $0.seconds >= instant } ?? false
         case .never: return false
         }
     }

@@ -188,7 +188,7 @@ private struct AndroidWriter {
 
     private func text(_ value: String, _ entry: Entry) throws -> String {
         guard let text = PlaceholderStyle.android.text(of: value) else {
-            throw LocalizationFault("", "Its placeholders have no exact equivalent on Android.")
+            throw LocalizationFault("", "The text's placeholders have no exact equivalent on Android.")
         }
         if entry.isMarkup, (try? XMLReader.fragment(text)) != nil { return text }
         guard XMLText.canHold(entry.key + (entry.comment ?? "")) else {

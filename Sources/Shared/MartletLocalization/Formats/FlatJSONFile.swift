@@ -1,7 +1,7 @@
 import MartletCore
 
-/// `{"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …}`: values only, each in the state `translated`; texts
-/// in the state `new` are left out.
+/// `{"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …}`: the texts without their states. Every text read is
+/// `translated`; texts in the state `new` are not written.
 enum FlatJSONFile {
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         let language = try options.requiredLanguage()
@@ -15,7 +15,7 @@ enum FlatJSONFile {
                 throw LocalizationFault(place, "This must be a string; forms have their own keys.")
             }
             guard let text = options.placeholders.reading(value) else {
-                throw LocalizationFault(place, "Its placeholders have no exact equivalent in the catalogue.")
+                throw LocalizationFault(place, "The text's placeholders have no exact equivalent in the catalogue.")
             }
             try texts.add(member.name, Unit(text), at: place)
         }
@@ -36,7 +36,8 @@ enum FlatJSONFile {
                 } else {
                     skipped.append(
                         LocalizationFault(
-                            path.joined(to: entry.key), "Its placeholders have no exact equivalent in this style."))
+                            path.joined(to: entry.key),
+                            "The text's placeholders have no exact equivalent in this style."))
                 }
             }
         }

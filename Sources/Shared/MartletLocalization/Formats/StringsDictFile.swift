@@ -84,7 +84,7 @@ enum StringsDictFile {
     private static func forms(of element: XMLElement, by axis: Text.Axis) throws -> [Text.Form] {
         try pairs(of: element).map { name, value in
             guard axis.allows(name) else {
-                throw LocalizationFault("line \(value.line)", "This is not a form by \(axis).")
+                throw LocalizationFault("line \(value.line)", "The variation by \(axis) has no such form.")
             }
             guard value.name == "dict" else { return .init(name, .unit(Unit(value.text))) }
             let inner = try localization(value)

@@ -7,7 +7,7 @@ final class Deadlines {
 
     /// When the next request may time out.
     private(set) var sweepAt = Nanoseconds.max
-    /// Since when there is no connection for queries; `nil` while there is one.
+    /// When the last connection for queries was lost; nil while there is one. Zero before the first connection.
     private var disconnectedSince: Nanoseconds? = 0
     private var overdue: [Request] = []
     private var cutOff: [Request] = []

@@ -10,12 +10,12 @@ import { useInterval, useLoad } from "../system/load";
 import { compact, percent, plural, shortDay, t } from "../text";
 import { Checklist } from "./FirstSteps";
 
-/** The date, UTC, so many days ago. */
+/** The date (UTC) `count` days ago. */
 export function daysAgo(count: number): string {
   return new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Without a right, or a part of the server, the rest of the page remains. */
+/** Undefined if the caller has no right to the data or the service fails, so that the rest of the page still shows. */
 export function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch((error) => {
     if (error instanceof Problem && error.status !== 401) return undefined;
@@ -30,7 +30,7 @@ export function OverviewPage() {
       <PageHead
         title={place.app.name}
         note={place.environment === "test" ?
-          t("Test environment: its data are apart from the live ones.") :
+          t("Test environment: its data are separate from the live data.") :
           undefined} />
       <Tiles place={place} />
       <Checklist place={place} />

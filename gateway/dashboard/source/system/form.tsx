@@ -1,4 +1,5 @@
-// One form: labels above fields, a hint or the server's error below, the refusal of the whole on top of the buttons.
+// Forms and their fields. Each field has its label above, and a hint or the server's error below. An error that belongs
+// to no field is shown above the buttons.
 
 import { ReactNode, useId, useRef, useState } from "react";
 import { Problem } from "../api/problem";
@@ -83,7 +84,7 @@ export function Choice<Value extends string>(
   );
 }
 
-/** The bare control, for tool bars. */
+/** A select without a visible label, for toolbars. */
 export function Select<Value extends string>(
   { id, value, change, options, label, isDisabled }: {
     id?: string;
@@ -130,13 +131,13 @@ export function Check(
   );
 }
 
-/** The error of a field, from the problem that names it. */
+/** The error to show at a field: the problem's detail, if the problem names the field. */
 export function errorOf(field: string, problem: unknown): string | undefined {
   if (!(problem instanceof Problem) || problem.field === undefined) return undefined;
   return problem.field === field || problem.field.startsWith(field + ".") ? problem.detail : undefined;
 }
 
-/** Sends on Enter; shows why the server refused. `fields` are the names whose errors the form shows itself. */
+/** Submits on Enter, and shows why the server refused. Errors of `fields` are shown at the fields only. */
 export function Form(
   { send, action, children, cancel, fields = [], isDanger, isDisabled, isReadOnly, report, extra }: {
     send: () => Promise<unknown>;
@@ -146,7 +147,7 @@ export function Form(
     fields?: string[];
     isDanger?: boolean;
     isDisabled?: boolean;
-    /** Shows the fields and no button that would store them. */
+    /** Shows the fields without the submit button. */
     isReadOnly?: boolean;
     report?: (problem: unknown) => void;
     extra?: ReactNode;

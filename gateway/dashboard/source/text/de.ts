@@ -852,7 +852,7 @@ export const de = {
   "Template": "Vorlage",
   "Templates": "Vorlagen",
   "Test": "Test",
-  "Test environment: its data are apart from the live ones.":
+  "Test environment: its data are separate from the live data.":
     "Testumgebung: Ihre Daten sind von den Live-Daten getrennt.",
   "Text": "Text",
   "Text in {language}": "Text in {language}",

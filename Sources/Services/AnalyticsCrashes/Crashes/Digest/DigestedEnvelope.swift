@@ -13,7 +13,7 @@ struct DigestedEnvelope: Sendable {
     var counts: [SessionCounts] = []
     var outcomes: [DigestedOutcome] = []
     var feedback: [DigestedFeedback] = []
-    /// Images sent with feedback and without a report.
+    /// Images sent with feedback in an envelope without a report.
     var pictures: [Feedback.File] = []
     var attachments: [DigestedAttachment] = []
 }
@@ -64,15 +64,15 @@ struct DigestedOutcome: Sendable, Hashable {
 
 /// A user's feedback with its metadata.
 struct DigestedFeedback: Sendable {
-    var words: UserFeedback
+    var userFeedback: UserFeedback
     /// The version of the release it was sent from.
     var appVersion: String?
     /// The app's user, as reported by the client.
     var user: UUID?
     var pictures: [Feedback.File] = []
 
-    init(_ words: UserFeedback, from event: JSONValue) {
-        self.words = words
+    init(_ userFeedback: UserFeedback, from event: JSONValue) {
+        self.userFeedback = userFeedback
         appVersion = event["release"]?.looseText.map { ReleaseName($0).version }
         user = event["user"]?["id"]?.looseText.flatMap { UUID(uuidString: $0) }
     }

@@ -59,7 +59,7 @@ extension DigestStore {
     func store(feedback envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {
         let all = envelopes.flatMap { envelope in
             envelope.feedback.compactMap { feedback in
-                feedback.words.eventID.map { (envelope: envelope, feedback: feedback.words, eventID: $0) }
+                feedback.userFeedback.eventID.map { (envelope: envelope, feedback: feedback.userFeedback, eventID: $0) }
             }
         }
         guard !all.isEmpty else { return }

@@ -1,6 +1,6 @@
 import MartletPostgres
 
-/// What an issue's reports have in common: tags, releases, and the active configurations and variants.
+/// How an issue's reports are distributed over tags, releases, and the active configurations and variants.
 struct IssueFacets: Sendable {
     static let maximumKeys = 200
     static let maximumValues = 100
@@ -10,7 +10,7 @@ struct IssueFacets: Sendable {
     let postgres: PostgresClient
 
     /// The tags by name, each with its most frequent values. `share` is relative to the reports that have the tag.
-    /// Values beyond the first hundred of a tag are counted under `others`.
+    /// The values that a tag gets after its first hundred are counted under `others`.
     func tags(of issue: Int64, values: Int) async throws -> [String] {
         try await postgres.query(
             """
@@ -52,10 +52,9 @@ struct IssueFacets: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// What was active when the issue occurred:
-    /// `{"reports","configurations":[…],"experiments":[{"experiment","variants":[…]}]}`, according to the newest stored
-    /// reports. The `share` of a configuration is relative to all of them, that of a variant to those in the
-    /// experiment.
+    /// The configurations and variants that were active in the newest stored reports of the issue:
+    /// `{"reports","configurations":[…],"experiments":[{"experiment","variants":[…]}]}`. The `share` of a configuration
+    /// is relative to all these reports, the `share` of a variant to those that took part in the experiment.
     func active(in issue: Int64) async throws -> String {
         try await postgres.query(
             """

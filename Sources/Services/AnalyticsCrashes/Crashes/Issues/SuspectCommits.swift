@@ -4,8 +4,10 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// Commits that may have caused an issue: those of the oldest release in which it was seen, and of the unused releases
-/// before it, that changed a file in the app's own frames of the newest report's stacks.
+/// Commits that may have caused an issue: they changed a file that occurs in the app's own frames of the newest report.
+///
+/// Only two groups of releases are searched: the oldest release in which the issue was seen, and the releases directly
+/// before it that nobody used.
 struct SuspectCommits: Sendable {
     static let maximumCount = 5
     private static let maximumFiles = 30
@@ -48,8 +50,7 @@ struct SuspectCommits: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// The files in the app's own frames, innermost first: paths with `/`, without a scheme or drive and what precedes
-    /// it.
+    /// The files in the app's own frames, innermost first, as `path(_:)` writes them.
     static func files(in content: JSONValue) -> [String] {
         var files: [String] = []
         let values = ["exception", "threads"].flatMap { name -> [JSONValue] in
@@ -71,7 +72,8 @@ struct SuspectCommits: Sendable {
         return files
     }
 
-    /// Nil if the text does not name a file that a commit could change.
+    /// The path of a frame's file, separated by `/` and without scheme, query and `..`. Nil if the text does not name a
+    /// file that a commit could change.
     static func path(_ text: String) -> String? {
         var path = text.replacing("\\", with: "/")
         if let scheme = path.range(of: "://") { path = String(path[scheme.upperBound...]) }

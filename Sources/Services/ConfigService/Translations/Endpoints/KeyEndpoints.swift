@@ -94,12 +94,12 @@ private struct KeyFilter {
     }
 }
 
-/// Changes one key under the document's lock and leaves the rest of the draft as it is. A key that a path cannot hold,
-/// such as `a/b`, is sent in the query.
+/// Changes one key under the document's lock and leaves the rest of the draft as it is. A key that cannot be part of a
+/// path, such as `a/b`, is sent in the query.
 struct EditKey: Endpoint {
     static let route = Route(
         .put, "/config/{kind}/{name}/keys", "putTranslationKeyByQuery",
-        "Stores the entry of a key that a path cannot hold.",
+        "Stores the entry of a key that cannot be part of a path.",
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),
@@ -125,9 +125,10 @@ struct EditKey: Endpoint {
         ])
     static let patchTranslationKeyByQuery = route.by(
         .patch, "patchTranslationKeyByQuery",
-        "Changes the entry of a key that a path cannot hold with a merge patch (RFC 7396).")
+        "Applies a merge patch (RFC 7396) to the entry of a key that cannot be part of a path.")
     static let deleteTranslationKeyByQuery = Route(
-        .delete, "/config/{kind}/{name}/keys", "deleteTranslationKeyByQuery", "Deletes a key that a path cannot hold.",
+        .delete, "/config/{kind}/{name}/keys", "deleteTranslationKeyByQuery",
+        "Deletes a key that cannot be part of a path.",
         callers: .documentManagers(.update),
         parameters: [
             .path("kind", .oneOf("translation")),

@@ -28,6 +28,6 @@ struct StoredCredential: Sendable {
     let shown: JSONValue
     let author: String
     let updated: Date
-    /// Since when the credential is considered broken, and why. Nil if it is usable as far as we know.
+    /// When and why the credential was found to be broken. Nil if it is usable as far as we know.
     let broken: (since: Date, reason: String)?
 }

@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Sends the facts of rules to apps' own servers, following Standard Webhooks.
+/// Sends the webhooks of rules to apps' own servers, following Standard Webhooks.
 struct RuleWebhooks: Sendable {
     static let retentionInDays = 30
 
