@@ -8,6 +8,38 @@ import Testing
 
 /// Ways around conditions that must stay closed.
 @Suite struct ConditionAbuseTests {
+    // MARK: Time
+
+    @Test(arguments: [
+        #"{"owner":"$user.id"}"#,
+        #"{"team.members":"$user.id"}"#,
+        #"{"team":{"$inQuery":{"className":"Teams","where":{"members":"$user.id"}}}}"#,
+    ]) func `a slow pattern is not tried on objects that the caller may not see`(_ rule: String) async throws {
+        let app = try await StorageApp()
+        _ = try await app.master.post("/storage/Teams", #"{"_id":"x","members":["ann"]}"#)
+        let text = String(repeating: "a", count: 300_001)
+        let team = #"{"__type":"Pointer","className":"Teams","objectId":"x"}"#
+        _ = try await app.master.post(
+            "/storage/Note", #"{"_id":"n","owner":"ann","team":\#(team),"t":"\#(text)","list":["\#(text)"]}"#)
+        let note = #"{"__type":"Pointer","className":"Note","objectId":"n"}"#
+        _ = try await app.master.post("/storage/Links", #"{"note":\#(note)}"#)
+        try await app.set(#"{"rules":{"find":[{"where":\#(rule)}]}}"#, on: "Note")
+        try await app.set(#"{"rules":{"find":["*"]}}"#, on: "Links")
+        let pattern = #"{"$regex":"^(a+)(a+)\\1\\2$"}"#
+        func ask(_ user: String, _ collection: String, _ filter: String) async throws -> Answer {
+            try await app.user(user).post("/storage/query/\(collection)", filter)
+        }
+        for (collection, filter) in [
+            ("Note", #"{"t":\#(pattern)}"#), ("Note", #"{"t":{"$not":\#(pattern)}}"#),
+            ("Note", #"{"list":{"$all":[\#(pattern)]}}"#),
+            ("Links", #"{"note":{"$inQuery":{"className":"Note","where":{"t":\#(pattern)}}}}"#),
+        ] {
+            let answer = try await ask("eve", collection, filter)
+            #expect(answer.status == 200 && answer["count"] == "0", "\(filter): \(answer)")
+        }
+        #expect(try await ask("ann", "Note", #"{"t":\#(pattern)}"#).isProblem(.limitExceeded, field: "$regex"))
+    }
+
     // MARK: The state before a write
 
     @Test(arguments: [

@@ -138,12 +138,12 @@ extension FilterCompiler {
         let path = try target.documentPath("$all").expression
         return try patterns.map { value -> PostgresQuery in
             let pattern = try pattern(value["$regex"] ?? .null, options: value["$options"], operands)
-            return try count {
+            let condition = triedIfReadable(
                 """
                 EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE '[]' END) AS element \
                 WHERE jsonb_typeof(element) = 'string' AND element #>> '{}' ~ \(pattern.text))
-                """
-            }
+                """)
+            return try count { condition }
         }.joined(separator: " AND ")
     }
 
@@ -153,7 +153,15 @@ extension FilterCompiler {
         if case .system(let field) = operands.target, field != .id {
             throw operands.refusal("$regex only applies to strings.")
         }
-        return try count { operands.target.match(pattern) }
+        let condition = operands.target.match(pattern) { triedIfReadable($0) }
+        return try count { condition }
+    }
+
+    /// A client's pattern is tried only on objects that the client may read. Otherwise PostgreSQL might try it before it
+    /// checks the rights, and the time that a pattern takes would show what other objects contain.
+    private func triedIfReadable(_ condition: PostgresQuery) -> PostgresQuery {
+        guard rule == nil, let readable = access.readable(for: .find) else { return condition }
+        return "CASE WHEN \(readable) THEN \(condition) ELSE FALSE END"
     }
 
     private mutating func pattern(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> RegexPattern

@@ -155,14 +155,15 @@ enum Target {
     /// `$regex`: a string in which the pattern matches.
     ///
     /// A `prefix` index supports the range of bytes with which all matches begin.
-    func match(_ pattern: RegexPattern) -> PostgresQuery {
+    /// - Parameter guarded: Applied to the part that can take long.
+    func match(_ pattern: RegexPattern, guarded: (PostgresQuery) -> PostgresQuery) -> PostgresQuery {
         var conditions: [PostgresQuery] = []
         if case .document(let path) = self { conditions.append("jsonb_typeof(\(path.expression)) = 'string'") }
         if let prefix = pattern.prefix {
             conditions.append("\(text) ~>=~ \(prefix)")
             if let bound = RegexPattern.upperBound(of: prefix) { conditions.append("\(text) ~<~ \(bound)") }
         }
-        if !pattern.isPrefixOnly || pattern.prefix == nil { conditions.append("\(text) ~ \(pattern.text)") }
+        if !pattern.isPrefixOnly || pattern.prefix == nil { conditions.append(guarded("\(text) ~ \(pattern.text)")) }
         return "(\(conditions.joined(separator: " AND ")))"
     }
 
