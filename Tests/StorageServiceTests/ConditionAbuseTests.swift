@@ -30,7 +30,7 @@ import Testing
             try await app.user(user).post("/storage/query/\(collection)", filter)
         }
         for (collection, filter) in [
-            ("Note", #"{"t":\#(pattern)}"#), ("Note", #"{"t":{"$not":\#(pattern)}}"#),
+            ("Note", #"{"t":\#(pattern)}"#), ("Note", #"{"$nor":[{"t":\#(pattern)}]}"#),
             ("Note", #"{"list":{"$all":[\#(pattern)]}}"#),
             ("Links", #"{"note":{"$inQuery":{"className":"Note","where":{"t":\#(pattern)}}}}"#),
         ] {

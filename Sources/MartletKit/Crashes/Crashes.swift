@@ -137,8 +137,8 @@ public final class Crashes: Sendable {
             device: configuration.device, environment: configuration.environment == .test ? "test" : "production")
     }
 
-    /// Moves the crash report of an earlier process to the outbox. If the app crashes in between, the next start repeats
-    /// this with the same report id.
+    /// Moves the crash report of an earlier process to the outbox. If the app crashes in between, the next start
+    /// repeats this with the same report id.
     private func collectCrash() {
         guard let data = raw.read(Self.rawFile), !data.isEmpty else { return }
         if let report = CrashReport(data) {

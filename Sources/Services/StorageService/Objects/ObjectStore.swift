@@ -789,7 +789,7 @@ extension PostgresError {
     /// SQLSTATE 42P01: the collection has never been written to, or was dropped.
     var isUndefinedTable: Bool { sqlState == "42P01" }
 
-    /// SQLSTATE 25P02: an earlier statement of the transaction failed, such as an update of a table that does not exist.
+    /// SQLSTATE 25P02: an earlier statement of the transaction failed, such as an update of a table that is missing.
     var isInFailedTransaction: Bool { sqlState == "25P02" }
 
     /// SQLSTATE 22023 or 3F000: the role or schema is missing, for example after restoring an older backup. Another

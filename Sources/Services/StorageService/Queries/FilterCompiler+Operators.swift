@@ -157,8 +157,8 @@ extension FilterCompiler {
         return try count { condition }
     }
 
-    /// A client's pattern is tried only on objects that the client may read. Otherwise PostgreSQL might try it before it
-    /// checks the rights, and the time that a pattern takes would show what other objects contain.
+    /// A client's pattern is tried only on objects that the client may read. Otherwise PostgreSQL might try it before
+    /// it checks the rights, and the time that a pattern takes would show what other objects contain.
     private func triedIfReadable(_ condition: PostgresQuery) -> PostgresQuery {
         guard rule == nil, let readable = access.readable(for: .find) else { return condition }
         return "CASE WHEN \(readable) THEN \(condition) ELSE FALSE END"
