@@ -32,6 +32,7 @@ final class Spaces: Sendable {
         (24, String(decoding: PackageResources.space_024_reports_sql, as: UTF8.self)),
         (26, String(decoding: PackageResources.space_026_audit_sql, as: UTF8.self)),
         (28, String(decoding: PackageResources.space_028_blocks_sql, as: UTF8.self)),
+        (30, String(decoding: PackageResources.space_030_scan_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {
