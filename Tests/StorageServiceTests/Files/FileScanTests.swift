@@ -106,7 +106,7 @@ import Testing
         let scanner = try await HookReceiver { call in
             let link = "/" + (call["link"] ?? "").dropFirst().dropLast()
             let text = try await anybody.get(link).text
-            return (200, text.contains("evil") ? #"{"allow":false,"reason":"Evil\u0000-1"}"# : #"{"allow":true}"#)
+            return (200, text.contains("evil") ? #"{"allow":false,"reason":"Evil\u0007-1"}"# : #"{"allow":true}"#)
         }
         let secret = try await app.hook("scan", "scanFile", at: scanner)
         try await scanning(app) {
