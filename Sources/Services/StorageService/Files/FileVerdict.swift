@@ -39,8 +39,8 @@ struct FileVerdicts: Sendable {
     let files: FileStore
     let backend: any FileBackend
 
-    /// Returns one cell, the file's record; no row if no file has the path, it does not fulfil the condition, or it was
-    /// refused before.
+    /// The first cell of the answer is the file's record. There is no row if no file has the path, it does not fulfil
+    /// the condition, or it was refused before.
     ///
     /// - Parameter condition: About the columns of `_files`.
     @discardableResult
