@@ -67,7 +67,7 @@ import Testing
     {
         let app = try await StorageApp()
         func change(_ path: String) async throws -> Answer {
-            try await app.client.send("PATCH", "/storage/\(path)", #"{"n":1}"#, headers: ["Idempotency-Key": "k"])
+            try await app.client.send("PATCH", "/storage/\(path)", #"{"n":1}"#, headers: ["Idempotency-Key": path])
         }
         #expect(try await change("Note/a?upsert=true").status == 201)
         let again = try await change("Note/a?upsert=true")

@@ -54,6 +54,7 @@ import Testing
         #expect(try await staff.put("/collections/Note/schema", #"{"type":"object"}"#).status == 200)
         #expect(try await staff.put("/roles/editors", #"{"add":["u1"]}"#).status == 204)
         #expect(try await staff.put("/upload/a.txt", "text").status == 201)
+        #expect(try await staff.put("/upload-verdict/a.txt", #"{"allow":false,"reason":"r"}"#).status == 200)
         #expect(try await staff.delete("/upload/a.txt").status == 204)
         #expect(try await staff.delete("/collections/Note/indexes/byN").status == 204)
         #expect(try await staff.post("/exports/Note?format=jsonl").status == 202)
@@ -63,9 +64,9 @@ import Testing
         #expect(
             actions == [
                 "create-index", "update-collection", "update-collection", "create-role", "create-role-member",
-                "create-file",
-                "delete-file", "delete-index", "create-job", "delete-collection",
+                "create-file", "update-file", "delete-file", "delete-index", "create-job", "delete-collection",
             ], "\(entries)")
+        #expect(entries.contains { $0.contains(#""state": "refused""#) && $0.contains(#""reason": "r""#) })
     }
 
     @Test func `a refused write leaves no entry, and the next caller on the connection is not taken for staff`()

@@ -715,6 +715,10 @@ export interface FileRecord {
     _version: number;
     _readers?: string[];
     _writers?: string[];
+    /** Absent when the file can be read. */
+    state?: "scanning" | "refused";
+    /** Why it was refused; only for its owner. */
+    reason?: string;
 }
 
 export interface UploadOptions {
@@ -1349,6 +1353,8 @@ export declare namespace API {
             | "passkey-not-found"
             | "client-not-found"
             | "file-not-found"
+            | "file-refused"
+            | "file-scanning"
             | "upload-not-found"
             | "invalid-link"
             | "range-not-satisfiable"

@@ -77,6 +77,8 @@ public struct ErrorCode: Sendable, Hashable {
 
     // Files
     public static let fileNotFound = ErrorCode("file-not-found", 404, "The file does not exist")
+    public static let fileRefused = ErrorCode("file-refused", 410, "The file was refused")
+    public static let fileScanning = ErrorCode("file-scanning", 423, "The file is being checked")
     public static let uploadNotFound = ErrorCode("upload-not-found", 404, "The resumable upload does not exist")
     public static let invalidLink = ErrorCode("invalid-link", 403, "The link is wrong or has expired")
     public static let rangeNotSatisfiable = ErrorCode("range-not-satisfiable", 416, "The file does not have this range")
@@ -145,7 +147,7 @@ public struct ErrorCode: Sendable, Hashable {
         invalidToken, signInFailed, secondFactorRequired, recentSignInRequired, userNotFound, sessionNotFound,
         passkeyNotFound,
         clientNotFound,
-        fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
+        fileNotFound, fileRefused, fileScanning, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,
         documentNotFound, documentRefused, scheduleNotFound,

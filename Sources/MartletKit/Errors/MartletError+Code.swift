@@ -145,6 +145,10 @@ extension MartletError.Code {
     public static let passkeyNotFound = Self("passkey-not-found")
     /// The file does not exist.
     public static let fileNotFound = Self("file-not-found")
+    /// The file was refused.
+    public static let fileRefused = Self("file-refused")
+    /// The file is being checked.
+    public static let fileScanning = Self("file-scanning")
     /// The resumable upload does not exist.
     public static let uploadNotFound = Self("upload-not-found")
     /// The link is wrong or has expired.

@@ -17,6 +17,18 @@ public struct FileRecord: Sendable, Hashable, Identifiable {
     public let version: Int
     public let readers: [Grantee]?
     public let writers: [Grantee]?
+    /// Nil when the file can be read.
+    public let state: State?
+    /// Why it was refused; only for its owner.
+    public let reason: String?
+
+    /// Of a file that cannot be read.
+    public enum State: String, Sendable, Hashable {
+        /// The app's own server checks it.
+        case scanning
+        /// It was refused, and its bytes are deleted.
+        case refused
+    }
 
     init(_ json: JSON) throws {
         guard let path = json["path"]?.stringValue, let size = json["size"]?.intValue else {
@@ -32,6 +44,8 @@ public struct FileRecord: Sendable, Hashable, Identifiable {
         version = json["_version"]?.intValue ?? 1
         readers = Grantee.list(json["_readers"])
         writers = Grantee.list(json["_writers"])
+        state = json["state"]?.stringValue.flatMap(State.init(rawValue:))
+        reason = json["reason"]?.stringValue
     }
 }
 

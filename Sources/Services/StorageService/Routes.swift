@@ -90,6 +90,7 @@ extension StorageService {
         routes.on(ReadUploadHistory.readFileHistory, ReadUploadHistory(files: files, rights: rights))
         routes.on(CreateLink.route, CreateLink(files: files, settings: fileSettings, rights: rights))
         routes.on(OpenLink.route, OpenLink(files: files, thumbnails: thumbnails))
+        routes.on(SetFileVerdict.route, SetFileVerdict(files: files, verdicts: fileVerdicts))
         routes.on(ReadFileUsage.route, ReadFileUsage(files: files))
         routes.section = .apps
         routes.on(SetFileLimits.route, SetFileLimits(files: files))

@@ -145,7 +145,7 @@ public struct StorageService: ServiceDefinition {
             postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
 
         self.fileSettings = fileSettings
-        self.files = FileStore(postgres: postgres, spaces: spaces, quota: fileSettings.quota)
+        self.files = FileStore(postgres: postgres, spaces: spaces, quota: fileSettings.quota, signal: signal)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
         self.intake = FileIntake(files: files, settings: fileSettings)
         self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake, rights: rights)
@@ -157,6 +157,10 @@ public struct StorageService: ServiceDefinition {
         self.deliveries = DeliveryStore(postgres: background, spaces: spaces)
         self.hookDelivery = HookDelivery(
             postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, ledger: hookLedger,
+            scan: FileScan(
+                deliveries: deliveries, verdicts: FileVerdicts(files: files, backend: fileSettings.backend),
+                fileSettings: fileSettings, client: hookClient, ledger: hookLedger, settings: hookSettings,
+                logger: logger),
             signal: signal, settings: hookSettings, logger: logger)
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
@@ -210,6 +214,8 @@ public struct StorageService: ServiceDefinition {
     var roleInvitations: RoleInvitationStore {
         RoleInvitationStore(postgres: postgres, spaces: spaces, rights: rights)
     }
+
+    var fileVerdicts: FileVerdicts { FileVerdicts(files: files, backend: fileSettings.backend) }
 
     var blocks: BlockStore { BlockStore(postgres: postgres, spaces: spaces) }
 

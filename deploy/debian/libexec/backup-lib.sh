@@ -52,12 +52,13 @@ manifest() { restic dump --tag "martlet,id:$1" latest "$work/manifest.json"; }
 has_s3_files() { grep -q '^MARTLET\(_STORAGE\)\?_FILES_S3_BUCKET=.' "$settings/settings.env" 2> /dev/null; }
 
 # files_without_bytes FOLDER [--checksums]: prints the files in the database on `port` whose bytes are missing, or differ.
+# A refused file has no bytes.
 # The folder has what is left of `files`, each blob at SPACE/XX/BLOB.
 files_without_bytes() {
     local folder=$1 mode=${2:-} lists
     lists=$(mktemp -d "$work/lists.XXXXXX")
     sql -d "$database" << 'END' | sort -u > "$lists/wanted" || return 1
-SELECT format('SELECT sha256 || ''  '' || %L || left(blob, 2) || ''/'' || blob FROM %I._files', nspname || '/', nspname)
+SELECT format('SELECT sha256 || ''  '' || %L || left(blob, 2) || ''/'' || blob FROM %I._files AS f WHERE to_jsonb(f) ->> ''state'' IS DISTINCT FROM ''refused''', nspname || '/', nspname)
 FROM pg_namespace AS n WHERE EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = n.oid AND c.relname = '_files') \gexec
 END
     if [[ $mode == --checksums ]]; then

@@ -22,7 +22,11 @@ struct CreateLink: Endpoint {
                 201, "The link's `path`, relative to `/api/{appKey}/`, and when it `expires`: after an hour by default."
             )
         ],
-        errors: [404: "There is no such file (`file-not-found`)."])
+        errors: [
+            404: "There is no such file (`file-not-found`).",
+            410: "The file was refused (`file-refused`).",
+            423: "The file is being checked (`file-scanning`).",
+        ])
 
     static let maximumSeconds = 7 * 86_400
 
@@ -53,18 +57,22 @@ struct CreateLink: Endpoint {
         }
         guard let file = try await files.find(path, in: scope) else { throw ServiceError(.fileNotFound) }
         let expires = Int64(settings.now().timeIntervalSince1970) + Int64(seconds)
-        let token = settings.signer.token(
-            for: FileLink(
-                environment: scope.space.environment.rawValue, space: scope.space.schema, path: file.path,
-                fileID: file.id,
-                thumbnail: body.thumbnail, expires: expires))
-        let encoded = file.path.components(separatedBy: "/").map(RelativeReference.encoded).joined(separator: "/")
+        let link = FileLink(
+            environment: scope.space.environment.rawValue, space: scope.space.schema, path: file.path, fileID: file.id,
+            thumbnail: body.thumbnail, expires: expires)
         let answer = Answer(
-            path: "link/\(token)/\(encoded)" + (body.thumbnail.map { "?thumbnail=\($0)" } ?? ""),
-            expires: Date(timeIntervalSince1970: TimeInterval(expires)))
+            path: settings.signer.path(of: link), expires: Date(timeIntervalSince1970: TimeInterval(expires)))
         // The link gives access to the file, so caches must not store it.
         var response = try Response.encoding(answer, status: .created).notStored
         response.headers[.location] = "/" + answer.path
         return response
+    }
+}
+
+extension LinkSigner {
+    /// The path of a signed link, relative to `/api/{appKey}/`.
+    func path(of link: FileLink) -> String {
+        let encoded = link.path.components(separatedBy: "/").map(RelativeReference.encoded).joined(separator: "/")
+        return "link/\(token(for: link))/\(encoded)" + (link.thumbnail.map { "?thumbnail=\($0)" } ?? "")
     }
 }

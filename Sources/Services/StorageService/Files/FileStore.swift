@@ -16,36 +16,40 @@ struct FileStore: Sendable {
     let spaces: Spaces
     /// The server's quota, for spaces without their own limits.
     var quota = FileQuota.none
-
-    /// A file to be served.
-    struct File: Sendable {
-        var id: String
-        var path: String
-        var blob: BlobName
-        var sizeInBytes: Int
-        var sha256: String
-        var contentType: String
-    }
+    /// Wakes the deliveries to scanners.
+    var signal: ChangeSignal?
 
     /// Nil if the file does not exist or may not be read.
+    ///
+    /// - Throws: `file-scanning`, except for the app's server and staff; `file-refused`.
     func find(_ path: FilePath, in scope: FileScope) async throws -> File? {
+        let file = try await findInAnyState(path, in: scope)
+        try file?.requireReadable(evenWhileScanning: scope.identity == .master)
+        return file
+    }
+
+    /// As `find`, but also a file whose bytes must not be sent before `requireReadable`.
+    func findInAnyState(_ path: FilePath, in scope: FileScope) async throws -> File? {
         let rows = try await run(
             """
-            SELECT id, path, blob, size, sha256, content_type FROM \(try scope.space.own("_files"))
+            SELECT id, path, blob, size, sha256, content_type, state FROM \(try scope.space.own("_files"))
             WHERE path = \(path.text) AND \(scope.readable)
             """, in: scope.space)
         guard let row = rows.first else { return nil }
         return File(
             id: try row.decode(0), path: try row.decode(1), blob: try Self.blob(row, 2, of: scope.space),
             sizeInBytes: try row.decode(3),
-            sha256: try row.decode(4), contentType: try row.decode(5))
+            sha256: try row.decode(4), contentType: try row.decode(5),
+            state: try row.decode(6, as: String?.self).flatMap(FileState.init(rawValue:)))
     }
 
     /// One cell: the file's record. No row if there is no visible file.
     func describe(_ path: FilePath, in scope: FileScope) async throws -> PostgresRows {
         try await run(
-            "SELECT \(Self.record) FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND \(scope.readable)",
-            in: scope.space)
+            """
+            SELECT \(Self.record(for: scope.identity)) FROM \(try scope.space.own("_files"))
+            WHERE path = \(path.text) AND \(scope.readable)
+            """, in: scope.space)
     }
 
     /// Checks, before any bytes arrive, whether the path may be written; `put` checks again.
@@ -76,7 +80,7 @@ struct FileStore: Sendable {
     ) async throws
         -> Written
     {
-        let rows = try await run(try put(content, at: path, grants, condition, scope), in: scope.space)
+        let rows = try await write(try put(content, at: path, grants, condition, scope), in: scope.space)
         if let row = rows.first { return Written(rows: rows, isNew: try row.decode(1)) }
         // Neither created nor changed: not allowed, or the precondition failed.
         try await checkWritable(path, in: scope)
@@ -98,7 +102,16 @@ struct FileStore: Sendable {
         }
     }
 
-    /// The statement of `put`. Its first cell is the record, the second whether the file is new.
+    /// Runs the statement of `put`.
+    func write(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
+        let rows = try await run(statement, in: space)
+        if try rows.first?.decode(2, as: Bool.self) == true { signal?.written(in: space) }
+        return rows
+    }
+
+    /// The statement of `put`. Its cells are the record, whether the file is new, and whether it has to be scanned.
+    ///
+    /// While there is a `scanFile` hook, the file is not readable before the hook's verdict.
     ///
     /// - Parameter extra: An additional `WITH` part, and a condition without which nothing happens.
     func put(
@@ -110,7 +123,8 @@ struct FileStore: Sendable {
         let source: PostgresQuery = """
             SELECT \(path.text), \(UUID().uuidString.lowercased()), \(content.blob.id), \(content.sizeInBytes)::bigint, \(content.sha256), \
             \(content.contentType), \(owner)::text, \(grants.readers ?? scope.defaultList)::text[], \
-            \(grants.writers ?? scope.defaultList)::text[]
+            \(grants.writers ?? scope.defaultList)::text[],
+            (SELECT 'scanning' FROM \(try scope.space.own("_hooks")) WHERE event = 'scanFile' AND enabled LIMIT 1)
             """
         var filters: [PostgresQuery] = [fits(sizeInBytes: content.sizeInBytes)]
         if let extra { filters.append(extra.condition) }
@@ -125,19 +139,19 @@ struct FileStore: Sendable {
         return """
             WITH \(extra.map { $0.with + ", " } ?? "")\(try room(at: path, in: scope.space)),
             stored AS (
-                INSERT INTO \(files) AS f (path, id, blob, size, sha256, content_type, owner, readers, writers)
+                INSERT INTO \(files) AS f (path, id, blob, size, sha256, content_type, owner, readers, writers, state)
                 \(source) FROM room WHERE \(filters.joined(separator: " AND "))
                 ON CONFLICT (path) DO UPDATE SET
                     blob = excluded.blob, size = excluded.size, sha256 = excluded.sha256, content_type = excluded.content_type,
                     readers = CASE WHEN \(grants.readers != nil) THEN excluded.readers ELSE f.readers END,
                     writers = CASE WHEN \(grants.writers != nil) THEN excluded.writers ELSE f.writers END,
-                    updated = now(), version = f.version + 1
+                    state = excluded.state, reason = NULL, updated = now(), version = f.version + 1
                 WHERE \(replaced.joined(separator: " AND "))
                 RETURNING f.*, f.xmax = 0 AS is_new),
             noted AS (
                 INSERT INTO \(uploads) (path, file, version, size, sha256, content_type, uploader, credential, readers)
                 SELECT path, id, version, size, sha256, content_type, \(owner)::text, \(scope.credentialID), readers FROM stored)
-            SELECT \(Self.record), is_new FROM stored
+            SELECT \(Self.record(for: scope.identity)), is_new, state IS NOT NULL FROM stored
             """
     }
 
@@ -154,9 +168,9 @@ struct FileStore: Sendable {
                     writers = CASE WHEN \(grants.writers != nil) THEN \(grants.writers)::text[] ELSE writers END,
                     updated = now()
                 WHERE path = \(path.text) AND \(scope.writable) RETURNING *)
-            SELECT \(Self.record) FROM changed
+            SELECT \(Self.record(for: scope.identity)) FROM changed
             """, in: scope.space)
-        if rows.isEmpty, try await find(path, in: scope) != nil { throw Self.forbidden }
+        if rows.isEmpty, try await findInAnyState(path, in: scope) != nil { throw Self.forbidden }
         return rows
     }
 
@@ -220,7 +234,7 @@ struct FileStore: Sendable {
             SELECT CASE WHEN strpos(n.rest, '/') > 0
                 THEN json_build_object(
                     'name', split_part(n.rest, '/', 1), 'path', \(prefix) || split_part(n.rest, '/', 1) || '/', 'isDirectory', TRUE)::text
-                ELSE (SELECT \(Self.record) FROM \(files) AS f WHERE f.path = n.path) END
+                ELSE (SELECT \(Self.record(for: scope.identity)) FROM \(files) AS f WHERE f.path = n.path) END
             FROM named AS n ORDER BY number
             """, in: scope.space)
     }
@@ -247,13 +261,18 @@ struct FileStore: Sendable {
             """, in: scope.space)
     }
 
-    static let record: PostgresQuery = """
-        json_strip_nulls(json_build_object(
-            'name', regexp_replace(path, '^.*/', ''), 'path', path, 'size', size, 'contentType', content_type, 'sha256', sha256,
-            'owner', owner, 'created', to_char(created, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-            'updated', to_char(updated, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '_readers', readers, '_writers', writers,
-            '_version', version))::text
-        """
+    /// Only the file's owner, the app's server and staff see why a file was refused.
+    static func record(for identity: Identity) -> PostgresQuery {
+        let reason: PostgresQuery =
+            identity == .master ? "reason" : "CASE WHEN owner = \(identity.userID)::text THEN reason END"
+        return """
+            json_strip_nulls(json_build_object(
+                'name', regexp_replace(path, '^.*/', ''), 'path', path, 'size', size, 'contentType', content_type, 'sha256', sha256,
+                'owner', owner, 'created', to_char(created, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+                'updated', to_char(updated, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '_readers', readers, '_writers', writers,
+                '_version', version, 'state', state, 'reason', \(reason)))::text
+            """
+    }
 
     static let forbidden = ServiceError(.forbidden, "You are not among the file's writers.")
     /// Says nothing about the path, at which there may be a file that the caller may not see.

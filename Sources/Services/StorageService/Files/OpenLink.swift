@@ -20,7 +20,11 @@ struct OpenLink: Endpoint {
             .answer(206, "The requested range."),
             .answer(304, "The client already has this version (`If-None-Match`)."),
         ],
-        errors: [403: "The link is forged or expired, or its file is deleted (`invalid-link`)."])
+        errors: [
+            403: "The link is forged or expired, or its file is deleted (`invalid-link`).",
+            410: "The file was refused (`file-refused`).",
+            423: "The file is being checked (`file-scanning`).",
+        ])
 
     let files: FileStore
     let thumbnails: ThumbnailStore
@@ -38,15 +42,16 @@ struct OpenLink: Endpoint {
         let thumbnail = request.uri.queryParameters["thumbnail"].map(String.init)
         // The signature replaces a check of rights, which `CreateLink` has made.
         let scope = FileScope(space, .master, credentialID: principal.credentialID)
-        guard let file = try await files.find(path, in: scope),
-            thumbnails.settings.signer.isValid(
-                token,
-                for: FileLink(
-                    environment: claims.environment, space: space.schema, path: file.path, fileID: file.id,
-                    thumbnail: thumbnail,
-                    expires: claims.expires),
-                at: thumbnails.settings.now())
-        else { throw ServiceError(.invalidLink) }
+        guard let file = try await files.findInAnyState(path, in: scope) else { throw ServiceError(.invalidLink) }
+        func isValid(for fileID: String) -> Bool {
+            let link = FileLink(
+                environment: claims.environment, space: space.schema, path: file.path, fileID: fileID,
+                thumbnail: thumbnail, expires: claims.expires)
+            return thumbnails.settings.signer.isValid(token, for: link, at: thumbnails.settings.now())
+        }
+        let isOfScanner = isValid(for: file.idForScanner)
+        guard isOfScanner || isValid(for: file.id) else { throw ServiceError(.invalidLink) }
+        try file.requireReadable(evenWhileScanning: isOfScanner)
         let found =
             try await thumbnail.asyncMap { try await thumbnails.thumbnail(of: file, size: $0, in: space) }
             ?? file.response

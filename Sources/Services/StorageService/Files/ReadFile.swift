@@ -37,8 +37,10 @@ struct ReadFile: Endpoint {
             .answer(304, "The client already has this version (`If-None-Match`)."),
         ],
         errors: [
+            410: "The file was refused (`file-refused`).",
             412: "The entity tag does not match `If-Match` (`precondition-failed`).",
             416: "The range begins after the end of the file (`range-not-satisfiable`).",
+            423: "The file is being checked (`file-scanning`).",
         ])
 
     let files: FileStore

@@ -1,9 +1,11 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletFiles
 import MartletPostgres
 
-/// Turns each change in the log into one delivery, and claims deliveries for one copy of the service at a time.
+/// Turns each change in the log, and each file to be scanned, into one delivery, and claims deliveries for one copy of
+/// the service at a time.
 struct DeliveryStore: Sendable {
     /// The limit per hook; further changes stay in the change log.
     static let maximumWaiting = 1_000
@@ -59,6 +61,7 @@ struct DeliveryStore: Sendable {
                 OR EXISTS (
                     SELECT FROM \(try space.own("_changes")) AS c WHERE c.collection = h.collection AND c.txid >= pg_snapshot_xmin(h.log_from)
                         AND NOT pg_visible_in_snapshot(c.txid, h.log_from))
+                OR h.event = 'scanFile' AND EXISTS (\(try filesToTake(for: hook, in: space)))
             FROM \(try space.own("_hooks")) AS h WHERE name = \(hook) AND enabled
             """, in: space)
         return try rows.first?.decode(0) ?? false
@@ -157,6 +160,62 @@ struct DeliveryStore: Sendable {
             SELECT (SELECT count(*) FROM found) > (SELECT count(*) FROM taken), (SELECT max(seq) FROM taken),
                 EXISTS (SELECT FROM \(try space.own("_changes")) WHERE \(ChangeStore.between(from, to, collection)))
             """
+    }
+
+    // MARK: Files
+
+    /// Takes files that are to be scanned. Returns whether there may be more.
+    ///
+    /// A file waits in its own row, so it is taken again if its delivery was deleted, with the hook or by `prune`.
+    func takeFiles(for hook: String, in space: AppSchema) async throws -> Bool {
+        let queue = try space.own("_hook_deliveries")
+        let rows = try await run(
+            """
+            INSERT INTO \(queue) (id, hook, collection, object, body, size)
+            SELECT f.delivery, h.name, '_File', f.path, '', 0
+            FROM \(try space.own("_hooks")) AS h, (\(try filesToTake(for: hook, in: space)) ORDER BY f.updated LIMIT \(Self.maximumTaken)) AS f
+            WHERE h.name = \(hook) AND h.enabled AND h.event = 'scanFile'
+                AND (SELECT count(*) FROM \(queue) WHERE hook = \(hook) AND state = 'waiting') < \(Self.maximumWaiting)
+            ON CONFLICT (id) DO NOTHING RETURNING 1
+            """, in: space)
+        return rows.count == Self.maximumTaken
+    }
+
+    /// The files that are to be scanned and have no delivery.
+    private func filesToTake(for hook: String, in space: AppSchema) throws -> PostgresQuery {
+        let id = Self.delivery(of: "f.blob", to: hook, in: space)
+        return """
+            SELECT f.path, \(id) AS delivery FROM \(try space.own("_files")) AS f
+            WHERE f.state = 'scanning' AND NOT EXISTS (SELECT FROM \(try space.own("_hook_deliveries")) AS d WHERE d.id = \(id))
+            """
+    }
+
+    /// The id of the delivery about a version of a file.
+    private static func delivery(of blob: StaticString, to hook: String, in space: AppSchema) -> PostgresQuery {
+        "md5(\(space.schema + "/" + hook + "/") || \(unescaped: blob))::uuid"
+    }
+
+    /// A version of a file that waits for a verdict.
+    struct WaitingFile: Sendable {
+        var path: FilePath
+        var blob: BlobName
+        /// The file's record, as JSON.
+        var record: String
+    }
+
+    /// The file of a delivery; nil if this version no longer waits.
+    func file(of claim: Claim, to hook: String, in space: AppSchema) async throws -> WaitingFile? {
+        let rows = try await run(
+            """
+            SELECT path, blob, \(FileStore.record(for: .master)) FROM \(try space.own("_files"))
+            WHERE path = (SELECT object FROM \(try space.own("_hook_deliveries")) WHERE id = \(claim.id))
+                AND state = 'scanning' AND \(Self.delivery(of: "blob", to: hook, in: space)) = \(claim.id)
+            """, in: space)
+        return try rows.first.map {
+            WaitingFile(
+                path: try FilePath(try $0.decode(0, as: String.self)), blob: try FileStore.blob($0, 1, of: space),
+                record: try $0.decode(2))
+        }
     }
 
     // MARK: Delivering

@@ -3,12 +3,16 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// An address of an app's own server that is asked before writes, notified after them, or called as a function.
+/// An address of an app's own server that is asked before writes, notified after them, asked about new files, or called
+/// as a function.
 struct Hook: Sendable, Equatable {
     enum Event: String, Codable, Sendable, CaseIterable {
-        case beforeSave, afterSave, beforeDelete, afterDelete, function
+        case beforeSave, afterSave, beforeDelete, afterDelete, function, scanFile
 
         var isAfter: Bool { self == .afterSave || self == .afterDelete }
+        /// Whether the hook is called by `HookDelivery`, after the request that concerns it.
+        var isDelivered: Bool { isAfter || self == .scanFile }
+        var hasCollection: Bool { self != .function && self != .scanFile }
     }
 
     static let maximumPerSpace = 50
@@ -19,7 +23,7 @@ struct Hook: Sendable, Equatable {
 
     var name: String
     var event: Event
-    /// Nil for functions.
+    /// Nil for functions and scanners.
     var collection: String?
     var url: String
     var timeoutInMilliseconds: Int
@@ -91,9 +95,9 @@ struct HookBody: Codable, Sendable {
     ///
     /// - Throws: `invalid-body`, `invalid-name`, `limit-exceeded`, naming the field.
     func check() throws {
-        if event == .function {
+        if !event.hasCollection {
             guard collection == nil else {
-                throw ServiceError(.invalidBody, "A function must not have a collection.", field: "collection")
+                throw ServiceError(.invalidBody, "A hook with this event has no collection.", field: "collection")
             }
         } else {
             guard let collection else {
@@ -101,9 +105,9 @@ struct HookBody: Codable, Sendable {
             }
             let name = try CollectionName(collection)
             if !event.isAfter { try name.requireOfApp() }
-            guard callers == nil else {
-                throw ServiceError(.invalidBody, "Only a function may have callers.", field: "callers")
-            }
+        }
+        guard event == .function || callers == nil else {
+            throw ServiceError(.invalidBody, "Only a function may have callers.", field: "callers")
         }
         guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {
             throw ServiceError(

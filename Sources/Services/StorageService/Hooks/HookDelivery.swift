@@ -6,8 +6,9 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Notifies `after…` hooks of changes at least once: turns the change log into deliveries, and sends each one with
-/// increasing pauses until the hook answers 2xx or `maximumAttempts` are used up.
+/// Notifies `after…` hooks of changes, and asks `scanFile` hooks about files, at least once: turns the change log and
+/// new files into deliveries, and sends each one with increasing pauses until the hook answers 2xx (a scanner: with its
+/// verdict) or `maximumAttempts` are used up.
 ///
 /// Runs in every copy of the service. Only one copy at a time takes changes for a hook, and only one makes a given
 /// delivery. Up to `width` deliveries of a hook run concurrently and may overtake each other; hooks do not wait for
@@ -24,6 +25,7 @@ final class HookDelivery: Service {
     private let deliveries: DeliveryStore
     private let client: HookClient
     private let ledger: HookLedger
+    private let scan: FileScan
     private let signal: ChangeSignal
     private let settings: HookSettings
     private let logger: Logger
@@ -37,14 +39,14 @@ final class HookDelivery: Service {
 
     init(
         postgres: PostgresClient, hooks: HookStore, deliveries: DeliveryStore, client: HookClient, ledger: HookLedger,
-        signal: ChangeSignal, settings: HookSettings,
-        logger: Logger
+        scan: FileScan, signal: ChangeSignal, settings: HookSettings, logger: Logger
     ) {
         self.postgres = postgres
         self.hooks = hooks
         self.deliveries = deliveries
         self.client = client
         self.ledger = ledger
+        self.scan = scan
         self.signal = signal
         self.settings = settings
         self.logger = logger
@@ -77,7 +79,7 @@ final class HookDelivery: Service {
         }
     }
 
-    /// The enabled `after…` hooks of all spaces.
+    /// The enabled `after…` and `scanFile` hooks of all spaces.
     func keys() async throws -> [Key] {
         var keys: [Key] = []
         for row in try await postgres.query("SELECT schema FROM storage.hook_spaces ORDER BY schema") {
@@ -94,7 +96,7 @@ final class HookDelivery: Service {
     }
 
     private func names(in space: AppSchema) async throws -> [String] {
-        try await hooks.enabled(in: space).filter(\.event.isAfter).map(\.name)
+        try await hooks.enabled(in: space).filter(\.event.isDelivered).map(\.name)
     }
 
     /// Serves a hook until it is deleted or disabled.
@@ -131,12 +133,26 @@ final class HookDelivery: Service {
     /// Takes new changes and makes the due deliveries once. Returns whether there may be more to do at once.
     func round(_ key: Key) async throws -> Bool {
         guard try await deliveries.hasWork(for: key.hook, in: key.space) else { return false }
-        let hasMore = try await deliveries.take(for: key.hook, in: key.space)
+        let isScanner = try await hooks.enabled(in: key.space).contains {
+            $0.name == key.hook && $0.event == .scanFile
+        }
+        let hasMore =
+            isScanner
+            ? try await deliveries.takeFiles(for: key.hook, in: key.space)
+            : try await deliveries.take(for: key.hook, in: key.space)
         let claims = try await deliveries.claim(for: key.hook, limit: Self.width, in: key.space)
         guard !claims.isEmpty else { return hasMore }
         let hook = try await hooks.find(try HookName(key.hook), of: key.space)
         await withDiscardingTaskGroup { group in
-            for claim in claims { group.addTask { await self.make(claim, hook, key.space) } }
+            for claim in claims {
+                group.addTask {
+                    if hook.event == .scanFile {
+                        await self.scan.make(claim, hook, in: key.space)
+                    } else {
+                        await self.make(claim, hook, key.space)
+                    }
+                }
+            }
         }
         return true
     }
@@ -162,9 +178,7 @@ final class HookDelivery: Service {
                     "error.cause": "\(outcome.cause ?? "")",
                 ])
         }
-        let pause =
-            isLast
-            ? nil : max(settings.pause(after: claim.attempts), min(outcome.retryAfter ?? .zero, settings.maximumPause))
+        let pause = isLast ? nil : settings.pause(after: claim.attempts, outcome)
         do {
             // Standard Webhooks: the answer 410 unsubscribes the hook.
             if outcome.isGone, try await hooks.disable(hook, in: space) {

@@ -62,24 +62,31 @@ final class HookStore: Sendable {
     /// Creates or changes the hook. If it was disabled, or its event or collection changes, it is notified of changes
     /// from now on.
     ///
-    /// - Throws: `limit-exceeded` beyond `Hook.maximumPerSpace`.
+    /// - Throws: `limit-exceeded` beyond `Hook.maximumPerSpace`; `conflict` for a second `scanFile` hook.
     func set(_ body: HookBody, _ name: HookName, of space: AppSchema) async throws -> (hook: Hook, isNew: Bool) {
         let table = try space.own("_hooks")
         try await spaces.prepare(space)
-        if body.event.isAfter {
+        if body.event.isDelivered {
             try await postgres.execute(
                 "INSERT INTO storage.hook_spaces (schema) VALUES (\(space.schema)) ON CONFLICT DO NOTHING")
         }
+        let deliveries = try space.own("_hook_deliveries")
         let epoch = try ChangeStore.epoch(of: space)
         let isSame: PostgresQuery =
             "(h.enabled AND h.event = excluded.event AND h.collection IS NOT DISTINCT FROM excluded.collection)"
         let result = try await postgres.withTransaction(role: space.role) { transaction in
             try await transaction.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + " hooks"), 0))")
-            let others = try await transaction.query("SELECT count(*) FROM \(table) WHERE name <> \(name.text)")
+            let others = try await transaction.query(
+                """
+                SELECT count(*), count(*) FILTER (WHERE event = 'scanFile') FROM \(table) WHERE name <> \(name.text)
+                """)
             guard try others[0].decode(0, as: Int.self) < Hook.maximumPerSpace else {
                 throw ServiceError(
                     .limitExceeded, "An app may have at most \(Hook.maximumPerSpace) hooks.", field: "name")
+            }
+            guard try body.event != .scanFile || others[0].decode(1, as: Int.self) == 0 else {
+                throw ServiceError(.conflict, "An app may have only one hook with the event scanFile.", field: "event")
             }
             let rows = try await transaction.query(
                 """
@@ -93,6 +100,12 @@ final class HookStore: Sendable {
                     log_from = CASE WHEN \(isSame) THEN h.log_from ELSE excluded.log_from END,
                     log_to = CASE WHEN \(isSame) THEN h.log_to END, log_seq = CASE WHEN \(isSame) THEN h.log_seq ELSE 0 END
                 RETURNING \(Hook.columns), h.xmax = 0
+                """)
+            // Those about files have no body, which the hook would get if it had another event before.
+            try await transaction.execute(
+                """
+                DELETE FROM \(deliveries)
+                WHERE hook = \(name.text) AND (collection = '_File') <> \(body.event == .scanFile)
                 """)
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
             return (try Hook(rows[0]), try rows[0].decode(11, as: Bool.self))

@@ -5,7 +5,7 @@ import MartletHTTP
 struct ListDeliveries: Endpoint {
     static let route = Route(
         .get, "/hooks/{name}/deliveries", "listDeliveries",
-        "Lists the past and pending deliveries to an `afterSave` or `afterDelete` hook, newest first.",
+        "Lists the past and pending deliveries to an `afterSave`, `afterDelete` or `scanFile` hook, newest first.",
         callers: .manager(.read, .storage),
         parameters: [
             .hookName,

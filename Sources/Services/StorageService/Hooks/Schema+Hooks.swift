@@ -6,8 +6,9 @@ extension Schema {
         .object(
             [
                 "name": .string,
-                "event": .oneOf("beforeSave", "afterSave", "beforeDelete", "afterDelete", "function"),
-                "collection": .string.described("Required for all events except `function`."),
+                "event": .oneOf("beforeSave", "afterSave", "beforeDelete", "afterDelete", "function", "scanFile"),
+                "collection": .string.described(
+                    "Required for all events except `function` and `scanFile`."),
                 "url": .uri.described(
                     "An https URL. It must be on the public internet, unless the operator allows other addresses."),
                 "timeoutMilliseconds": .integer.range(100, 10_000).defaulting(to: 5000),
@@ -31,8 +32,8 @@ extension Schema {
         .object(
             [
                 "id": .string.described("Sent as the header `webhook-id` with every attempt."),
-                "collection": .string,
-                "object": .string.described("The object's id."),
+                "collection": .string.described("`_File` if the hook was asked about a file."),
+                "object": .string.described("The object's id, or the file's path."),
                 "state": .oneOf("waiting", "done", "dead"),
                 "attempts": .integer,
                 "status": .integer.described("The HTTP status of the last answer."),

@@ -16,7 +16,8 @@ struct SetHook: Endpoint {
         answers: [
             .answer(200, "The hook as stored.", .json(.hook)),
             .answer(201, "The new hook with its secret.", .json(.newHookSecret)),
-        ])
+        ],
+        errors: [409: "The app already has a hook with the event `scanFile` (`conflict`)."])
 
     let hooks: HookStore
     let client: HookClient

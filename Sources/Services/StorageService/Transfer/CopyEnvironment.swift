@@ -242,11 +242,12 @@ struct EnvironmentCopy {
         try await transaction.executeScript("CREATE TABLE \(interim.quoted) (LIKE \(own.quoted))")
     }
 
-    /// Live's files after a path, each with a blob name for its bytes in test.
+    /// Live's readable files after a path, each with a blob name for its bytes in test.
     func files(after path: String, limit: Int) async throws -> [File] {
         try await become(live.role)
         var query: PostgresQuery = """
-            SELECT path, blob, size, to_jsonb(f)::text FROM \(try identifier(live, "_files")) AS f WHERE path > \(path) ORDER BY path LIMIT \(limit)
+            SELECT path, blob, size, to_jsonb(f)::text FROM \(try identifier(live, "_files")) AS f
+            WHERE path > \(path) AND state IS NULL ORDER BY path LIMIT \(limit)
             """
         query.isPrepared = false
         return try await transaction.query(query, timeout: timeout).map { row in

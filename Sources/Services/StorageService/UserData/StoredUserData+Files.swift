@@ -86,7 +86,7 @@ extension StoredUserData {
         guard let end = try await lastFile(after: path, of: owner) else { return nil }
         let rows = try await run(
             """
-            SELECT \(FileStore.record), path FROM \(try owner.space.own("_files"))
+            SELECT \(FileStore.record(for: .user(owner.id, roles: []))), path FROM \(try owner.space.own("_files"))
             WHERE path > \(path) AND path <= \(end) AND \(names(owner)) AND \(isOwn(owner)) ORDER BY path LIMIT \(Self.rowsPerSlice)
             """, owner)
         for row in rows { lines.writeUserData("file", of: .storage, try row.decode(0)) }

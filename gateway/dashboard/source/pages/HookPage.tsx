@@ -93,9 +93,9 @@ export function HookPage({ name }: { name: string }) {
   );
 }
 
-/** Only hooks after a change have deliveries; others are called within the request. */
+/** Only hooks after a change and scanners have deliveries; others are called within the request. */
 function History({ hook, name, asked }: { hook: Hook; name: string; asked: string | null }) {
-  const hasDeliveries = hook.event === "afterSave" || hook.event === "afterDelete";
+  const hasDeliveries = ["afterSave", "afterDelete", "scanFile"].includes(hook.event);
   const tab = hasDeliveries && asked !== "failures" ? "deliveries" : "failures";
   return (
     <>

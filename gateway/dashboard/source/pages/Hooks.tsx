@@ -16,7 +16,8 @@ export const events: Record<Hook["event"], Text> = {
   afterSave: "After an object was stored",
   beforeDelete: "Before an object is deleted",
   afterDelete: "After an object was deleted",
-  function: "Function that clients call"
+  function: "Function that clients call",
+  scanFile: "Before a file can be read"
 };
 
 export function HooksPage() {
@@ -93,6 +94,7 @@ export function HookDialog({ hook, close, done }: { hook: Hook | null; close: ()
   const [secret, setSecret] = useState("");
   const [problem, report] = useState<unknown>(undefined);
   const isFunction = event === "function";
+  const hasCollection = !isFunction && event !== "scanFile";
   const send = async () => {
     const answer = await callIn(place, "PUT /admin/apps/{app}/hooks/{name}", {
       path: { name },
@@ -101,7 +103,8 @@ export function HookDialog({ hook, close, done }: { hook: Hook | null; close: ()
         url,
         timeoutMilliseconds: Number(milliseconds),
         enabled: isEnabled,
-        ...(isFunction ? { callers: callers.split(/[\s,]+/).filter(Boolean) } : { collection })
+        ...(isFunction && { callers: callers.split(/[\s,]+/).filter(Boolean) }),
+        ...(hasCollection && { collection })
       }
     });
     done();
@@ -133,26 +136,25 @@ export function HookDialog({ hook, close, done }: { hook: Hook | null; close: ()
           value={event}
           change={setEvent}
           options={(Object.keys(events) as Hook["event"][]).map((one) => ({ value: one, title: t(events[one]) }))} />
-        {isFunction ?
-          (
-            <TextField
-              label={t("Callers")}
-              value={callers}
-              change={setCallers}
-              isCode
-              isOptional
-              placeholder="authenticated, role:staff"
-              error={errorOf("callers", problem)} />
-          ) :
-          (
-            <TextField
-              label={t("Collection")}
-              value={collection}
-              change={setCollection}
-              isCode
-              isRequired
-              error={errorOf("collection", problem)} />
-          )}
+        {isFunction && (
+          <TextField
+            label={t("Callers")}
+            value={callers}
+            change={setCallers}
+            isCode
+            isOptional
+            placeholder="authenticated, role:staff"
+            error={errorOf("callers", problem)} />
+        )}
+        {hasCollection && (
+          <TextField
+            label={t("Collection")}
+            value={collection}
+            change={setCollection}
+            isCode
+            isRequired
+            error={errorOf("collection", problem)} />
+        )}
         <TextField
           label={t("Address")}
           type="url"

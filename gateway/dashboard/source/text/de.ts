@@ -120,6 +120,7 @@ export const de = {
   "Backlog": "Backlog",
   "Backup": "Sicherung",
   "Before": "Vorher",
+  "Before a file can be read": "Bevor eine Datei gelesen werden kann",
   "Before an object is deleted": "Bevor ein Objekt gelöscht wird",
   "Before an object is stored": "Bevor ein Objekt gespeichert wird",
   "Begin with the texts of one version; import them from Xcode, Android or a table.":

@@ -141,7 +141,7 @@ struct TusUploadStore: Sendable {
                 UPDATE \(transfers) SET is_finished = TRUE WHERE id = \(transfer.id) AND NOT is_finished RETURNING id),
             used AS (DELETE FROM \(parts) AS p USING finished WHERE p.transfer = finished.id)
             """
-        let rows = try await files.run(
+        let rows = try await files.write(
             try files.put(
                 content, at: transfer.path, transfer.grants, .none, scope,
                 extra: (with, "EXISTS (SELECT FROM finished)")),

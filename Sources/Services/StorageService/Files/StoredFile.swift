@@ -1,0 +1,42 @@
+import MartletAPI
+import MartletCore
+import MartletFiles
+
+/// Why a file cannot be read.
+enum FileState: String, Sendable {
+    /// The app's scanner has not decided about it yet.
+    case scanning
+    /// It was refused, and its bytes are deleted.
+    case refused
+}
+
+extension FileStore {
+    /// A file to be served.
+    struct File: Sendable {
+        var id: String
+        var path: String
+        var blob: BlobName
+        var sizeInBytes: Int
+        var sha256: String
+        var contentType: String
+        /// Nil if the file can be read.
+        var state: FileState?
+
+        /// What takes the place of `id` in a link for the scanner, which opens this version only.
+        var idForScanner: String { Self.idForScanner(of: blob) }
+
+        static func idForScanner(of blob: BlobName) -> String { "scan:" + blob.id }
+
+        /// - Throws: `file-scanning`, `file-refused`.
+        func requireReadable(evenWhileScanning: Bool) throws {
+            switch state {
+            case nil: return
+            case .scanning?:
+                guard evenWhileScanning else {
+                    throw ServiceError(.fileScanning, "The app's server has not checked this file yet.")
+                }
+            case .refused?: throw ServiceError(.fileRefused, "The app's server refused this file; it has no contents.")
+            }
+        }
+    }
+}
