@@ -40,6 +40,8 @@ public struct ErrorCode: Sendable, Hashable {
         "precondition-failed", 412, "The object is not as the request demands")
     public static let payloadTooLarge = ErrorCode("payload-too-large", 413, "The body is too large")
     public static let fileQuotaExceeded = ErrorCode("file-quota-exceeded", 413, "The app has no room for further files")
+    public static let objectQuotaExceeded = ErrorCode(
+        "object-quota-exceeded", 413, "The app has no room for further objects")
     public static let uriTooLong = ErrorCode("uri-too-long", 414, "The address is too long")
     public static let unsupportedMediaType = ErrorCode("unsupported-media-type", 415, "The media type is not accepted")
     public static let expectationFailed = ErrorCode("expectation-failed", 417, "The expectation is not supported")
@@ -138,7 +140,7 @@ public struct ErrorCode: Sendable, Hashable {
         invalidFilter,
         unknownOperator, limitExceeded, unauthorized, forbidden, notFound, objectNotFound, collectionNotFound,
         jobNotFound, indexNotFound, roleNotFound, methodNotAllowed, requestTimeout, conflict, preconditionFailed,
-        payloadTooLarge, fileQuotaExceeded, uriTooLong, unsupportedMediaType,
+        payloadTooLarge, fileQuotaExceeded, objectQuotaExceeded, uriTooLong, unsupportedMediaType,
         expectationFailed, idempotencyKeyReused, preconditionRequired, tooManyRequests, headersTooLarge, internalError,
         notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,

@@ -99,6 +99,8 @@ extension MartletError.Code {
     public static let payloadTooLarge = Self("payload-too-large")
     /// The app has no room for further files.
     public static let fileQuotaExceeded = Self("file-quota-exceeded")
+    /// The app has no room for further objects.
+    public static let objectQuotaExceeded = Self("object-quota-exceeded")
     /// The address is too long.
     public static let uriTooLong = Self("uri-too-long")
     /// The media type is not accepted.

@@ -19,5 +19,6 @@ extension StorageService {
         Migration(number: 18, name: "schemas", sql: PackageResources._18_schemas_sql),
         Migration(number: 19, name: "access", sql: PackageResources._19_access_sql),
         Migration(number: 26, name: "audit", sql: PackageResources._26_audit_sql),
+        Migration(number: 31, name: "object_limits", sql: PackageResources._31_object_limits_sql),
     ]
 }

@@ -23,6 +23,7 @@ extension StorageService {
         routes.section = .collections
         routes.on(ListAdvice.route, ListAdvice(objects: objects, indexes: indexes))
 
+        routes.on(ReadObjectUsage.route, ReadObjectUsage(quota: quota))
         routes.on(ListCollections.route, ListCollections(collections: collections))
         routes.on(
             DropCollection.route, DropCollection(collections: collections, builds: indexes.builds, rights: rights))
@@ -94,6 +95,7 @@ extension StorageService {
         routes.on(ReadFileUsage.route, ReadFileUsage(files: files))
         routes.section = .apps
         routes.on(SetFileLimits.route, SetFileLimits(files: files))
+        routes.on(SetObjectLimits.route, SetObjectLimits(quota: quota))
         routes.section = .files
         routes.on(DescribeTus.route, DescribeTus(settings: fileSettings))
         routes.on(CreateTransfer.route, CreateTransfer(uploads: tusUploads, rights: rights))

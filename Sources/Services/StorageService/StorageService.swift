@@ -21,6 +21,7 @@ public struct StorageService: ServiceDefinition {
     private let builder: PostgresClient?
     private let spaces: Spaces
     let objects: ObjectStore
+    let quota: ObjectQuota
     let collections: CollectionStore
     let indexes: IndexStore
     let indexSweep: IndexSweep
@@ -128,8 +129,11 @@ public struct StorageService: ServiceDefinition {
             fileHistoryInDays: fileSettings.historyInDays)
         self.collections = CollectionStore(postgres: postgres, spaces: spaces)
         self.rights = RightsStore(postgres: postgres, spaces: spaces, logger: logger)
+        let quota = ObjectQuota(postgres: postgres, logger: logger)
+        self.quota = quota
         self.objects = ObjectStore(
-            postgres: postgres, spaces: spaces, collections: collections, rights: rights, signal: signal)
+            postgres: postgres, spaces: spaces, collections: collections, rights: rights, signal: signal,
+            quota: quota)
         self.rules = RulesStore(postgres: postgres, spaces: spaces, collections: collections, rights: rights)
         self.roleInvitationMailing = RoleInvitationMailing(
             of: auth, calls: ServiceCalls(caller: Self.name, internalSecret: internalSecret))
@@ -164,7 +168,8 @@ public struct StorageService: ServiceDefinition {
             signal: signal, settings: hookSettings, logger: logger)
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
-            postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
+            postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal,
+            quota: quota, jobs: queue,
             spool: Spool(postgres: background, schema: Self.name), files: fileSettings.backend)
         self.transferClient = transfers
         self.builder = builder
@@ -198,7 +203,7 @@ public struct StorageService: ServiceDefinition {
         if let configFeed { services.append(configFeed) }
         return services + [
             RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres),
-            housekeeping, orphans, worker,
+            housekeeping, quota, orphans, worker,
             hookDelivery, indexSweep, listedIndexes,
         ]
     }

@@ -18,6 +18,7 @@ struct ObjectStore: Sendable {
     let collections: CollectionStore
     let rights: RightsStore
     let signal: ChangeSignal
+    let quota: ObjectQuota
     let advice = AdviceStore()
     private let largePages = LargePages()
     /// The transaction of an all-or-nothing batch, in which statements then run.
@@ -27,13 +28,14 @@ struct ObjectStore: Sendable {
 
     init(
         postgres: PostgresClient, spaces: Spaces, collections: CollectionStore, rights: RightsStore,
-        signal: ChangeSignal
+        signal: ChangeSignal, quota: ObjectQuota
     ) {
         self.postgres = postgres
         self.spaces = spaces
         self.collections = collections
         self.rights = rights
         self.signal = signal
+        self.quota = quota
     }
 
     /// The same store in a transaction, which must have the space's role. It does not create collections, so they must
@@ -755,8 +757,11 @@ struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs a statement on a table, which is created if it does not exist.
+    /// Runs a statement that may add objects to a table, which is created if it does not exist.
+    ///
+    /// - Throws: `object-quota-exceeded`.
     private func writing(to scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows {
+        if scope.collection != .users { try quota.requireRoom(in: scope.space) }
         try await spaces.prepare(scope.space)
         do {
             return try await run(try statement(), in: scope.space)

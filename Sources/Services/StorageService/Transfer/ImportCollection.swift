@@ -233,6 +233,11 @@ struct ImportCollection: JobHandler {
                 var report = report
                 try await transaction.executeScript("SET LOCAL ROLE \(stage.space.role.quoted)")
                 for start in stride(from: 1, through: staged, by: ImportCollection.applied) {
+                    guard (try? transfers.quota.requireRoom(in: stage.space)) != nil else {
+                        throw JobFailure(
+                            code: ErrorCode.objectQuotaExceeded.rawValue,
+                            detail: "The app has no room for further objects. Nothing was stored.")
+                    }
                     let range = start...min(staged, start + ImportCollection.applied - 1)
                     let done = try await stage.apply(
                         range, replacing: options.existing == .replace, schema: schema, scope: scope, in: transaction)
@@ -269,6 +274,7 @@ struct TransferStores: Sendable {
     let collections: CollectionStore
     let rights: RightsStore
     let signal: ChangeSignal
+    let quota: ObjectQuota
     let jobs: JobQueue
     let spool: Spool
     /// Limits the exports that this process streams at once. Each holds a transaction for as long as its reader takes.
