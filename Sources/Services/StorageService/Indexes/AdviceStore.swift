@@ -13,7 +13,9 @@ final class AdviceStore: Sendable {
         let space: AppSchema
         let collection: CollectionName
         let uses: [IndexUse]
-        let order: [String]
+        /// What the rule for `find` adds for the caller.
+        var ruleUses: [IndexUse] = []
+        var order: [String] = []
     }
 
     struct Figures {
@@ -26,6 +28,8 @@ final class AdviceStore: Sendable {
     struct Advice: Codable, Sendable {
         /// The fields of the filter and how they are used: `age ordered`, `title prefix`, …
         var filter: [String]
+        /// The same for the collection's rule, as it applied to the caller; nil if it restricted nothing.
+        var rule: [String]?
         var order: [String]
         var count: Int
         var meanMilliseconds: Int
@@ -55,12 +59,26 @@ final class AdviceStore: Sendable {
     }
 
     private func record(_ filter: Filter, order: [String], in scope: QueryScope, took duration: Duration) {
-        var seen: Set<IndexUse> = []
-        let uses = filter.uses.filter { seen.insert($0).inserted }.sorted {
-            ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue)
-        }
+        // Compiles the rule again, but only after a slow query.
+        let rule = scope.access.uses(of: .find)
         let shape = Shape(
-            space: scope.space, collection: scope.collection, uses: Array(uses.prefix(10)), order: order)
+            space: scope.space, collection: scope.collection, uses: Self.distinct(filter.uses),
+            ruleUses: Self.distinct(rule.uses), order: order)
+        record(shape, took: duration)
+        // The time of the whole query, because that of a part is not known.
+        for (collection, uses) in filter.usesElsewhere.merging(rule.usesElsewhere, uniquingKeysWith: { $0 + $1 }) {
+            let shape = Shape(space: scope.space, collection: collection, uses: Self.distinct(uses))
+            if Self.suggestion(for: shape) != nil { record(shape, took: duration) }
+        }
+    }
+
+    /// At most 10, sorted.
+    private static func distinct(_ uses: [IndexUse]) -> [IndexUse] {
+        let sorted = Set(uses).sorted { ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue) }
+        return Array(sorted.prefix(10))
+    }
+
+    private func record(_ shape: Shape, took duration: Duration) {
         shapes.withLock { shapes in
             // Evicts the least frequent shape.
             if shapes[shape] == nil, shapes.count >= Self.maximumShapes,
@@ -81,23 +99,30 @@ final class AdviceStore: Sendable {
         let own = shapes.withLock { $0.filter { $0.key.space == space && $0.key.collection == collection } }
         return own.sorted { $0.value.total > $1.value.total }.prefix(50).map { shape, figures in
             Advice(
-                filter: shape.uses.map { "\($0.field) \($0.kind.rawValue)" }, order: shape.order, count: figures.count,
+                filter: Self.texts(shape.uses),
+                rule: shape.ruleUses.isEmpty ? nil : Self.texts(shape.ruleUses),
+                order: shape.order, count: figures.count,
                 meanMilliseconds: Self.milliseconds(figures.total) / figures.count,
                 slowestMilliseconds: Self.milliseconds(figures.slowest),
                 index: Self.suggestion(for: shape))
         }
     }
 
+    private static func texts(_ uses: [IndexUse]) -> [String] { uses.map { "\($0.field) \($0.kind.rawValue)" } }
+
     /// Geo, text and prefix conditions need an index of their own kind. Otherwise suggests one that supports equality
     /// together with the order, or the start of a range.
+    ///
+    /// Equality in a rule is not part of the index: only equality in a list's own filter can use it (`IndexBranches`).
     static func suggestion(for shape: Shape) -> Suggestion? {
+        let uses = shape.uses + shape.ruleUses
         for kind in [IndexUse.Kind.geo, .text, .prefix] {
-            if let use = shape.uses.first(where: { $0.kind == kind }) {
+            if let use = uses.first(where: { $0.kind == kind }) {
                 return Suggestion(kind: kind.rawValue, fields: [use.field])
             }
         }
         let equal = shape.uses.filter { $0.kind == .equality && $0.field != SystemField.id.rawValue }.map(\.field)
-        let ranges = shape.uses.filter { $0.kind == .ordered }.map(\.field)
+        let ranges = uses.filter { $0.kind == .ordered }.map(\.field)
         // Every collection has indexes for these orders.
         let isIndexed = [["-created"], ["_id"], ["-_id"]].contains(shape.order)
         if !shape.order.isEmpty, !isIndexed || !equal.isEmpty {

@@ -88,8 +88,8 @@ extension FilterCompiler {
     }
 
     private mutating func compare(_ target: Target, _ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {
-        use(target, .ordered)
         if let condition = try variableComparison(target, sign, value) { return try count { condition } }
+        use(target, .ordered)
         var value = try resolved(value, target)
         if let date = try relativeTime(value, target) {
             value = .object([.init("__type", .string("Date")), .init("iso", .string(Timestamps.text(date)))])

@@ -64,6 +64,8 @@ extension FilterCompiler {
         filter.collections.formUnion(compiler.filter.collections.union([hop.collection]))
         filter.isCostly = filter.isCostly || compiler.filter.isCostly
         filter.dependsOnOtherState = true
+        // Without the uses of the Pointer's target, which is read by id.
+        filter.addUsesElsewhere(of: compiler.filter)
         let exists: PostgresQuery = """
             EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE jsonb_build_array(\(path)) END) \
             AS hop (pointer) JOIN \(try other.source) ON id = pointer->>'objectId' \
@@ -115,21 +117,31 @@ extension FilterCompiler {
         guard rule != nil else { return nil }
         if let date = try relativeTime(value, target) {
             let seconds = date.timeIntervalSince(now)
-            return target.comparison(sign, withTime: "(now() + make_interval(secs => \(seconds)))")
+            return timeComparison(target, sign, "(now() + make_interval(secs => \(seconds)))")
         }
         guard case .string(let text) = value, let variable = try variable(text, target) else { return nil }
         switch variable {
         case .now:
             filter.dependsOnOtherState = true
-            return target.comparison(sign, withTime: "now()")
+            return timeComparison(target, sign, "now()")
         case .field(let state, let path):
+            use(target, .ordered)
             return target.comparison(sign, with: try expression(state, path, for: target))
         case .profile(let path):
             guard case .document = target else { throw Self.misplaced(path, target) }
+            use(target, .ordered)
             return target.comparison(sign, with: try profileValue(path))
         case .userID, .environment: return nil
         case .roles, .blocked, .blockedBy: throw Self.isList(text, target)
         }
+    }
+
+    /// No index contains the times in documents in the form that is compared here.
+    private mutating func timeComparison(
+        _ target: Target, _ sign: StaticString, _ time: PostgresQuery
+    ) -> PostgresQuery {
+        if case .document = target { use(target, .none) } else { use(target, .ordered) }
+        return target.comparison(sign, withTime: time)
     }
 
     private static func isList(_ variable: String, _ target: Target) -> ServiceError {

@@ -103,6 +103,8 @@ extension FilterCompiler {
         filter.collections.formUnion(compiler.filter.collections.union([other.collection]))
         filter.isCostly = filter.isCostly || compiler.filter.isCostly
         filter.dependsOnOtherState = true
+        filter.usesElsewhere[other.collection, default: []] += compiler.filter.uses
+        filter.addUsesElsewhere(of: compiler.filter)
         let conditions = ["deleted IS NULL", access.readable(for: .find), condition].compactMap(\.self)
         var page: PostgresQuery = ""
         if value["limit"] != nil || value["skip"] != nil || value["order"] != nil {

@@ -17,6 +17,8 @@ struct Filter: Sendable {
     /// clock.
     var dependsOnOtherState = false
     var uses: [IndexUse] = []
+    /// The uses in queries of other collections (`$inQuery`, `$select`).
+    var usesElsewhere: [CollectionName: [IndexUse]] = [:]
     /// The conditions that must all hold: `condition` in parts.
     var parts: [Part] = []
 
@@ -25,6 +27,10 @@ struct Filter: Sendable {
         var member: JSONValue.Member
         var condition: PostgresQuery
         var uses: [IndexUse]
+    }
+
+    mutating func addUsesElsewhere(of other: Filter) {
+        usesElsewhere.merge(other.usesElsewhere) { $0 + $1 }
     }
 
     /// Whether an index is likely to support the filter.

@@ -71,6 +71,7 @@ struct ListQuery: Sendable {
                     sum.collections.formUnion(next.collections)
                     sum.isCostly = sum.isCostly || next.isCostly
                     sum.uses += next.uses
+                    sum.addUsesElsewhere(of: next)
                     sum.parts += next.parts
                 }
         }

@@ -394,6 +394,19 @@ struct Access: Sendable {
         return filter.map { "(\($0.condition))" } ?? "FALSE"
     }
 
+    /// How the rule for `operation` uses fields: those of the entries that admit this identity to some objects. The
+    /// result has no condition.
+    func uses(of operation: Operation) -> Filter {
+        permission(for: operation).ways.reduce(into: Filter(condition: "TRUE")) { sum, way in
+            sum.uses += (way.fields ?? []).map { IndexUse(field: $0.text, kind: .equality) }
+            guard let condition = way.condition,
+                let filter = try? place?.filter(condition, for: identity, operation.states)
+            else { return }
+            sum.uses += filter.uses
+            sum.addUsesElsewhere(of: filter)
+        }
+    }
+
     /// The condition that one of the fields names the user.
     private func named(in paths: [FieldPath]) -> PostgresQuery {
         guard let userID = identity.userID else { return "FALSE" }
