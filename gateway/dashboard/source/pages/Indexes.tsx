@@ -19,12 +19,14 @@ interface Index {
   error?: { detail?: string };
 }
 
+/** A slow query. `index` is absent if none would help. */
 interface Advice {
-  fields?: string[];
-  kind?: string;
-  reason?: string;
-  detail?: string;
-  index?: { fields?: string[] };
+  filter: string[];
+  rule?: string[];
+  order: string[];
+  count: number;
+  meanMilliseconds: number;
+  index?: { kind: string; fields: string[] };
 }
 
 export function Indexes({ collection }: { collection: string }) {
@@ -127,15 +129,18 @@ export function Indexes({ collection }: { collection: string }) {
       {(advice.data?.data?.length ?? 0) > 0 && (
         <Section title={t("Advice")}>
           {advice.data?.data?.map((one, index) => {
-            const names = one.index?.fields ?? one.fields;
+            const { filter, rule = [], order, index: advised } = one;
             return (
               <Notice key={index} tone="warning">
                 <span className="row">
                   <span>
-                    {String(one.reason ?? one.detail ?? "")} <code>{names?.join(", ") ?? JSON.stringify(one)}</code>
+                    {t("{count} slow queries, {time} ms on average:", { count: one.count, time: one.meanMilliseconds })}{" "}
+                    <code>{[...filter, ...rule, ...order.map((name) => `order ${name}`)].join(", ")}</code>{" "}
+                    {advised ? t("An index would help:") : t("No index would help.")}{" "}
+                    {advised && <code>{`${advised.kind} ${advised.fields.join(", ")}`}</code>}
                   </span>
-                  {names && canUpdate && (
-                    <Button isSmall onPress={() => make(names, one.kind ?? "ordered")}>{t("Make this index")}</Button>
+                  {advised && canUpdate && (
+                    <Button isSmall onPress={() => make(advised.fields, advised.kind)}>{t("Make this index")}</Button>
                   )}
                 </span>
               </Notice>
