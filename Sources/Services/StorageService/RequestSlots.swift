@@ -26,6 +26,8 @@ final class RequestSlots: Sendable {
         deinit { release() }
     }
 
+    var available: Int { free.withLock { $0 } }
+
     /// Nil if all slots are taken.
     func take() -> Slot? {
         let isFree = free.withLock { free in

@@ -42,6 +42,15 @@ struct ReadChanges: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (query, scope) = try await wanted(by: request, context)
+        let signer = feed.changes.signer
+        let cursor = try request.since(of: scope.collection, in: scope.space, by: signer)
+        let page = try await feed.page(query, after: cursor, in: scope) { try await wanted(by: request, context) }
+        return Self.response(page, cursor: signer.text(of: page.cursor, scope.collection.text, in: scope.space))
+    }
+
+    /// The query, compiled for the caller's present rights.
+    private func wanted(by request: Request, _ context: ServiceContext) async throws -> (SyncFeed.Query, QueryScope) {
         let scope = try await context.scope(rights)
         try scope.access.require(.find)
         let parameters = request.uri.queryParameters
@@ -55,10 +64,7 @@ struct ReadChanges: Endpoint {
         if let text = parameters["wait"] {
             query.wait = .seconds(try ListQuery.integer(text, "wait", in: 0...SyncFeed.maximumWaitInSeconds))
         }
-        let signer = feed.changes.signer
-        let page = try await feed.page(
-            query, after: try request.since(of: scope.collection, in: scope.space, by: signer), in: scope)
-        return Self.response(page, cursor: signer.text(of: page.cursor, scope.collection.text, in: scope.space))
+        return (query, scope)
     }
 
     private static func response(_ page: SyncFeed.Page, cursor: String) -> Response {

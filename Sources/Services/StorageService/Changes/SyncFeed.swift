@@ -15,7 +15,7 @@ struct SyncFeed: Sendable {
 
     let changes: ChangeStore
     let signal: ChangeSignal
-    private let waiting = RequestSlots(SyncFeed.maximumWaiting)
+    let waiting = RequestSlots(SyncFeed.maximumWaiting)
 
     init(changes: ChangeStore, signal: ChangeSignal) {
         self.changes = changes
@@ -41,18 +41,26 @@ struct SyncFeed: Sendable {
         fileprivate var isEmpty = false
     }
 
-    /// - Throws: `forbidden`, `cursor-expired`.
-    func page(_ query: Query, after cursor: ChangeCursor?, in scope: QueryScope) async throws -> Page {
-        try scope.access.require(.find)
+    /// - Parameter renewed: The query and scope with the caller's present rights. Called before each read after a wait.
+    /// - Throws: `forbidden`, `cursor-expired`, and the errors of `renewed`.
+    func page(
+        _ query: Query, after cursor: ChangeCursor?, in scope: QueryScope,
+        renewed: () async throws -> (Query, QueryScope)
+    ) async throws -> Page {
+        var (query, scope) = (query, scope)
         let deadline = ContinuousClock.now + query.wait
-        let slot = query.wait > .zero ? waiting.take() : nil
+        var slot: RequestSlots.Slot?
         while true {
+            try scope.access.require(.find)
             // A new stream for each pass, because an abandoned wait ends it. Created before reading, so that no write
             // is missed in between.
-            let signs = slot != nil ? signal.follow(scope.space) : nil
+            let signs = query.wait > .zero ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
-            guard page.isEmpty, !page.hasMore, let signs, await Self.sign(signs, until: deadline) else { return page }
+            guard page.isEmpty, !page.hasMore, let signs else { return page }
+            slot = slot ?? waiting.take()
+            guard slot != nil, await Self.sign(signs, until: deadline) else { return page }
             try await Task.sleep(for: Self.pause)
+            (query, scope) = try await renewed()
         }
     }
 
