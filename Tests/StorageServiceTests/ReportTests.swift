@@ -97,4 +97,120 @@ import Testing
         #expect(try await app.master.delete("/collections/Texts").status == 204)
         #expect(try await app.master.get("/reports")["count"] == "0")
     }
+
+    // MARK: Hiding and restoring
+
+    /// Reports an object in the name of `eve`, and returns the report's id.
+    private static func reported(_ object: String, _ app: StorageApp, by user: String = "eve") async throws -> String {
+        let answer = try await app.user(user).post("/storage/Posts/\(object)/report", report)
+        return try #require(answer["id"]).filter { $0 != "\"" }
+    }
+
+    private static func resolve(_ report: String, _ action: String, _ app: StorageApp) async throws -> Answer {
+        try await app.master.post("/reports/\(report)/resolve", #"{"resolution":"x","action":"\#(action)"}"#)
+    }
+
+    @Test func `nobody but the server reads or changes a hidden object, and restoring gives it back its lists`()
+        async throws
+    {
+        let app = try await Self.app()
+        let (eve, ann) = (app.user("eve"), app.user("ann"))
+        let lists = #"{"_readers":["ann","eve"],"_writers":["ann"]}"#
+        #expect(try await app.master.patch("/storage/Posts/a", lists).status == 200)
+        let id = try await Self.reported("a", app)
+        let start = try await app.feed("Posts", since: nil, user: "eve").cursor
+        #expect(try await Self.resolve(id, "hide", app)["resolved"] == "1")
+        for user in [eve, ann, app.client] {
+            #expect(try await user.get("/storage/Posts/a").isProblem(.objectNotFound))
+            #expect(try await user.get("/storage/Posts/a?deleted=true").isProblem(.objectNotFound))
+            #expect(try await user.get("/storage/Posts?deleted=true").ids.contains("a") == false)
+            try await app.expectRefusal(.conflict, field: "_id") {
+                try await user.post("/storage/Posts", #"{"_id":"a","by":"ann"}"#)
+            }
+            try await app.expectRefusal(.objectNotFound) {
+                try await user.patch("/storage/Posts/a", #"{"_readers":null,"_writers":null}"#)
+            }
+            try await app.expectRefusal(.objectNotFound) { try await user.delete("/storage/Posts/a") }
+        }
+        let gone = try await app.feed("Posts", since: start, user: "eve")
+        #expect(gone.deleted == ["a"] && gone.changed.isEmpty, "\(gone)")
+        let hidden = try await app.master.get("/storage/Posts/a")
+        #expect(hidden["by"] == #""ann""# && hidden["_readers"] == "[]" && hidden["_writers"] == "[]", "\(hidden)")
+
+        #expect(try await Self.resolve(id, "hide", app)["resolved"] == "0")
+        #expect(try await app.master.get("/storage/Posts/a")["_version"] == hidden["_version"], "hidden already")
+        #expect(try await Self.resolve(id, "restore", app)["resolved"] == "0")
+        let restored = try await eve.get("/storage/Posts/a")
+        #expect(restored["_readers"] == #"["ann","eve"]"# && restored["_writers"] == #"["ann"]"#, "\(restored)")
+        #expect(try await app.feed("Posts", since: gone.cursor, user: "eve").changed == ["a"])
+        #expect(try await Self.resolve(id, "restore", app)["resolved"] == "0")
+        #expect(try await app.master.get("/storage/Posts/a")["_version"] == restored["_version"], "not hidden")
+    }
+
+    @Test func `followers see a hidden object leave`() async throws {
+        let app = try await Self.app()
+        let id = try await Self.reported("a", app)
+        let (stream, principal) = (LiveStream(), app.principal(.client))
+        let follower = Task { [live = app.live] in try await stream.follow(live, "Posts", as: principal) }
+        defer { follower.cancel() }
+        try await stream.waitForOpen()
+        for action in ["hide", "restore"] { #expect(try await Self.resolve(id, action, app).status == 200) }
+        try await stream.wait(for: 2)
+        #expect(stream.lines == ["leave a", "enter a"])
+        #expect(stream.events[0].data["object"] == nil)
+    }
+
+    @Test func `an object is hidden also if its author removed it, or if it does not fit a later schema`() async throws
+    {
+        let app = try await Self.app()
+        let schema = #"{"properties":{"by":{"type":"number"}}}"#
+        #expect(try await app.master.put("/collections/Posts/schema?allowExisting=true", schema).status == 200)
+        let id = try await Self.reported("a", app)
+        #expect(try await app.user("ann").post("/storage/remove/Posts/a").status == 200)
+        #expect(try await Self.resolve(id, "hide", app)["resolved"] == "1")
+        #expect(try await app.client.get("/storage/Posts/a?deleted=true").isProblem(.objectNotFound))
+        try await app.expectRefusal(.conflict, field: "_id") {
+            try await app.user("ann").post("/storage/Posts", #"{"_id":"a","by":1}"#)
+        }
+        #expect(try await Self.resolve(id, "restore", app)["resolved"] == "0")
+        let restored = try await app.client.get("/storage/Posts/a?deleted=true")
+        #expect(restored["by"] == #""ann""# && restored["deleted"] != "null" && restored["_readers"] == nil)
+    }
+
+    @Test func `what cannot be hidden or restored is refused, and its report stays open`() async throws {
+        let app = try await Self.app()
+        let id = try await Self.reported("a", app)
+        for body in [#"{"action":"remove"}"#, #"{"action":1}"#] {
+            try await app.expectRefusal(.invalidBody, field: "action") {
+                try await app.master.post("/reports/\(id)/resolve", body)
+            }
+        }
+        let hide = #"{"action":"hide"}"#
+        for caller in [app.client, app.user("ann"), app.staff(may: [.storage: [.read]])] {
+            try await app.expectRefusal(.forbidden) { try await caller.post("/reports/\(id)/resolve", hide) }
+        }
+        #expect(try await app.master.patch("/storage/Posts/a", #"{"_readers":[],"_writers":[]}"#).status == 200)
+        try await app.expectRefusal(.conflict) { try await Self.resolve(id, "restore", app) }
+        #expect(try await app.master.delete("/storage/Posts/a").status == 204)
+        try await app.expectRefusal(.objectNotFound) { try await Self.resolve(id, "hide", app) }
+        try await app.publish("ann", "{}")
+        let user = try await app.user("eve").post("/storage/_User/ann/report", Self.report)
+        let ofUser = try #require(user["id"]).filter { $0 != "\"" }
+        try await app.expectRefusal(.forbidden) { try await Self.resolve(ofUser, "hide", app) }
+        let none = UUID().uuidString.lowercased()
+        try await app.expectRefusal(.notFound) { try await Self.resolve(none, "hide", app) }
+    }
+
+    @Test func `staff who may update storage hide, and an erased user is in no kept list`() async throws {
+        let app = try await Self.app()
+        #expect(try await app.master.patch("/storage/Posts/a", #"{"_writers":["ann","ben"]}"#).status == 200)
+        let id = try await Self.reported("a", app)
+        let staff = app.staff(may: [.storage: [.update]])
+        #expect(try await staff.post("/reports/\(id)/resolve", #"{"action":"hide"}"#)["resolved"] == "1")
+        #expect(try await app.user("ann").get("/storage/Posts/a").isProblem(.objectNotFound))
+        let request = UserDataRequest(app: app.id, environment: .live, user: "ben")
+        let body = String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
+        #expect(try await app.acting(as: .service("auth")).post("/internal/users/erase", body).status == 200)
+        try await app.expectRefusal(.conflict) { try await Self.resolve(id, "restore", app) }
+    }
 }

@@ -45,7 +45,10 @@ public struct NotificationsService: ServiceDefinition {
         let sealing = SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-credentials")
         devices = Devices(
             postgres: postgres, spaces: spaces, sealing: sealing, settings: options.devices, logger: logger, now: now)
-        messages = Messages(postgres: postgres, spaces: spaces, settings: options.messages, logger: logger, now: now)
+        let storage = StorageClient(
+            options.rules, calls: ServiceCalls(caller: Self.name, internalSecret: options.internalSecret))
+        messages = Messages(
+            postgres: postgres, spaces: spaces, storage: storage, settings: options.messages, logger: logger, now: now)
         delivery = Delivery(
             postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger,
             now: now)

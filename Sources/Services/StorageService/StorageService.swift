@@ -224,7 +224,7 @@ public struct StorageService: ServiceDefinition {
 
     var blocks: BlockStore { BlockStore(postgres: postgres, spaces: spaces) }
 
-    var reports: ReportStore { ReportStore(postgres: postgres, spaces: spaces) }
+    var reports: ReportStore { ReportStore(postgres: postgres, spaces: spaces, objects: objects) }
 
     var envelope: Envelope { Envelope(versions: versions) }
 }

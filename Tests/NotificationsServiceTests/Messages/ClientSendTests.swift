@@ -35,7 +35,7 @@ struct ClientSendTests {
     }
 
     @Test func `a user may send what the app's rules allow, to the audiences they allow`() async throws {
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await prepare(app)
             let message = try await send(app, to: ["u2", "u3"])
             #expect(message.author == "user:u1" && message.content.texts.body == "Join Blue")
@@ -69,7 +69,7 @@ struct ClientSendTests {
     @Test func `a user's messages are limited, even if sent concurrently, and repetitions do not count`()
         async throws
     {
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await prepare(app)
             let results = await withTaskGroup(of: ErrorCode?.self) { group in
                 for _ in 0..<6 {
@@ -106,7 +106,7 @@ struct ClientSendTests {
     }
 
     @Test func `A signed-in user invites another, and the answer does not reveal the recipients`() async throws {
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await prepare(app)
             let answer = try await post(app)
             let id = try #require(answer["id"].flatMap { UUID(uuidString: $0.filter { $0 != "\"" }) }, "\(answer)")
@@ -174,7 +174,7 @@ struct ClientSendTests {
         async throws
     {
         let rules = #"{"templates":{"invitation":{"channels":["event-*","all"],"limit":{"count":9,"seconds":60}}}}"#
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await prepare(app, rules)
             try await app.install([
                 TestInstallation(11, user: "u1", channels: ["event-1"]),
@@ -205,7 +205,7 @@ struct ClientSendTests {
     {
         let rules =
             #"{"templates":{"invitation":{"maximumRecipients":2,"limit":{"count":50,"seconds":3600},"recipientLimit":{"count":3,"seconds":3600}}}}"#
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await prepare(app, rules)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for sender in 0..<8 { group.addTask { try await post(app, by: "s\(sender)").status } }
@@ -226,10 +226,51 @@ struct ClientSendTests {
         }
     }
 
+    @Test func `who has blocked the sender gets nothing, by name or in a channel, and the answer does not show it`()
+        async throws
+    {
+        let rules =
+            #"{"templates":{"invitation":{"maximumRecipients":2,"channels":["all"],"limit":{"count":9,"seconds":60}}}}"#
+        try await NotificationsApp.runWithStorage { app, storage in
+            try await prepare(app, rules)
+            try await app.install([
+                TestInstallation(12, user: "u2", channels: ["all"]),
+                TestInstallation(13, user: "u3", channels: ["all"]),
+            ])
+            func reached(_ audience: String) async throws -> [Int] {
+                let answer = try await post(app, audience)
+                #expect(answer.status == 201 && answer["audience"] == nil && answer["planned"] == nil, "\(answer)")
+                let id = try #require(answer["id"].flatMap { UUID(uuidString: $0.filter { $0 != "\"" }) })
+                try await app.planned(id)
+                return try await app.deliveries(id).map(\.number)
+            }
+            let audiences = [#"{"users":["u2","u3"]}"#, #"{"users":["u2"]}"#, #"{"channels":["all"]}"#]
+            #expect(try await storage.write("PUT", "/auth/me/blocks/u1", by: "u2").status == 204)
+            for (audience, numbers) in zip(audiences, [[3, 13], [], [13]]) {
+                #expect(try await reached(audience) == numbers, "\(audience)")
+            }
+            #expect(try await storage.write("DELETE", "/auth/me/blocks/u1", by: "u2").status == 204)
+            for (audience, numbers) in zip(audiences, [[2, 3, 12, 13], [2, 12], [12, 13]]) {
+                #expect(try await reached(audience) == numbers, "\(audience)")
+            }
+        }
+    }
+
+    @Test func `without storage nothing is sent, because nobody knows who has blocked the sender`() async throws {
+        var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
+        options.rules = RuleSettings(storage: ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:1")!))
+        try await NotificationsApp.run(options) { app in
+            try await prepare(app)
+            #expect(try await post(app).isProblem(.unavailable))
+            #expect(try await app.count("messages") == 0)
+            #expect(try await app.count("client_receipts") == 0)
+        }
+    }
+
     @Test func `An Idempotency-Key sends once, is refused with another message, and belongs to one user`()
         async throws
     {
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await prepare(app)
             let first = try await post(app, key: "k1")
             #expect(first.status == 201)
@@ -245,7 +286,7 @@ struct ClientSendTests {
 
     @Test func `The record of received messages is erased with the account`() async throws {
         let user = "0193a000-0000-7000-8000-0000000000aa"
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await prepare(app)
             #expect(try await post(app, #"{"users":["\#(user)"]}"#).status == 201)
             #expect(try await app.count("client_receipts") == 1)

@@ -103,3 +103,12 @@ struct RulesApp: Sendable {
         ).map { try $0.decode(0) }
     }
 }
+
+extension NotificationsApp {
+    /// Runs `body` with the real storage service, which knows who has blocked whom.
+    static func runWithStorage(_ body: @escaping @Sendable (NotificationsApp, StorageInProcess) async throws -> Void)
+        async throws
+    {
+        try await RulesApp.run { try await body($0.app, $0.storage) }
+    }
+}

@@ -65,7 +65,7 @@ struct TBAnalyticsNotificationTests {
     @Test func `The same _id gets the same answer, even after the device is gone and the rules have changed`()
         async throws
     {
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await app.install([TestInstallation(1, user: Self.bob)])
             let device = #"{"_id":"n1","device":"token-1","message":"hello"}"#
             #expect(try await app.master("POST", "/thesis/notification", device).status == 201)
@@ -92,7 +92,7 @@ struct TBAnalyticsNotificationTests {
     }
 
     @Test func `A user sends only as the app's rules allow, with the template's text`() async throws {
-        try await NotificationsApp.run { app in
+        try await NotificationsApp.runWithStorage { app, _ in
             try await app.install([TestInstallation(1, user: Self.bob)])
             let body = #"{"user":"\#(Self.bob)","title":"Hi","message":"hello","badge":1}"#
             #expect(try await app.client("POST", "/thesis/notification", body, user: Self.ada).isProblem(.forbidden))

@@ -19,7 +19,7 @@ struct Messages: Sendable {
     let housekeeping: MessageHousekeeping
 
     init(
-        postgres: PostgresClient, spaces: Spaces, settings: MessageSettings, logger: Logger,
+        postgres: PostgresClient, spaces: Spaces, storage: StorageClient, settings: MessageSettings, logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.spaces = spaces
@@ -30,7 +30,8 @@ struct Messages: Sendable {
         counter = AudienceCounter(postgres: postgres, now: now)
         reach = PushReach(postgres: postgres, counter: counter, segments: segments)
         clientRules = ClientRuleStore(postgres: postgres)
-        clients = ClientSends(postgres: postgres, messages: store, templates: templates, rules: clientRules)
+        clients = ClientSends(
+            postgres: postgres, messages: store, templates: templates, rules: clientRules, storage: storage)
         userData = MessageUserData(postgres: postgres, spaces: spaces)
         housekeeping = MessageHousekeeping(postgres: postgres, days: settings.retentionInDays, logger: logger)
     }

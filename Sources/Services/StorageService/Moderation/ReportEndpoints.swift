@@ -79,17 +79,27 @@ struct ResolveReport: Endpoint {
         "Resolves all open reports of the object that a report names.",
         callers: .manager(.update, .storage),
         parameters: [.path("id", .uuid)],
+        details: """
+            `hide` takes the object from everyone but the app's server, also if it was removed: its lists of readers \
+            and writers become empty. `restore` gives a hidden object its former lists, as long as one of its reports \
+            is kept. Both are changes like others, except that `before…` hooks are not asked. If the object cannot be \
+            changed, no report is resolved.
+            """,
         body: .json(
             .object(
                 [
                     "resolution": .string.length(0, ReportStore.maximumTextInBytes).described(
-                        "What was decided, for the app's own use.")
+                        "What was decided, for the app's own use."),
+                    "action": .values("hide", "restore").described("What becomes of the object."),
                 ])),
         answers: [
             .answer(
                 200, "How many reports were open.", .json(.object(["resolved": .integer], required: ["resolved"])))
         ],
-        errors: [404: "There is no such report (`not-found`)."])
+        errors: [
+            404: "There is no such report (`not-found`), or its object does not exist (`object-not-found`).",
+            409: "The lists that the hidden object had are not known (`conflict`).",
+        ])
 
     let reports: ReportStore
 
@@ -99,8 +109,17 @@ struct ResolveReport: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, space) = (try context.uuid("id", else: .notFound), try context.space)
-        let resolution = try await BodyFields(request, ["resolution"]).reportText("resolution")
-        guard let count = try await reports.resolve(id, resolution, of: space) else { throw ServiceError(.notFound) }
+        let fields = try await BodyFields(request, ["resolution", "action"])
+        let resolution = try fields.reportText("resolution")
+        let action = try fields.string("action").map { name -> ReportStore.Action in
+            guard let action = ReportStore.Action(rawValue: name) else {
+                throw ServiceError(.invalidBody, "Expected hide or restore.", field: "action")
+            }
+            return action
+        }
+        guard let count = try await reports.resolve(id, resolution, action, of: space) else {
+            throw ServiceError(.notFound)
+        }
         return try .encoding(Answer(resolved: count))
     }
 }

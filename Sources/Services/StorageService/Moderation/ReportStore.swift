@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletPostgres
+import NIOCore
 
 /// Reports of objects, and the queue of them for the app's moderators.
 struct ReportStore: Sendable {
@@ -12,6 +13,15 @@ struct ReportStore: Sendable {
 
     let postgres: PostgresClient
     let spaces: Spaces
+    let objects: ObjectStore
+
+    /// What a moderator does with a reported object.
+    enum Action: String, Sendable {
+        /// Only the app's server can then read or change it, because its lists of readers and writers are empty.
+        case hide
+        /// Gives a hidden object the lists that it had before.
+        case restore
+    }
 
     struct Report: Codable, Sendable {
         var id: String
@@ -104,18 +114,85 @@ struct ReportStore: Sendable {
         ).map(Self.report)
     }
 
-    /// Resolves a report and every other open report of the same object; returns their number, or nil if there is no
-    /// such report. Idempotent.
-    func resolve(_ id: UUID, _ resolution: String, of space: AppSchema) async throws -> Int? {
+    /// Resolves a report and every other open report of the same object, and acts on the object, both or neither.
+    /// Returns how many reports were open, or nil if there is no such report. Idempotent.
+    ///
+    /// - Throws: `object-not-found`, `conflict`, `forbidden`: the object cannot be hidden or restored.
+    func resolve(_ id: UUID, _ resolution: String, _ action: Action?, of space: AppSchema) async throws -> Int? {
         let table = try space.own("_reports")
-        let rows = try await spaces.query(
+        try await spaces.prepare(space)
+        let count = try await postgres.withTransaction(role: space.role, serializationRetries: 3) {
+            transaction -> Int? in
+            let reported = try await transaction.query("SELECT collection, object FROM \(table) WHERE id = \(id)")
+            guard let report = reported.first else { return nil }
+            let collection = try CollectionName(report.decode(0, as: String.self))
+            let object = try ObjectID(report.decode(1, as: String.self))
+            if let action {
+                let scope = QueryScope(space: space, collection: collection, rights: .master)
+                try await carryOut(action, on: object, in: scope, transaction)
+            }
+            return try await transaction.execute(
+                """
+                UPDATE \(table) SET resolved = now(), resolution = \(resolution)
+                WHERE collection = \(collection.text) AND object = \(object.text) AND resolved IS NULL
+                """)
+        }
+        objects.signal.written(in: space)
+        return count
+    }
+
+    /// Does nothing if the object is hidden already, or is not hidden. Removed objects can be hidden, too: clients
+    /// could read them, or restore them.
+    private func carryOut(
+        _ action: Action, on object: ObjectID, in scope: QueryScope, _ transaction: PostgresTransaction
+    ) async throws {
+        try scope.access.require(.update)
+        let found = try await transaction.query(
             """
-            WITH target AS (SELECT collection, object FROM \(table) WHERE id = \(id)),
-            changed AS (
-                UPDATE \(table) AS r SET resolved = now(), resolution = \(resolution) FROM target
-                WHERE r.collection = target.collection AND r.object = target.object AND r.resolved IS NULL RETURNING 1)
-            SELECT (SELECT count(*) FROM changed) FROM target
-            """, in: space, on: postgres)
-        return try rows.first?.decode(0)
+            SELECT coalesce(readers = '{}' AND writers = '{}', FALSE),
+                jsonb_build_object('_readers', readers, '_writers', writers)::text
+            FROM \(try scope.table) WHERE id = \(object.text) FOR UPDATE
+            """)
+        guard let row = found.first else { throw ServiceError(.objectNotFound) }
+        let (isHidden, present) = (try row.decode(0, as: Bool.self), try row.decode(1, as: String.self))
+        guard isHidden == (action == .restore) else { return }
+        let lists: String
+        switch action {
+        case .hide:
+            try await keep(PostgresJSON(present), of: object, scope, transaction)
+            lists = #"{"_readers":[],"_writers":[]}"#
+        case .restore:
+            lists = try await keptLists(of: object, scope, transaction)
+            try await keep(nil, of: object, scope, transaction)
+        }
+        let written = try await objects.within(transaction).change(
+            object, by: try Document(ByteBuffer(string: lists)), if: nil, includingRemoved: true, in: scope)
+        guard written != nil else { throw ServiceError(.objectNotFound) }
+    }
+
+    /// In all reports of the object, because each can be deleted with its reporter.
+    private func keep(
+        _ lists: PostgresJSON?, of object: ObjectID, _ scope: QueryScope, _ transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute(
+            """
+            UPDATE \(try scope.space.own("_reports")) SET hidden = \(lists)
+            WHERE collection = \(scope.collection.text) AND object = \(object.text)
+            """)
+    }
+
+    private func keptLists(of object: ObjectID, _ scope: QueryScope, _ transaction: PostgresTransaction) async throws
+        -> String
+    {
+        let rows = try await transaction.query(
+            """
+            SELECT hidden::text FROM \(try scope.space.own("_reports"))
+            WHERE collection = \(scope.collection.text) AND object = \(object.text) AND hidden IS NOT NULL LIMIT 1
+            """)
+        guard let row = rows.first else {
+            throw ServiceError(
+                .conflict, "The object's former readers and writers are not known. Set them by a PATCH of the object.")
+        }
+        return try row.decode(0)
     }
 }

@@ -121,6 +121,9 @@ struct Document: Sendable {
         }
     }
 
+    /// Whether the document of the object stays as it is, because only readers or writers change.
+    var setsOnlyLists: Bool { operations == nil && touched.written.isEmpty && touched.added.isEmpty }
+
     /// The document to be stored, without system fields.
     var stored: PostgresQuery { hasSystemFields ? "(\(json) - \(SystemField.names))" : "\(json)" }
 }

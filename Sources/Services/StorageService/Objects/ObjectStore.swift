@@ -278,12 +278,13 @@ struct ObjectStore: Sendable {
     }
 
     /// Sets the fields in `document`, applies its operations, and leaves all other fields unchanged. Nil if there is no
-    /// such object.
+    /// such object. A change of only the lists is also possible if the stored document does not fit the schema.
     ///
     /// - Throws: `forbidden`, `precondition-failed`; `invalid-body` if a stored value does not support an operation.
-    func change(_ id: ObjectID, by document: Document, if precondition: Precondition?, in scope: QueryScope)
-        async throws -> Written?
-    {
+    func change(
+        _ id: ObjectID, by document: Document, if precondition: Precondition?, includingRemoved: Bool = false,
+        in scope: QueryScope
+    ) async throws -> Written? {
         let scope = scope.judging(document)
         try scope.access.require(.update)
         let presets = try scope.access.presetValues(creates: false)
@@ -293,10 +294,12 @@ struct ObjectStore: Sendable {
             document.operations == nil
             ? "old.doc || \(document.stored)" : "storage.apply(old.doc, \(document.stored), FALSE)"
         let doc = presets?.updating(changed) ?? changed
+        let isKept = document.setsOnlyLists && presets == nil
         let written = try await underSchema(scope) { schema in
-            try await checkingAfterwards(schema, scope) { store in
+            try await checkingAfterwards(isKept ? nil : schema, scope) { store in
                 let written = try await store.update(
-                    id, doc: schema?.checked(doc) ?? doc, document, if: precondition, in: scope)
+                    id, doc: schema?.checked(doc) ?? doc, document, if: precondition,
+                    includingRemoved: includingRemoved, in: scope)
                 return (written, written == nil ? [] : [id.text])
             }
         }
@@ -428,7 +431,8 @@ struct ObjectStore: Sendable {
     }
 
     private func update(
-        _ id: ObjectID, doc: PostgresQuery, _ document: Document, if precondition: Precondition?, in scope: QueryScope
+        _ id: ObjectID, doc: PostgresQuery, _ document: Document, if precondition: Precondition?,
+        includingRemoved: Bool = false, in scope: QueryScope
     ) async throws -> Written? {
         let access = scope.access
         let table = try scope.table
@@ -439,16 +443,17 @@ struct ObjectStore: Sendable {
         let judged = Self.judged(access, doc, document, precondition)
         let rows = try await reading(of: scope) {
             """
-            WITH \(try Self.old(id, scope, .update, fieldGuard)),
+            WITH \(try Self.old(id, scope, .update, fieldGuard, includingRemoved: includingRemoved)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
                 -- The row is selected before the document is computed, so no operation reads a field hidden from the caller.
                 FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))\(judged)
                 RETURNING stored.*, \(Self.beforeNames)),
-            written AS (SELECT *, 'u' AS kind FROM changed),
+            -- To followers, a removed object is gone.
+            written AS (SELECT *, 'u' AS kind FROM changed WHERE deleted IS NULL),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
-            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL, target.may, target.shows
-            FROM (SELECT id AS old_id, may, shows FROM old) AS target LEFT JOIN written ON TRUE
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), changed.id IS NOT NULL, target.may, target.shows
+            FROM (SELECT id AS old_id, may, shows FROM old) AS target LEFT JOIN changed ON TRUE
             """
         }
         return try changed(rows, by: .update, fieldGuard)

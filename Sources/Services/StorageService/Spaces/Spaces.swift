@@ -34,6 +34,7 @@ final class Spaces: Sendable {
         (28, String(decoding: PackageResources.space_028_blocks_sql, as: UTF8.self)),
         (29, String(decoding: PackageResources.space_029_mailed_invitations_sql, as: UTF8.self)),
         (30, String(decoding: PackageResources.space_030_scan_sql, as: UTF8.self)),
+        (32, String(decoding: PackageResources.space_032_hidden_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {

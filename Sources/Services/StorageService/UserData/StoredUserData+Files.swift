@@ -8,13 +8,18 @@ extension StoredUserData {
     func eraseRolesAndUploads(of owner: Owner) async throws -> [String: Int] {
         let (members, transfers) = (try owner.space.own("_role_members"), try owner.space.own("_transfers"))
         let (managers, invitations) = (try owner.space.own("_role_managers"), try owner.space.own("_role_invitations"))
+        let reports = try owner.space.own("_reports")
         let row = try await run(
             """
             WITH roles AS (DELETE FROM \(members) WHERE member = \(owner.id) RETURNING 1),
             answers AS (DELETE FROM \(try owner.space.own("_idempotency")) WHERE asker = \("user:" + owner.id)),
             managed AS (DELETE FROM \(managers) WHERE manager = \(owner.id)),
             invited AS (DELETE FROM \(invitations) WHERE inviter = \(owner.id)),
-            reported AS (DELETE FROM \(try owner.space.own("_reports")) WHERE reporter = \(owner.id)),
+            reported AS (DELETE FROM \(reports) WHERE reporter = \(owner.id)),
+            listed AS (
+                UPDATE \(reports) SET hidden = NULL
+                WHERE reporter <> \(owner.id)
+                    AND (hidden->'_readers' ? \(owner.id) OR hidden->'_writers' ? \(owner.id))),
             blocks AS (
                 DELETE FROM \(try owner.space.own("_blocks")) WHERE member = \(owner.id) OR blocked = \(owner.id)),
             guessed AS (DELETE FROM \(try owner.space.own("_role_guesses")) WHERE member = \(owner.id)),

@@ -32,11 +32,13 @@ struct ClientSends: Sendable {
     let messages: MessageStore
     let templates: TemplateStore
     let rules: ClientRuleStore
+    let storage: StorageClient
 
-    /// A request with a known key is neither checked nor sent again.
+    /// A request with a known key is neither checked nor sent again. Users who have blocked the sender do not get the
+    /// message; nothing tells the sender.
     ///
     /// - Throws: `forbidden` when the rules do not allow the message, `too-many-requests`, `template-not-found`,
-    ///   `invalid-body`, `idempotency-key-reused`. Nothing is sent then.
+    ///   `invalid-body`, `idempotency-key-reused`, `unavailable`. Nothing is sent then.
     func send(_ send: ClientSend, in space: Space) async throws -> (message: Message, isNew: Bool) {
         let author = Author(text: "user:" + send.sender)
         let origin = send.idempotencyKey.map { "\(author.text):\($0)" }
@@ -45,8 +47,10 @@ struct ClientSends: Sendable {
         }
         let rule = try await rule(for: send, in: space)
         let content = try await content(send, in: space)
+        let blockers = try await blockers(of: send.sender, in: space)
         let order = MessageOrder(
-            content: content, audience: Self.audience(send), origin: origin, originDigest: send.digest,
+            content: content, audience: Self.audience(send, without: blockers), origin: origin,
+            originDigest: send.digest,
             template: send.template, author: author)
         return try await postgres.withTransaction { transaction in
             // Serialize the messages of one user, so that each is counted.
@@ -60,11 +64,24 @@ struct ClientSends: Sendable {
     }
 
     /// The audience of the message. The sender does not receive their own message to a channel.
-    private static func audience(_ send: ClientSend) -> Audience {
+    private static func audience(_ send: ClientSend, without blockers: [String]) -> Audience {
         guard send.channels.isEmpty else {
-            return Audience(channels: Array(Set(send.channels)).sorted(), exceptUsers: [send.sender])
+            let others = Set(blockers).union([send.sender])
+            return Audience(channels: Array(Set(send.channels)).sorted(), exceptUsers: others.sorted())
         }
-        return .users(Array(Set(send.users)).sorted())
+        let users = Set(send.users)
+        return .users(users.sorted(), except: users.intersection(blockers).sorted())
+    }
+
+    /// The users who have blocked the sender.
+    ///
+    /// - Throws: `unavailable` when storage does not answer, because the message could reach someone who has.
+    private func blockers(of sender: String, in space: Space) async throws -> [String] {
+        do {
+            return try await storage.blockers(of: sender, in: space)
+        } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
+            throw ServiceError(.unavailable, "Storage is unavailable. Try again.", cause: "\(error)")
+        }
     }
 
     private func rule(for send: ClientSend, in space: Space) async throws -> ClientRules.Rule {
