@@ -1324,6 +1324,7 @@ export declare namespace API {
             | "precondition-failed"
             | "payload-too-large"
             | "file-quota-exceeded"
+            | "object-quota-exceeded"
             | "uri-too-long"
             | "unsupported-media-type"
             | "expectation-failed"
@@ -1575,8 +1576,10 @@ export declare namespace API {
     interface RoleInvitation {
         id?: string;
         role?: string;
-        /** Only in the answer to its creation. */
+        /** Only in the answer to its creation, and not if it was mailed. */
         code?: string;
+        /** The address to which the code was mailed. */
+        email?: string;
         /** The manager's id; absent if the app's server created it. */
         inviter?: string;
         uses?: number;
@@ -2122,7 +2125,7 @@ export interface Calls {
         };
         answer: unknown;
     };
-    /** Creates a code by which users become members of a role. */
+    /** Invites users to become members of a role, by a code. */
     "POST roles/{role}/invitations": {
         path: {
             /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
@@ -2133,6 +2136,12 @@ export interface Calls {
             uses?: number;
             /** How long it is valid. */
             days?: number;
+            /** Where to mail the code. `uses` must be 1. */
+            email?: string;
+            /** The language of the mail (BCP 47). */
+            language?: string;
+            /** One of the app's `linkURLs` for the mail; by default the first. */
+            link?: string;
         };
         answer: API.RoleInvitation;
     };

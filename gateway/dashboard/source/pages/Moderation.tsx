@@ -5,7 +5,7 @@ import type { ObjectReport } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
 import { Button, Empty, Link, PageHead, Segmented, Show } from "../system/basics";
 import { Dialog } from "../system/dialog";
-import { Form, TextField } from "../system/form";
+import { Choice, Form, TextField } from "../system/form";
 import { usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
@@ -83,12 +83,18 @@ export function ModerationPage() {
                 name: "act",
                 title: state === "open" ? "" : t("Decision"),
                 width: "150px",
-                cell: (report) =>
-                  state === "resolved" ?
-                    <span className="soft" title={report.resolution}>{report.resolution || "–"}</span> :
-                    place.may("storage", "update") && (
-                      <Button isSmall onPress={() => resolve(report)}>{t("Resolve…")}</Button>
-                    )
+                cell: (report) => (
+                  <span className="row">
+                    {state === "resolved" && (
+                      <span className="soft" title={report.resolution}>{report.resolution || "–"}</span>
+                    )}
+                    {place.may("storage", "update") && (
+                      <Button isSmall onPress={() => resolve(report)}>
+                        {state === "open" ? t("Resolve…") : t("Decide again…")}
+                      </Button>
+                    )}
+                  </span>
+                )
               }
             ]} />
         )}
@@ -109,10 +115,11 @@ export function ModerationPage() {
 function Resolve({ report, close, done }: { report: ObjectReport; close: () => void; done: () => void }) {
   const place = usePlace();
   const [resolution, setResolution] = useState("");
+  const [action, setAction] = useState("");
   const send = async () => {
     const answer = await callIn(place, "POST /admin/apps/{app}/reports/{id}/resolve", {
       path: { id: report.id ?? "" },
-      body: { resolution }
+      body: { resolution, ...(action ? { action: action as "hide" | "restore" } : {}) }
     });
     say(plural(answer.resolved, "{n} report resolved", "{n} reports resolved"));
     done();
@@ -121,7 +128,18 @@ function Resolve({ report, close, done }: { report: ObjectReport; close: () => v
     <Dialog title={t("Resolve {name}", { name: report.object ?? "" })} close={close}>
       <Form send={send} action={t("Resolve")} cancel={close}>
         <p className="prose">{report.reason}</p>
-        <p className="hint">{t("This closes every open report of the object. The object itself stays as it is.")}</p>
+        <p className="hint">{t("This closes every open report of the object.")}</p>
+        {report.collection !== "_User" && (
+          <Choice
+            label={t("The object")}
+            value={action}
+            change={setAction}
+            options={[
+              { value: "", title: t("stays as it is") },
+              { value: "hide", title: t("is hidden from all users") },
+              { value: "restore", title: t("is shown again") }
+            ]} />
+        )}
         <TextField
           label={t("What was decided")}
           value={resolution}

@@ -919,8 +919,12 @@ export const de = {
   "They must choose a new password.": "Es muss ein neues Passwort gewählt werden.",
   "This browser keeps sessions over https only. Open the dashboard by https, or on the server itself.":
     "Dieser Browser behält Sitzungen nur über https. Öffnen Sie das Dashboard über https oder auf dem Server selbst.",
-  "This closes every open report of the object. The object itself stays as it is.":
-    "Das schließt alle offenen Meldungen des Objekts. Das Objekt selbst bleibt, wie es ist.",
+  "This closes every open report of the object.": "Das schließt alle offenen Meldungen des Objekts.",
+  "Decide again…": "Neu entscheiden…",
+  "The object": "Das Objekt",
+  "stays as it is": "bleibt, wie es ist",
+  "is hidden from all users": "wird vor allen Nutzern verborgen",
+  "is shown again": "wird wieder gezeigt",
   "This does not exist (any more)": "Dies gibt es nicht (mehr)",
   "This folder is empty": "Dieser Ordner ist leer",
   "This is not JSON yet: {reason}": "Dies ist noch kein JSON: {reason}",
