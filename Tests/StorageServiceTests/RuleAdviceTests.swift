@@ -1,3 +1,4 @@
+import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletPostgres

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `a field that becomes hidden`() async throws {
-        let answer = try await answerAfter(hide)
+        let answer = try await answerAfter("", hide)
         #expect(try FeedPage(answer).changed == ["a"])
         #expect(answer["changed.0.n"] == "2" && !answer.text.contains("secret"), "\(answer)")
     }
