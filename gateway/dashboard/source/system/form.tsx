@@ -130,6 +130,9 @@ export function Check(
   );
 }
 
+/** The entries of a field that takes several, separated by spaces or lines. */
+export const listOf = (text: string): string[] => text.split(/\s+/).filter(Boolean);
+
 /** The error of a field, from the problem that names it. */
 export function errorOf(field: string, problem: unknown): string | undefined {
   if (!(problem instanceof Problem) || problem.field === undefined) return undefined;
