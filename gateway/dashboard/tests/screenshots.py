@@ -15,7 +15,10 @@ PAGES = [
     ("flags", "flags"), ("experiments", "experiments"), ("experiment", "experiments/checkout"), ("sample-size", "experiments/checkout?tab=size"), ("languages", "languages/1.1.0"), ("analytics", "analytics"),
     ("people", "analytics?question=people"), ("sessions", "analytics?question=sessions"), ("screens", "analytics?question=screens"), ("retention", "analytics?question=retention&interval=week"), ("funnel", "analytics?question=funnel&steps=Opened|Searched|Reported"), ("live", "analytics?question=live"), ("raw", "analytics?question=raw"),
     ("crashes", "crashes"), ("crash", "crashes/5"), ("releases", "crashes?tab=releases"), ("board", "tickets"), ("list", "tickets?view=list"), ("sprints", "tickets?view=sprints"), ("ticket", "tickets/1"), ("push", "push"), ("compose", "push/new"), ("credentials", "push?tab=credentials"),
-    ("mail", "mail?tab=templates"), ("settings", "settings"), ("versions", "settings?tab=versions"),
+    ("mail", "mail?tab=templates"),
+    ("user-sign-in", "sign-in"), ("providers", "sign-in?tab=providers"), ("invitations", "sign-in?tab=invitations"), ("mail-texts", "sign-in?tab=mail"), ("sender", "sign-in?tab=sender"), ("clients", "sign-in?tab=clients"),
+    ("push-rules", "push?tab=rules"), ("segments", "push?tab=segments"), ("push-templates", "push?tab=templates"), ("alerts", "crashes?tab=alerts"), ("symbols", "crashes?tab=symbols"),
+    ("settings", "settings"), ("versions", "settings?tab=versions"),
 ]
 SERVER_PAGES = [("apps", "apps"), ("staff", "staff"), ("sign-ins", "staff?tab=sign-ins"), ("audit", "audit"), ("status", "status?span=hour"), ("account", "account")]
 

@@ -69,6 +69,7 @@ def seed(server, random_seed=7):
     push(server)
     files(server)
     moderation(server)
+    sign_in(server)
     server.admin("PATCH", f"/apps/{server.app}", {"name": "FindMyBike", "settings": {"seeded": True}})
 
 
@@ -207,7 +208,18 @@ def push(server):
     server.of_app("PUT", "/notifications/templates/invitation", {"content": {"title": "Invitation", "body": "{{place}}?"}})
     for language, subject, text in [("", "{{name}}, somebody saw your bike", "Hello {{name}},\n\nsomebody saw your bike in {{city}}."), ("de", "{{name}}, jemand hat dein Rad gesehen", "Hallo {{name}},\n\njemand hat dein Rad in {{city}} gesehen.")]:
         server.of_app("PUT", "/notifications/mail/templates/sighting" + (f"?language={language}" if language else ""), {"subject": subject, "text": text})
+    server.of_app("PUT", "/notifications/segments/german-phones", {"audience": {"platforms": ["ios", "android"], "where": {"locale": "de"}}})
+    server.of_app("PUT", "/notifications/rules/order-sent", {
+        "when": {"collection": "Orders", "events": ["updated"]}, "where": {"object.state": "sent"}, "to": [{"field": "object.buyer"}], "content": {"title": "On its way", "body": "{{object.number}}"}})
+    server.of_app("POST", "/crashes/alerts", {"name": "Many crashes", "kind": "rate", "threshold": 20, "windowSeconds": 600, "scope": "app", "enabled": False, "target": {"type": "notification"}})
     server.of_app("POST", "/notifications/messages", {"content": {"title": "Version 1.1 is here", "body": "With a new map."}, "audience": {"everyone": True}, "due": (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)).isoformat().replace("+00:00", "Z")})
+
+
+def sign_in(server):
+    server.of_app("PUT", "/auth/providers/google", {"kind": "google", "clientIDs": ["1-web.apps.googleusercontent.com", "1-ios.apps.googleusercontent.com"], "clientSecret": "GOCSPX-not-a-secret"})
+    server.of_app("POST", "/auth/invitations", {"days": 14})
+    server.of_app("POST", "/auth/clients", {"name": "Bike forum", "redirectUris": ["https://forum.example.org/signed-in"]})
+    server.of_app("PUT", "/auth/mail/templates/sign-in/de", {"subject": "Dein Code: {{code}}", "text": "{{code}}"})
 
 
 def files(server):

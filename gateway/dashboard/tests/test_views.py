@@ -9,12 +9,17 @@ from playwright.sync_api import expect
 from cases import BrowserTests
 
 UNAVAILABLE = {"status": 503, "code": "unavailable", "title": "Unavailable", "detail": "The service does not answer.", "requestId": "r-1"}
-VIEWS = [("files", "upload"), ("moderation", "reports"), ("hooks", "hooks"), ("jobs", "jobs"), ("definitions", "config/definition"), ("users?tab=roles", "roles")]
+VIEWS = [("files", "upload"), ("moderation", "reports"), ("hooks", "hooks"), ("jobs", "jobs"), ("definitions", "config/definition"), ("users?tab=roles", "roles"),
+         ("sign-in?tab=providers", "auth/providers"), ("sign-in?tab=invitations", "auth/invitations"), ("sign-in?tab=clients", "auth/clients"),
+         ("push?tab=rules", "notifications/rules"), ("push?tab=segments", "notifications/segments"), ("push?tab=templates", "notifications/templates"),
+         ("crashes?tab=alerts", "crashes/alerts"), ("crashes?tab=symbols", "crashes/symbols")]
 
 
 # Dialogs, by the page and the button that open them.
 DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks", "New hook"), ("moderation", "Resolve…"), ("experiments", "New test"),
-           ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv")]
+           ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv"),
+           ("sign-in?tab=providers", "New provider"), ("sign-in?tab=invitations", "New invitation"), ("sign-in?tab=clients", "New application"), ("sign-in?tab=mail", "sign-in, en: built in"),
+           ("push?tab=rules", "New rule"), ("push?tab=rules", "order-sent"), ("crashes?tab=alerts", "New alert"), ("jobs", "Test environment…")]
 
 
 class ViewTests(BrowserTests):
@@ -240,6 +245,191 @@ class ViewTests(BrowserTests):
         self.button("Publish").click()
         self.dialog().get_by_role("button", name="Publish").click()
         self.see("Live: version 1")
+
+    # Sign-in of users
+
+    def test_rules_of_sign_up_are_changed(self):
+        self.window.sign_in()
+        self.window.place("sign-in")
+        box = self.page.get_by_label("Only with an invitation may people sign up")
+        box.check()
+        self.page.get_by_label("Addresses that links in mail").fill("https://example.org/open?token={token}")
+        self.button("Save").click()
+        self.see("Saved")
+        settings = self.server.of_app("GET", "/auth/settings")
+        self.assertEqual((settings["inviteOnly"], settings["linkURLs"]), (True, ["https://example.org/open?token={token}"]))
+        self.page.reload()
+        box.uncheck()
+        self.button("Save").click()
+        self.see("Saved")
+
+    def test_a_provider_is_added_changed_without_its_secret_and_removed(self):
+        self.window.sign_in()
+        self.window.place("sign-in?tab=providers")
+        self.button("New provider").click()
+        self.dialog().get_by_label("Kind").select_option("github")
+        expect(self.dialog().get_by_label("Name")).to_have_value("github")
+        self.dialog().get_by_label("Client ids").fill("Iv1.0123456789")
+        self.dialog().get_by_label("Client secret").fill("a secret of GitHub")
+        self.button("Store").click()
+        expect(self.dialog()).to_have_count(0)
+        self.button("github").click()
+        expect(self.dialog().get_by_label("Client secret")).to_have_value("")
+        self.dialog().get_by_label("Client ids").fill("Iv1.9876543210")
+        self.button("Store").click()
+        expect(self.dialog()).to_have_count(0)
+        stored = next(one for one in self.server.of_app("GET", "/auth/providers")["data"] if one["name"] == "github")
+        self.assertEqual((stored["clientIDs"], stored["hasSecret"]), (["Iv1.9876543210"], True))
+        self.page.get_by_label("More about github").click()
+        self.page.get_by_role("menuitem", name="Remove").click()
+        self.dialog().get_by_role("button", name="Remove").click()
+        expect(self.button("github")).to_have_count(0)
+
+    def test_an_invitation_gives_a_code_once_and_is_withdrawn(self):
+        self.window.sign_in()
+        self.window.place("sign-in?tab=invitations")
+        self.button("New invitation").click()
+        self.button("Invite").click()
+        self.see(re.compile(r"^\w{4}-\w{4}-\w{4}-\w{4}$"))
+        self.button("Done").click()
+        count = self.page.locator("tr[data-row]").count()
+        self.button("Withdraw").first.click()
+        expect(self.page.locator("tr[data-row]")).to_have_count(count - 1)
+
+    def test_another_application_gets_a_secret_and_is_deleted(self):
+        self.window.sign_in()
+        self.window.place("sign-in?tab=clients")
+        self.button("New application").click()
+        self.dialog().get_by_label("Name").fill("Wiki")
+        self.dialog().get_by_label("Addresses that it returns to").fill("https://wiki.example.org/back")
+        self.dialog().get_by_label("offline_access").uncheck()
+        self.button("Store").click()
+        self.see("The application's secret")
+        self.button("Done").click()
+        stored = next(one for one in self.server.of_app("GET", "/auth/clients")["data"] if one["name"] == "Wiki")
+        self.assertEqual(sorted(stored["scopes"]), ["email", "openid", "profile"])
+        self.page.get_by_label("More about Wiki").click()
+        self.page.get_by_role("menuitem", name="Delete").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        expect(self.button("Wiki")).to_have_count(0)
+
+    def test_a_mail_text_is_previewed_stored_and_set_back(self):
+        self.window.sign_in()
+        self.window.place("sign-in?tab=mail")
+        self.button("reset-password, en: built in").click()
+        self.dialog().get_by_label("Subject").fill("A new password for {{app}}")
+        self.dialog().get_by_label("Text", exact=True).fill("Your code: {{code}}")
+        self.button("Preview").click()
+        self.see("A new password for FindMyBike")
+        self.see("Your code: 482 913")
+        self.button("Store").click()
+        self.button("reset-password, en: own").click()
+        expect(self.dialog().get_by_label("Subject")).to_have_value("A new password for {{app}}")
+        self.button("Use the built-in text").click()
+        expect(self.button("reset-password, en: built in")).to_be_visible()
+
+    def test_a_sender_of_mail_is_set_and_a_test_mail_says_what_is_missing(self):
+        self.window.expect_refusals(501)
+        self.window.sign_in()
+        self.window.place("sign-in?tab=sender")
+        self.page.get_by_label("Name of the sender").fill("The bikes")
+        self.page.get_by_label("Mail address").fill("hello@bikes.example")
+        self.button("Save").click()
+        self.see("Saved")
+        self.assertEqual(self.server.of_app("GET", "/auth/mail")["address"], "hello@bikes.example")
+        self.page.get_by_label("To", exact=True).fill("grace@example.org")
+        self.button("Send").click()
+        self.see("Not set up")
+        self.button("Remove the sender").click()
+        self.dialog().get_by_role("button", name="Remove the sender").click()
+        expect(self.page.get_by_label("Mail address")).to_have_value("")
+
+    # Push, crashes, tickets, the test environment
+
+    def test_a_template_a_segment_and_a_rule_are_written_tried_and_deleted(self):
+        self.window.sign_in()
+        for tab, add, text in (
+                ("templates", "New template", {"content": {"title": "{{title}}"}}), ("segments", "New segment", {"audience": {"platforms": ["web"]}}),
+                ("rules", "New rule", {"when": {"collection": "Parcels", "events": ["created"]}, "where": {"object.paid": True}, "to": [{"user": "ada"}], "content": {"title": "Paid"}})):
+            self.window.place(f"push?tab={tab}")
+            self.button(add).click()
+            self.dialog().get_by_label("Name").fill("new-one")
+            self.dialog().get_by_label("JSON").fill(json.dumps(text))
+            self.button("Store").click()
+            self.button("new-one").click()
+            if tab == "segments":
+                self.button("Count devices").click()
+                self.see("0 devices")
+            if tab == "rules":
+                self.dialog().get_by_role("tab", name="Try").click()
+                self.dialog().get_by_label("What happens").fill('{"object": {"paid": true}}')
+                self.button("Try").click()
+                self.see("The rule matches.")
+                self.dialog().get_by_role("tab", name="Runs").click()
+                self.see("It has not run yet")
+            self.dialog().get_by_role("button", name="Close").click()
+            self.page.get_by_label("More about new-one").click()
+            self.page.get_by_role("menuitem", name="Delete").click()
+            self.dialog().get_by_role("button", name="Delete").click()
+            expect(self.button("new-one")).to_have_count(0)
+
+    def test_an_alert_is_made_changed_and_deleted(self):
+        self.window.sign_in()
+        self.window.place("crashes?tab=alerts")
+        self.button("New alert").click()
+        self.dialog().get_by_label("Name").fill("Too many")
+        self.dialog().get_by_label("When").select_option("rate")
+        self.dialog().get_by_label("Reports").fill("50")
+        self.dialog().get_by_label("within how many minutes").fill("5")
+        self.dialog().get_by_label("fatal").check()
+        self.dialog().get_by_label("To", exact=True).select_option("notification")
+        self.button("Store").click()
+        self.see("50 reports in 5 min")
+        self.button("Too many").click()
+        self.dialog().get_by_label("When").select_option("newIssue")
+        self.button("Store").click()
+        self.see("A new issue")
+        stored = next(one for one in self.server.of_app("GET", "/crashes/alerts")["data"] if one["name"] == "Too many")
+        self.assertEqual((stored["kind"], stored["levels"]), ("newIssue", ["fatal"]))
+        self.page.get_by_label("More about Too many").click()
+        self.page.get_by_role("menuitem", name="Delete").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        expect(self.button("Too many")).to_have_count(0)
+
+    def test_a_file_is_attached_to_a_ticket_downloaded_and_deleted(self):
+        self.window.sign_in()
+        self.window.place("tickets/5")
+        file = {"name": "slow.txt", "mimeType": "text/plain", "buffer": b"12 s for one photo"}
+        self.page.get_by_label("Files to attach").set_input_files(file)
+        with self.page.expect_download() as download:
+            self.button("slow.txt").click()
+        self.assertEqual(download.value.path().read_bytes(), file["buffer"])
+        self.button("Delete slow.txt").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        expect(self.button("slow.txt")).to_have_count(0)
+
+    def test_live_is_copied_to_test_after_the_password_was_asked_for(self):
+        self.window.expect_refusals(403)
+        self.window.sign_in()
+        refusal = {"status": 403, "code": "confirmation-required", "title": "Forbidden", "detail": "Confirm."}
+        self.page.route(re.compile("/environment/copy$"), lambda route: route.fulfill(status=403, json=refusal, content_type="application/problem+json"), times=1)
+        self.window.place("jobs")
+        self.button("Test environment…").click()
+        self.button("Copy live to test…").click()
+        question = self.page.get_by_role("dialog", name="Replace the test data by a copy of live?")
+        question.get_by_label("Type FindMyBike to confirm").fill("FindMyBike")
+        question.get_by_role("button", name="Copy", exact=True).click()
+        self.page.get_by_label("Password").fill(self.server.keys["staffPassword"])
+        self.page.get_by_label("Password").press("Enter")
+        self.see("The copy is finished.", exact=True)
+        test = {"X-Martlet-Environment": "test"}
+        self.assertEqual(self.server.of_app("GET", "/storage/Bikes/bike-001", headers=test)["_id"], "bike-001")
+        self.button("Empty it…").click()
+        question = self.page.get_by_role("dialog", name="Empty the test environment?")
+        question.get_by_label("Type FindMyBike to confirm").fill("FindMyBike")
+        question.get_by_role("button", name="Empty it", exact=True).click()
+        self.see("The test environment is empty.")
+        self.assertEqual(self.server.of_app("GET", "/storage/Bikes", headers=test)["data"], [])
 
     def test_new_views_say_that_they_are_empty(self):
         self.window.sign_in()

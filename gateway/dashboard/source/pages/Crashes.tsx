@@ -8,6 +8,7 @@ import { Badge, Button, Empty, Link, PageHead, Segmented, Show, Tabs, Tone } fro
 import { LineChart } from "../system/charts";
 import { useConfirm } from "../system/dialog";
 import { Select } from "../system/form";
+import { lazy } from "../system/lazy";
 import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
@@ -42,9 +43,13 @@ export function IssueState({ state }: { state?: string }) {
   return <Badge tone={stateTones[state ?? ""] ?? "neutral"}>{t(stateTitles[state ?? ""] ?? "Open")}</Badge>;
 }
 
+const tabs = ["issues", "releases", "alerts", "symbols"] as const;
+const CrashAlerts = lazy(async () => (await import("./CrashAlerts")).CrashAlerts);
+const Symbols = lazy(async () => (await import("./Symbols")).Symbols);
+
 export function CrashesPage() {
   const { query } = useAddress();
-  const tab = query.get("tab") === "releases" ? "releases" : "issues";
+  const tab = tabs.find((one) => one === query.get("tab")) ?? "issues";
   return (
     <div className="page">
       <PageHead title={t("Crashes")} />
@@ -52,8 +57,16 @@ export function CrashesPage() {
         label={t("Crashes")}
         current={tab}
         choose={(next) => setQuery({ tab: next === "issues" ? "" : next })}
-        tabs={[{ name: "issues", title: t("Issues") }, { name: "releases", title: t("Releases") }]} />
-      {tab === "releases" ? <Releases /> : <Issues />}
+        tabs={[
+          { name: "issues", title: t("Issues") },
+          { name: "releases", title: t("Releases") },
+          { name: "alerts", title: t("Alerts") },
+          { name: "symbols", title: t("Debug symbols") }
+        ]} />
+      {tab === "issues" && <Issues />}
+      {tab === "releases" && <Releases />}
+      {tab === "alerts" && <CrashAlerts />}
+      {tab === "symbols" && <Symbols />}
     </div>
   );
 }

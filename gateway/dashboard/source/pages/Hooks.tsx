@@ -177,11 +177,13 @@ export function HookDialog({ hook, close, done }: { hook: Hook | null; close: ()
   );
 }
 
-export function SecretDialog({ secret, close }: { secret: string; close: () => void }) {
+export function SecretDialog(
+  { secret, close, title, note }: { secret: string; close: () => void; title?: string; note?: string }
+) {
   return (
-    <Dialog title={t("The hook's secret")} close={close}>
+    <Dialog title={title ?? t("The hook's secret")} close={close}>
       <Notice tone="warning">
-        {t("Your server checks by it that a call comes from here. It is shown this once.")}
+        {note ?? t("Your server checks by it that a call comes from here. It is shown this once.")}
       </Notice>
       <span className="secret">
         <code>{secret}</code>

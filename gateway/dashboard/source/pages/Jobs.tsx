@@ -6,9 +6,12 @@ import { callIn, given, Place, usePlace } from "../shell/place";
 import { download } from "../api/client";
 import { Badge, Button, Empty, Notice, PageHead, Show, Tone } from "../system/basics";
 import { Dialog } from "../system/dialog";
+import { lazy } from "../system/lazy";
 import { useInterval, usePages } from "../system/load";
 import { Table } from "../system/table";
 import { ago, number, plural, t, Text } from "../text";
+
+const TestEnvironmentDialog = lazy(async () => (await import("./TestEnvironment")).TestEnvironmentDialog);
 
 const kinds: Record<Job["kind"], Text> = { import: "Import", export: "Export", copy: "Copy to test", index: "Index" };
 const states: Record<Job["state"], { title: Text; tone: Tone }> = {
@@ -45,11 +48,16 @@ export function JobsPage() {
     return { data: page.data, next: page.data.length === 50 ? page.data[49]?.id : undefined };
   }, [place.app.id, place.environment]);
   useInterval(() => list.data?.some(isOpen) && list.reload(), 2);
+  const [isCopying, setCopying] = useState(false);
   const [shownId, show] = useState<string | null>(null);
   const shown = list.data?.find((job) => job.id === shownId);
   return (
     <div className="page">
-      <PageHead title={t("Jobs")} note={t("Imports, exports, copies and indexes that take longer than a request.")} />
+      <PageHead title={t("Jobs")} note={t("Imports, exports, copies and indexes that take longer than a request.")}>
+        {place.environment === "live" && place.may("storage", "update") && (
+          <Button onPress={() => setCopying(true)}>{t("Test environment…")}</Button>
+        )}
+      </PageHead>
       <Show from={list}>
         {(rows) => (
           <Table
@@ -91,6 +99,7 @@ export function JobsPage() {
             ]} />
         )}
       </Show>
+      {isCopying && <TestEnvironmentDialog close={() => setCopying(false)} changed={list.reload} />}
       {shown && <JobDialog job={shown} close={() => show(null)} changed={list.reload} />}
     </div>
   );

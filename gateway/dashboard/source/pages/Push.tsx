@@ -4,6 +4,7 @@ import type { PushMessage } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Link, PageHead, Show, Tabs, Tone } from "../system/basics";
 import { BarList } from "../system/charts";
+import { lazy } from "../system/lazy";
 import { useInterval, useLoad, usePages } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
@@ -19,10 +20,13 @@ export const messageStates: Record<string, { title: Text; tone: Tone }> = {
   failed: { title: "Failed", tone: "bad" }
 };
 
+const tabs = ["messages", "rules", "segments", "templates", "devices", "credentials"] as const;
+const PushDocuments = lazy(async () => (await import("./PushDocuments")).PushDocuments);
+
 export function PushPage() {
   const place = usePlace();
   const { query } = useAddress();
-  const tab = (["messages", "devices", "credentials"] as const).find((one) => one === query.get("tab")) ?? "messages";
+  const tab = tabs.find((one) => one === query.get("tab")) ?? "messages";
   return (
     <div className="page">
       <PageHead title={t("Push")}>
@@ -41,10 +45,19 @@ export function PushPage() {
         choose={(next) => setQuery({ tab: next === "messages" ? "" : next })}
         tabs={[
           { name: "messages", title: t("Messages") },
+          { name: "rules", title: t("Rules") },
+          { name: "segments", title: t("Segments") },
+          { name: "templates", title: t("Templates") },
           { name: "devices", title: t("Devices") },
           { name: "credentials", title: t("Push keys") }
         ]} />
-      {tab === "devices" ? <Devices /> : tab === "credentials" ? <Credentials /> : <Messages />}
+      {tab === "messages" ?
+        <Messages /> :
+        tab === "devices" ?
+        <Devices /> :
+        tab === "credentials" ?
+        <Credentials /> :
+        <PushDocuments key={tab} kind={tab} />}
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { callIn, given, usePlace } from "../shell/place";
 import { Badge, Button, Link, Menu, PageHead, sayProblem, Section, Show } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { Choice, Form, TextField } from "../system/form";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { go } from "../system/router";
 import { say } from "../system/toast";
@@ -15,6 +16,8 @@ import { ago, t } from "../text";
 import { withPresent } from "./Crash";
 import { options, priorities, statuses, types } from "./TicketWords";
 import { Talk } from "./TicketTalk";
+
+const TicketFiles = lazy(async () => (await import("./TicketFiles")).TicketFiles);
 
 export function TicketPage({ number }: { number: string }) {
   const place = usePlace();
@@ -121,6 +124,7 @@ export function TicketPage({ number }: { number: string }) {
                     ))}
                   </Section>
                 )}
+                <TicketFiles ticket={number} files={(ticket.attachments ?? []) as any[]} changed={loaded.reload} />
                 <Talk number={number} people={people.data ?? []} />
               </div>
               <aside className="stack">

@@ -24,6 +24,7 @@ import { ComposePage } from "./PushCompose";
 import { PushPage } from "./Push";
 import { SettingsPage } from "./Settings";
 import { MemberPage } from "./StaffMember";
+import { SignInSetupPage } from "./SignInSetup";
 import { StaffPage } from "./Staff";
 import { StatusPage } from "./Status";
 import { RecordPage } from "./Record";
@@ -64,6 +65,7 @@ export const routes: Record<string, Make> = {
   "definitions/{name}": (values) => <DefinitionPage key={value(values, "name")} name={value(values, "name")} />,
   "users": () => <UsersPage />,
   "users/{id}": (values) => <UserPage key={value(values, "id")} id={value(values, "id")} />,
+  "sign-in": () => <SignInSetupPage />,
   "configuration": () => <ConfigurationsPage />,
   "configuration/{name}": (values) => <ConfigurationPage key={value(values, "name")} name={value(values, "name")} />,
   "flags": () => <FlagsPage />,

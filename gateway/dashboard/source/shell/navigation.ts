@@ -20,6 +20,7 @@ export const groups: { title?: Text; entries: Entry[] }[] = [
       { page: "storage", title: "Storage", icon: "data", area: "storage" },
       { page: "files", title: "Files", icon: "file", area: "storage" },
       { page: "users", title: "Users", icon: "users", area: "users" },
+      { page: "sign-in", title: "Sign-in of users", icon: "keys", area: "users" },
       { page: "moderation", title: "Moderation", icon: "shield", area: "storage" },
       { page: "hooks", title: "Hooks", icon: "link", area: "storage" },
       { page: "jobs", title: "Jobs", icon: "clock", area: "storage" }

@@ -189,6 +189,7 @@ export function explain(error: unknown): { title: string; detail: string } {
     412: "Somebody else changed this in the meantime",
     413: "This is too large",
     429: "Too many requests",
+    501: "Not set up",
     503: "A part of the server is not available"
   };
   const title = titles[error.status];

@@ -131,6 +131,9 @@ export function Check(
   );
 }
 
+/** The entries of a field that takes several, separated by spaces or lines. */
+export const listOf = (text: string): string[] => text.split(/\s+/).filter(Boolean);
+
 /** The error to show at a field: the problem's detail, if the problem names the field. */
 export function errorOf(field: string, problem: unknown): string | undefined {
   if (!(problem instanceof Problem) || problem.field === undefined) return undefined;

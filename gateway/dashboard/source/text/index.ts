@@ -1,7 +1,7 @@
 // Texts of the dashboard. English is written where it is used; other languages are tables by the English text, and the
 // compiler refuses a text that a table does not have.
 
-import { de } from "./de";
+import type { de } from "./de";
 
 export type Text = keyof typeof de;
 export type Language = "en" | "de";
@@ -22,11 +22,18 @@ export function setLanguage(next: Language): void {
   location.reload();
 }
 
+let translation: Record<Text, string> | undefined;
+
+/** Downloads the texts of the member's language. Nothing is drawn before. */
+export async function loadTexts(): Promise<void> {
+  if (language === "de") translation = (await import("./de")).de;
+}
+
 type Values = Record<string, string | number>;
 
 /** The text in the member's language, with `{name}` replaced. */
 export function t(text: Text, values: Values = {}): string {
-  const translated: string = language === "de" ? de[text] : text;
+  const translated: string = translation?.[text] ?? text;
   return translated.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = values[name];
     return value === undefined ? whole : typeof value === "number" ? number(value) : value;
