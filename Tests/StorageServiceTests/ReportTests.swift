@@ -211,6 +211,20 @@ import Testing
         let request = UserDataRequest(app: app.id, environment: .live, user: "ben")
         let body = String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
         #expect(try await app.acting(as: .service("auth")).post("/internal/users/erase", body).status == 200)
-        try await app.expectRefusal(.conflict) { try await Self.resolve(id, "restore", app) }
+        #expect(try await Self.resolve(id, "restore", app).status == 200)
+        #expect(try await app.master.get("/storage/Posts/a")["_writers"] == #"["ann"]"#)
+    }
+
+    @Test func `a hidden object that only its author could change is deleted with the author's account`() async throws {
+        let app = try await Self.app()
+        _ = try await app.master.post("/storage/Posts", #"{"_id":"own","text":"x","_writers":["cid"]}"#)
+        _ = try await Self.resolve(try await Self.reported("own", app), "hide", app)
+        var next: String?
+        repeat {
+            let request = UserDataRequest(app: app.id, environment: .live, user: "cid", after: next)
+            let body = String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
+            next = try await app.acting(as: .service("auth")).post("/internal/users/erase", body).string("next")
+        } while next != nil
+        #expect(try await app.master.get("/storage/Posts/own?deleted=true").isProblem(.objectNotFound))
     }
 }

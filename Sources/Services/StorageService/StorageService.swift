@@ -162,7 +162,7 @@ public struct StorageService: ServiceDefinition {
         self.hookDelivery = HookDelivery(
             postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, ledger: hookLedger,
             scan: FileScan(
-                deliveries: deliveries, verdicts: FileVerdicts(files: files, backend: fileSettings.backend),
+                deliveries: deliveries, verdicts: FileVerdicts(files: files),
                 fileSettings: fileSettings, client: hookClient, ledger: hookLedger, settings: hookSettings,
                 logger: logger),
             signal: signal, settings: hookSettings, logger: logger)
@@ -220,7 +220,7 @@ public struct StorageService: ServiceDefinition {
         RoleInvitationStore(postgres: postgres, spaces: spaces, rights: rights)
     }
 
-    var fileVerdicts: FileVerdicts { FileVerdicts(files: files, backend: fileSettings.backend) }
+    var fileVerdicts: FileVerdicts { FileVerdicts(files: files) }
 
     var blocks: BlockStore { BlockStore(postgres: postgres, spaces: spaces) }
 

@@ -28,7 +28,8 @@ struct MessageUserDataTests {
                 "PUT", "/notifications/segments/s", #"{"audience":{"users":["00000000-0000-4000-8000-000000000001"]}}"#)
             let sent = MessageOrder(
                 content: MessageContent(MessageTexts(body: "from me")),
-                audience: .users(["00000000-0000-4000-8000-000000000002"]),
+                audience: .users(
+                    ["00000000-0000-4000-8000-000000000002"], except: ["00000000-0000-4000-8000-000000000003"]),
                 author: .init(text: "user:00000000-0000-4000-8000-000000000001"))
             let space = try await app.space
             let own = try await app.postgres.withTransaction {
@@ -40,8 +41,12 @@ struct MessageUserDataTests {
             let portion = try await holder.export(request)
             let text = String(buffer: portion.lines)
             #expect(
-                portion.next == nil && text.split(separator: "\n").count == 4 && text.contains("from me")
+                portion.next == nil && text.split(separator: "\n").count == 3 && text.contains("from me")
                     && text.contains("for two"))
+            // Who blocks the sender is left out: neither learns of the other by an export.
+            #expect(!text.contains("for all") && !text.contains("except"), "\(text)")
+            let blocker = UserDataRequest(app: "app1", environment: .live, user: "00000000-0000-4000-8000-000000000003")
+            #expect(try await holder.export(blocker).lines.readableBytes == 0)
             #expect(
                 text.components(separatedBy: "00000000-0000-4000-8000-000000000002").count == 2,
                 "other people's names only where the user wrote them: \(text)")

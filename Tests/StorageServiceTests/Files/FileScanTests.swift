@@ -135,7 +135,7 @@ import Testing
         let others = try await app.user("bob").get("/upload/bad.txt?info=true")
         #expect(others["state"] == #""refused""# && others["reason"] == nil && others["size"] == "0")
         let blobs = try await SharedFiles.settings.backend.list(app.space().schema, after: nil, limit: 10).blobs
-        #expect(blobs.count == 1, "the bytes of the refused file are deleted")
+        #expect(blobs.count == 2, "the sweep deletes the bytes of the refused file later")
         #expect(try await app.master.get("/files/usage")["bytes"] == "4")
     }
 

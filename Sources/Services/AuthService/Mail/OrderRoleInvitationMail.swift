@@ -11,6 +11,8 @@ struct OrderRoleInvitationMail: Endpoint {
 
     /// Limits what a user can send to strangers, whatever roles they manage.
     static let mailsPerInviterAndHour = 20
+    /// The share of an app's hourly mails that invitations may use, so that codes for signing in can still be sent.
+    private static let share = 4
 
     let mailing: Mailing
 
@@ -35,9 +37,10 @@ struct OrderRoleInvitationMail: Endpoint {
         guard try await mailing.outbox.canSendMail(in: space) else { return .noMailServer }
         if let inviter = mail.inviter {
             let counted = ["inviter", space.appID, space.environment.rawValue, inviter]
-            guard try await mailing.counts.take(counted, limit: Self.mailsPerInviterAndHour) else {
-                return .tooManyMails
-            }
+            let most = try await mailing.settings.current(in: space).settings.mailsPerHour / Self.share
+            guard try await mailing.counts.take(counted, limit: Self.mailsPerInviterAndHour),
+                try await mailing.counts.take(["inviters", space.appID, space.environment.rawValue], limit: most)
+            else { return .tooManyMails }
         }
         order.values["role"] = mail.role
         order.sealedCode = try mailing.codes.seal(mail.code, secondsLeft: mail.secondsLeft, for: order)

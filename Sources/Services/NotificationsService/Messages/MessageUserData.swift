@@ -105,6 +105,9 @@ struct MessageUserData: UserDataHolder {
             last = try row.decode(0, as: UUID.self)
             // In an unreadable message, the user's part cannot be determined.
             guard let message = try? Message(row) else { continue }
+            // Excluded by name, the user did not get it; perhaps because they have blocked the sender.
+            let isSender = message.author == "user:" + user
+            guard isSender || !message.audience.exceptUsers.contains(user) else { continue }
             lines.writeUserData("message", of: .notifications, Self.exported(message, to: user).text)
         }
         let end = try rows.last?.decode(0, as: UUID.self)
@@ -112,14 +115,19 @@ struct MessageUserData: UserDataHolder {
         return UserDataPortion(lines: lines, next: isAll ? nil : last?.uuidString.lowercased())
     }
 
-    /// Omits the other recipients, unless the user is the sender.
+    /// Omits the other recipients, unless the user is the sender. Senders do not learn who was left out: some of these
+    /// users have blocked them.
     private static func exported(_ message: Message, to user: String) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("id", .string(message.id.uuidString.lowercased())), .init("content", message.content.json),
             .init("isSender", .bool(message.author == "user:" + user)), .init("due", .string(message.due.rfc3339)),
             .init("created", .string(message.created.rfc3339)),
         ]
-        if message.author == "user:" + user { members.append(.init("audience", message.audience.json)) }
+        if message.author == "user:" + user {
+            var audience = message.audience
+            audience.exceptUsers = []
+            members.append(.init("audience", audience.json))
+        }
         return .object(members)
     }
 }

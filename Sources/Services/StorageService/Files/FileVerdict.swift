@@ -34,10 +34,10 @@ struct FileVerdict: Sendable {
     }
 }
 
-/// Makes files readable, or deletes the bytes of refused ones.
+/// Makes files readable, or takes the bytes from refused ones. `OrphanFileSweep` deletes these later, so that a backup
+/// or copy that has begun still finds them.
 struct FileVerdicts: Sendable {
     let files: FileStore
-    let backend: any FileBackend
 
     /// The first cell of the answer is the file's record. There is no row if no file has the path, it does not fulfil
     /// the condition, or it was refused before.
@@ -65,9 +65,6 @@ struct FileVerdicts: Sendable {
                 FROM found WHERE f.path = found.path RETURNING f.*, found.blob AS former)
             SELECT \(FileStore.record(for: .master)), former FROM decided
             """, in: space)
-        if !verdict.isAllowed, let row = rows.first {
-            try? await backend.remove(try FileStore.blob(row, 1, of: space))
-        }
         return rows
     }
 }

@@ -6,7 +6,7 @@ import MartletFiles
 enum FileState: String, Sendable {
     /// The app's scanner has not decided about it yet.
     case scanning
-    /// It was refused, and its bytes are deleted.
+    /// It was refused, and its bytes are gone.
     case refused
 }
 

@@ -1,6 +1,6 @@
 -- Files of which an app's scanner decides whether they may be read.
 
--- `state`: NULL while the file can be read. The bytes of a refused file are deleted, and its `blob` names none.
+-- `state`: NULL while the file can be read. The `blob` of a refused file names none; its bytes are deleted later.
 ALTER TABLE _files
     ADD COLUMN state text CHECK (state IN ('scanning', 'refused')),
     ADD COLUMN reason text;

@@ -48,10 +48,13 @@ final class ObjectQuota: PeriodicWork {
     func measure() async throws {
         let rows = try await postgres.query(
             """
-            SELECT space.schema FROM storage.object_limits AS l
+            SELECT n.nspname::text FROM storage.object_limits AS l
             CROSS JOIN LATERAL (VALUES ('app_' || l.app), ('app_' || l.app || '_test')) AS space (schema)
-            CROSS JOIN LATERAL (\(Self.usage(of: "space.schema"))) AS used
-            WHERE used.objects >= l.maximum_objects OR used.bytes >= l.maximum_bytes
+            JOIN pg_namespace AS n ON n.nspname = space.schema
+            JOIN pg_class AS c ON c.relnamespace = n.oid
+            WHERE \(Self.isCollection)
+            GROUP BY n.nspname, l.maximum_objects, l.maximum_bytes
+            HAVING \(Self.objects) >= l.maximum_objects OR \(Self.bytes) >= l.maximum_bytes
             """)
         let schemas = Set(try rows.map { try $0.decode(0, as: String.self) })
         full.withLock { $0 = schemas }
@@ -61,7 +64,10 @@ final class ObjectQuota: PeriodicWork {
         let row = try await postgres.query(
             """
             SELECT used.objects, used.bytes, l.maximum_objects, l.maximum_bytes
-            FROM (\(Self.usage(of: "\(space.schema)::text"))) AS used
+            FROM (
+                SELECT \(Self.objects) AS objects, \(Self.bytes) AS bytes
+                FROM pg_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.oid
+                WHERE n.nspname = \(space.schema) AND \(Self.isCollection)) AS used
             LEFT JOIN storage.object_limits AS l ON l.app = \(space.appID)
             """)[0]
         return Usage(
@@ -82,18 +88,18 @@ final class ObjectQuota: PeriodicWork {
                 SET maximum_objects = excluded.maximum_objects, maximum_bytes = excluded.maximum_bytes
                 """)
         }
-        try await measure()
+        // Otherwise in the next round: a table may be locked.
+        try? await measure()
     }
 
-    /// Counts by PostgreSQL's statistics. They are lost in a crash; the count of the last ANALYZE is used until as many
-    /// rows have been inserted again.
-    private static func usage(of schema: PostgresQuery) -> PostgresQuery {
+    private static let isCollection: PostgresQuery = "c.relkind = 'r' AND c.relname !~ '^_'"
+
+    /// PostgreSQL's statistics are lost in a crash. The count of the last ANALYZE is used until as many rows have been
+    /// inserted again.
+    private static let objects: PostgresQuery = """
+        coalesce(sum(CASE WHEN pg_stat_get_tuples_inserted(c.oid) >= c.reltuples
+            THEN pg_stat_get_live_tuples(c.oid) ELSE c.reltuples END), 0)::bigint
         """
-        SELECT coalesce(sum(CASE WHEN pg_stat_get_tuples_inserted(c.oid) >= c.reltuples
-                THEN pg_stat_get_live_tuples(c.oid) ELSE c.reltuples END), 0)::bigint AS objects,
-            coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS bytes
-        FROM pg_class AS c
-        WHERE c.relnamespace = to_regnamespace(quote_ident(\(schema))) AND c.relkind = 'r' AND c.relname !~ '^_'
-        """
-    }
+
+    private static let bytes: PostgresQuery = "coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint"
 }

@@ -56,7 +56,8 @@ struct CreateRoleInvitation: Endpoint {
                 try await mailing.send(mail)
             } catch {
                 // Without the mail, no one has the code.
-                try await invitations.withdraw(invitation.id, in: space)
+                // In a task of its own, because the request's may be cancelled.
+                try await Task { [id = invitation.id] in try await invitations.withdraw(id, in: space) }.value
                 throw error
             }
             invitation.code = nil

@@ -9,6 +9,7 @@ extension StoredUserData {
         let (members, transfers) = (try owner.space.own("_role_members"), try owner.space.own("_transfers"))
         let (managers, invitations) = (try owner.space.own("_role_managers"), try owner.space.own("_role_invitations"))
         let reports = try owner.space.own("_reports")
+        try await giveBackHiddenObjects(of: owner)
         let row = try await run(
             """
             WITH roles AS (DELETE FROM \(members) WHERE member = \(owner.id) RETURNING 1),
@@ -17,7 +18,8 @@ extension StoredUserData {
             invited AS (DELETE FROM \(invitations) WHERE inviter = \(owner.id)),
             reported AS (DELETE FROM \(reports) WHERE reporter = \(owner.id)),
             listed AS (
-                UPDATE \(reports) SET hidden = NULL
+                UPDATE \(reports) SET hidden = jsonb_build_object(
+                    '_readers', \(Self.list("_readers", without: owner)), '_writers', \(Self.list("_writers", without: owner)))
                 WHERE reporter <> \(owner.id)
                     AND (hidden->'_readers' ? \(owner.id) OR hidden->'_writers' ? \(owner.id))),
             blocks AS (
@@ -28,6 +30,35 @@ extension StoredUserData {
             """, owner)[0]
         rights.forget(owner.space)
         return ["roles": try row.decode(0), "uploads": try row.decode(1)]
+    }
+
+    /// The SQL of a list of a hidden object that its reports keep, without the user.
+    private static func list(_ name: String, without owner: Owner) -> PostgresQuery {
+        """
+        CASE jsonb_typeof(hidden->\(name)) WHEN 'array' THEN (hidden->\(name)) - \(owner.id)::text ELSE hidden->\(name) END
+        """
+    }
+
+    /// Makes the user the only writer again of hidden objects that only they could read or write, so that the erasure
+    /// of objects finds these.
+    private func giveBackHiddenObjects(of owner: Owner) async throws {
+        let reports = try owner.space.own("_reports")
+        let alone = PostgresJSON(JSONValue.array([.string(owner.id)]).text)
+        let rows = try await run(
+            """
+            SELECT DISTINCT collection, object FROM \(reports)
+            WHERE hidden->'_readers' = \(alone) OR hidden->'_writers' = \(alone) LIMIT 10000
+            """, owner)
+        for row in rows {
+            let table = try owner.space.table(CollectionName(row.decode(0, as: String.self)))
+            let object: String = try row.decode(1)
+            do {
+                _ = try await run(
+                    "UPDATE \(table) SET writers = ARRAY[\(owner.id)] WHERE id = \(object) AND writers = '{}'", owner)
+            } catch let error as PostgresError where error.isUndefinedTable {
+                continue
+            }
+        }
     }
 
     func exportRoles(of owner: Owner, into lines: inout ByteBuffer) async throws {
