@@ -226,7 +226,7 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `who has blocked the sender gets nothing, by name or in a channel, and the answer does not show it`()
+    @Test func `users who have blocked the sender get nothing, and the answer does not show it`()
         async throws
     {
         let rules =
@@ -256,7 +256,7 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `without storage nothing is sent, because nobody knows who has blocked the sender`() async throws {
+    @Test func `without storage nothing is sent, because the blockers are unknown`() async throws {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.rules = RuleSettings(storage: ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:1")!))
         try await NotificationsApp.run(options) { app in

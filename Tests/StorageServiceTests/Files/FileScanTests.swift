@@ -78,7 +78,7 @@ import Testing
         #expect(try await app.master.get("/upload/a.gif").body.readableBytes == Self.gif.count)
         #expect(try await app.staff(may: [.storage: [.read]]).get("/upload/a.gif").status == 200)
         #expect(try await app.client.get("/upload/earlier.txt").text == "before the hook")
-        // Who may not read the file is told what they are told of every other.
+        // Callers who may not read the file get the same answer as for any other file.
         _ = try await app.user("ann").send("PUT", "/upload/own.txt?readers=ann", "x")
         #expect(try await app.user("bob").get("/upload/own.txt").isProblem(.fileNotFound))
     }

@@ -28,16 +28,15 @@ struct OrderRoleInvitationMail: Endpoint {
             guard let tag = LanguageTag(language) else { return .invalidLanguage }
             order.languages = [tag.text]
         }
+        let settings = try await mailing.settings.current(in: space).settings
         if let link = mail.link {
-            guard try await mailing.settings.current(in: space).settings.linkURLs.contains(link) else {
-                return .unknownLink
-            }
+            guard settings.linkURLs.contains(link) else { return .unknownLink }
             order.link = link
         }
         guard try await mailing.outbox.canSendMail(in: space) else { return .noMailServer }
         if let inviter = mail.inviter {
             let counted = ["inviter", space.appID, space.environment.rawValue, inviter]
-            let most = try await mailing.settings.current(in: space).settings.mailsPerHour / Self.share
+            let most = settings.mailsPerHour / Self.share
             guard try await mailing.counts.take(counted, limit: Self.mailsPerInviterAndHour),
                 try await mailing.counts.take(["inviters", space.appID, space.environment.rawValue], limit: most)
             else { return .tooManyMails }

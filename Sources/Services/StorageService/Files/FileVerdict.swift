@@ -48,23 +48,21 @@ struct FileVerdicts: Sendable {
         -> PostgresRows
     {
         let table = try space.own("_files")
-        // A refused file gets the name of a blob that does not exist, so that `OrphanFileSweep` finds the former one if
-        // it cannot be removed here.
+        // A refused file gets the name of a blob that does not exist, so that `OrphanFileSweep` finds the former one.
         let none = BlobName.random(in: space.schema)
-        let rows = try await files.run(
+        return try await files.run(
             """
             WITH \(try files.room(at: path, in: space)),
             found AS (
-                SELECT path, blob FROM \(table)
+                SELECT path FROM \(table)
                 WHERE EXISTS (SELECT FROM room) AND path = \(path.text) AND state IS DISTINCT FROM 'refused' AND \(condition) FOR UPDATE),
             decided AS (
                 UPDATE \(table) AS f SET
                     state = CASE WHEN \(verdict.isAllowed) THEN NULL ELSE 'refused' END, reason = \(verdict.reason)::text,
                     blob = CASE WHEN \(verdict.isAllowed) THEN f.blob ELSE \(none.id) END,
                     size = CASE WHEN \(verdict.isAllowed) THEN f.size ELSE 0 END
-                FROM found WHERE f.path = found.path RETURNING f.*, found.blob AS former)
-            SELECT \(FileStore.record(for: .master)), former FROM decided
+                FROM found WHERE f.path = found.path RETURNING f.*)
+            SELECT \(FileStore.record(for: .master)) FROM decided
             """, in: space)
-        return rows
     }
 }

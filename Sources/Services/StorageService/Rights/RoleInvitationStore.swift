@@ -101,7 +101,7 @@ struct RoleInvitationStore: Sendable {
         }
     }
 
-    /// Deletes an invitation whose code nobody got.
+    /// Deletes an invitation whose code was not delivered.
     func withdraw(_ id: String, in space: AppSchema) async throws {
         try await postgres.withTransaction(role: space.role) { transaction in
             _ = try await transaction.execute(
