@@ -60,7 +60,8 @@ struct DeliverySendingTests {
     )
         async throws
     {
-        try await DeliveryWorld.run(answerLimit: end.hasPrefix("unknown") ? .seconds(2) : .seconds(30)) { world in
+        // Long enough for the answer to the other device on a slow machine.
+        try await DeliveryWorld.run(answerLimit: end.hasPrefix("unknown") ? .seconds(20) : .seconds(300)) { world in
             try await world.install(2)
             world.apns.set(DeliveryWorld.token(1), device)
             let message = try await world.order(content, to: 1...2)
