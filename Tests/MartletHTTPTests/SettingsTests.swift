@@ -12,7 +12,8 @@ import Testing
         let settings = try await Settings(
             arguments: ["program", "--a-one", "flag"],
             environment: [
-                "MARTLET_A_ONE": "environment", "MARTLET_A_TWO": "environment", "MARTLET_CONFIG_FILE": file.path,
+                "MARTLET_A_ONE": "environment", "MARTLET_A_TWO": "environment", "MARTLET_A_THREE": "",
+                "MARTLET_CONFIG_FILE": file.path,
             ])
         #expect(settings.string("a.one", default: "default") == "flag")
         #expect(settings.string("a.two", default: "default") == "environment")

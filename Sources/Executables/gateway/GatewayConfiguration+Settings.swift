@@ -41,12 +41,18 @@ extension GatewayConfiguration {
         try readTimeouts(settings)
     }
 
-    /// Reads `limit.<name>.rate` (requests per second, or 0 for no limit) and `limit.<name>.burst`. The default without
-    /// a rate.
+    /// Reads `limit.<name>.rate` (requests per second, or 0 for no limit) and `limit.<name>.burst`. A burst without a
+    /// rate changes the default limit, if there is one.
     private static func rateLimit(
         _ name: String, _ settings: Settings, default unset: RateLimit? = nil
     ) throws -> RateLimit? {
-        guard settings.optionalString("limit.\(name).rate") != nil else { return unset }
+        guard settings.optionalString("limit.\(name).rate") != nil else {
+            return try unset.map {
+                var limit = $0
+                limit.burst = try settings.double("limit.\(name).burst", default: $0.burst, in: 1...10_000_000)
+                return limit
+            }
+        }
         let rate = try settings.double("limit.\(name).rate", default: 1, in: 0...1_000_000)
         guard rate > 0 else { return nil }
         let burst = try settings.double("limit.\(name).burst", default: max(1, 2 * rate), in: 1...10_000_000)

@@ -6,7 +6,8 @@ import SystemPackage
 /// A process's configuration: flags (`--http-port 80`), then environment (`MARTLET_HTTP_PORT`), then the JSON file
 /// named by `MARTLET_CONFIG_FILE` (`{"http":{"port":80}}`).
 ///
-/// Keys are dotted (`http.port`). An invalid value stops the process with an error that names its key.
+/// Keys are dotted (`http.port`). An empty variable counts as not set. An invalid value stops the process with an error
+/// that names its key.
 public struct Settings: Sendable {
     private let reader: ConfigReader
 
@@ -15,6 +16,7 @@ public struct Settings: Sendable {
         arguments: [String] = CommandLine.arguments,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws {
+        let environment = environment.filter { !$0.value.isEmpty }
         var providers: [any ConfigProvider] = [
             CommandLineArgumentsProvider(arguments: arguments),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "martlet"),
