@@ -229,6 +229,7 @@ import Testing
 
     @Test(arguments: [
         ("55P03", DependencyCondition.unavailable), ("40001", .unavailable), ("40P01", .unavailable),
+        ("25006", .unavailable),
         ("57014", .timeout),
         ("53300", .unavailable), ("57P01", .unavailable), ("23505", .fault),
     ])

@@ -82,6 +82,8 @@ struct ConnectionOptions {
         let defaults = [
             "application_name": configuration.applicationName, "keepalives_idle": "30", "keepalives_interval": "10",
             "keepalives_count": "3",
+            // Keep-alive probes are not sent while data is unacknowledged, so a host that vanished needs this limit.
+            "tcp_user_timeout": "60000",
             // Disable Kerberos unless requested: it costs a round trip and loads libraries with global state.
             "gssencmode": "disable",
         ]
