@@ -12,6 +12,8 @@ struct ChangeObject: Endpoint {
             .collection,
             .path("id", .objectID),
             .query("upsert", .flag, "Whether to create the object if it does not exist."),
+            .ifMatch,
+            .idempotencyKey,
         ],
         details: "A null is stored as null; it does not remove the field.",
         body: .json(.document, text: "The object, at most 1 MiB."),

@@ -9,7 +9,9 @@ struct CreateObject: Endpoint {
         .post, "/storage/{collection}", "createObject", "Stores an object.",
         callers: .clientOrStaff([.create], .storage),
         parameters: [
-            .collection
+            .collection,
+            .mustBeNew,
+            .idempotencyKey,
         ],
         details: """
             Creates the collection if it does not exist. If an object with this `_id` exists, it is replaced, and \
@@ -24,7 +26,8 @@ struct CreateObject: Endpoint {
             409: """
             Another object has the same values in a unique index, or the `_id` belongs to an object that the caller \
             may not see (`conflict`).
-            """
+            """,
+            412: "An object with this `_id` exists (`If-None-Match: *`; `precondition-failed`).",
         ])
 
     let idempotency: Idempotency

@@ -9,7 +9,8 @@ struct CreateObjects: Endpoint {
         .post, "/storage/all/{collection}", "createObjects", "Stores several objects, all or none.",
         callers: .clientOrStaff([.create], .storage),
         parameters: [
-            .collection
+            .collection,
+            .idempotencyKey,
         ],
         details: "Each object is stored as by `createObject`. The answer has the objects in the order of the request.",
         body: .json(

@@ -11,11 +11,15 @@ struct DeleteObject: Endpoint {
         parameters: [
             .collection,
             .path("id", .objectID),
+            .ifMatch,
         ],
         answers: [
             .answer(204, "The object is deleted.")
         ],
-        errors: [404: "The object does not exist, or the caller may not see it (`object-not-found`)."])
+        errors: [
+            404: "The object does not exist, or the caller may not see it (`object-not-found`).",
+            412: "The entity tag does not match `If-Match` (`precondition-failed`).",
+        ])
 
     let objects: ObjectStore
     let rights: RightsStore

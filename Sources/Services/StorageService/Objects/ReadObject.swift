@@ -16,6 +16,8 @@ struct ReadObject: Endpoint {
             .excludeKeys,
             .include,
             .deleted,
+            .ifMatch,
+            .ifNoneMatch,
         ],
         answers: [
             .answer(200, "The object as stored.", .json(.storedObject))

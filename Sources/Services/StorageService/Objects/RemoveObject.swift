@@ -12,6 +12,8 @@ struct RemoveObject: Endpoint {
         parameters: [
             .collection,
             .path("id", .objectID),
+            .ifMatch,
+            .idempotencyKey,
         ],
         details: """
             Reads omit a removed object unless they have `deleted=true`. Storing an object with its `_id` restores \

@@ -12,6 +12,8 @@ struct ReplaceObject: Endpoint {
         parameters: [
             .collection,
             .path("id", .objectID),
+            .ifMatch,
+            .idempotencyKey,
         ],
         details:
             "The object must exist and must not be removed. If the body has an `_id`, it must be the one in the path.",

@@ -10,6 +10,7 @@ struct RunBatch: Endpoint {
         .post, "/storage/batch", "runBatch",
         "Runs up to 100 writes in one request, either independently or as a transaction.",
         callers: .clientOrStaff([.create, .update, .delete], .storage),
+        parameters: [.idempotencyKey],
         details: """
             In a transaction, nothing is written if a request fails, and the answer is the first failure; its \
             `field` begins with `requests.<number>`. Otherwise each request has its own status. An \
