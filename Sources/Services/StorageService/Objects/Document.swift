@@ -106,7 +106,8 @@ struct Document: Sendable {
         let deleted: Set<FieldName> = operations?.deleted ?? []
         fields = deleted.isEmpty ? facts.fields : facts.fields.filter { !deleted.contains($0.key) }
         touched = Touched(
-            written: facts.names, added: facts.names.subtracting(deleted), operated: operations?.operated ?? [],
+            written: facts.names, added: deleted.isEmpty ? facts.names : facts.names.subtracting(deleted),
+            operated: operations?.operated ?? [],
             operations: operations, setsLists: facts.readers != .absent || facts.writers != .absent)
         self.operations = operations
     }
