@@ -1752,6 +1752,12 @@ export interface Calls {
             /** The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved. */
             collection: API.CollectionName;
         };
+        headers?: {
+            /** `*`: the `_id` must not exist yet. */
+            "If-None-Match"?: string;
+            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            "Idempotency-Key"?: string;
+        };
         /** The object, at most 1 MiB. */
         body: API.Document;
         answer: API.Object;
@@ -1824,6 +1830,12 @@ export interface Calls {
             /** Whether to include removed objects. */
             deleted?: boolean;
         };
+        headers?: {
+            /** The `ETag` that the object must have, or a list of them. */
+            "If-Match"?: string;
+            /** The `ETag` of an earlier answer; the answer is 304 if it is still the object's. */
+            "If-None-Match"?: string;
+        };
         answer: API.Object;
     };
     /** Replaces an object. */
@@ -1832,6 +1844,12 @@ export interface Calls {
             /** The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved. */
             collection: API.CollectionName;
             id: API.ObjectID;
+        };
+        headers?: {
+            /** The `ETag` that the object must have, or a list of them. */
+            "If-Match"?: string;
+            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            "Idempotency-Key"?: string;
         };
         /** The object, at most 1 MiB. */
         body: API.Document;
@@ -1848,6 +1866,12 @@ export interface Calls {
             /** Whether to create the object if it does not exist. */
             upsert?: boolean;
         };
+        headers?: {
+            /** The `ETag` that the object must have, or a list of them. */
+            "If-Match"?: string;
+            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            "Idempotency-Key"?: string;
+        };
         /** The object, at most 1 MiB. */
         body: API.Document;
         answer: API.Object;
@@ -1859,10 +1883,18 @@ export interface Calls {
             collection: API.CollectionName;
             id: API.ObjectID;
         };
+        headers?: {
+            /** The `ETag` that the object must have, or a list of them. */
+            "If-Match"?: string;
+        };
         answer: undefined;
     };
     /** Runs up to 100 writes in one request, either independently or as a transaction. */
     "POST storage/batch": {
+        headers?: {
+            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            "Idempotency-Key"?: string;
+        };
         body: {
             transaction?: boolean;
             requests: Array<{
@@ -1885,6 +1917,10 @@ export interface Calls {
         path: {
             /** The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved. */
             collection: API.CollectionName;
+        };
+        headers?: {
+            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            "Idempotency-Key"?: string;
         };
         /** Up to 1,000 objects, each of at most 1 MiB, 16 MiB in all. */
         body: API.Document[];
@@ -1990,6 +2026,12 @@ export interface Calls {
             /** The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved. */
             collection: API.CollectionName;
             id: API.ObjectID;
+        };
+        headers?: {
+            /** The `ETag` that the object must have, or a list of them. */
+            "If-Match"?: string;
+            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            "Idempotency-Key"?: string;
         };
         /** Ignored. */
         body?: Record<string, unknown>;
