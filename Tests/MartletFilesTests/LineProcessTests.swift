@@ -37,10 +37,10 @@ import Testing
         async throws
     {
         try await run(script) { process in
+            // A slow machine takes long to start a process.
+            let limit = Duration.seconds(failure == .outOfTime ? 1 : 120)
             await #expect(throws: failure) {
-                // A slow machine takes long to start a process.
-                let limit = Duration.seconds(failure == .outOfTime ? 1 : 120)
-                return try await process.exchange(["a", "b"], within: limit, upTo: 64 << 10)
+                try await process.exchange(["a", "b"], within: limit, upTo: 64 << 10)
             }
             await #expect(throws: LineProcess.Failure.self) { try await process.exchange(["c"], within: .seconds(1)) }
         }

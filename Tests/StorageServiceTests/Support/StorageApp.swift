@@ -175,7 +175,8 @@ private struct StorageParts: Sendable {
         postgres = database.client(for: "storage", maximumConnections: 4)
         let storage = StorageService(
             postgres: postgres, files: SharedFiles.settings, logger: .silent,
-            builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings)
+            builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings,
+            ruleTrials: RuleTrial.Limits(total: .seconds(120), statementInMilliseconds: 60_000))
         self.database = database
         superuser = database.superuserClient()
         // Most tests write without rules. Those of closed spaces say so (`StorageApp.withDefaultAccess`).
