@@ -50,7 +50,9 @@ import Testing
         var limits = ProcessLimits()
         limits.cpuTimeInSeconds = 1
         try await run("while :; do :; done", limits: limits) { process in
-            await #expect(throws: LineProcess.Failure.ended) { try await process.exchange(["a"], within: .seconds(120)) }
+            await #expect(throws: LineProcess.Failure.ended) {
+                try await process.exchange(["a"], within: .seconds(120))
+            }
         }
     }
 
