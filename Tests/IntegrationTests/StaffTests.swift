@@ -26,7 +26,7 @@ extension IntegrationTests {
             try #require(made.status == 201, "\(made)")
             let tokens = try await console.signIn(name, "a horse of \(name)")
             let token = try #require(tokens.string("accessToken"))
-            try await eventually("the gateway knows \(name)", within: .seconds(30)) {
+            try await eventually("the gateway knows \(name)", within: .seconds(180)) {
                 try await console.send("GET", "me", as: token).status == 200
             }
             return (try #require(made.string("id")), tokens)
@@ -124,7 +124,7 @@ extension IntegrationTests {
             let password = try #require(made.string("password"), "\(made)")
             server.record(secret: password)
             let dora = try #require(try await console.signIn("dora", password).string("accessToken"))
-            try await eventually("the gateway knows dora", within: .seconds(30)) {
+            try await eventually("the gateway knows dora", within: .seconds(180)) {
                 try await console.send("GET", "staff", as: dora).isProblem(.passwordResetRequired)
             }
             let changed = try await console.send(
