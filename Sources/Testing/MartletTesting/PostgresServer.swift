@@ -247,7 +247,7 @@ extension PostgresConfiguration {
         connectTimeout = .seconds(30)
         waitForConnectionTimeout = .seconds(30)
         // Apps are created one at a time, so concurrent creations wait for a lock.
-        lockTimeout = .seconds(120)
+        lockTimeout = .seconds(30)
         queryTimeout = .seconds(120)
     }
 }
