@@ -102,8 +102,8 @@ create_app() {
 # A new app is closed: clients may only do what a rule allows. The gateway learns of it by its feed, so the first requests may come
 # too early.
 open_app() {
-  local status deadline=$((SECONDS + 15))
-  until status=$(curl --silent --show-error --max-time 10 --request PUT --header "X-Martlet-Master-Key: $master" \
+  local status deadline=$((SECONDS + 120))
+  until status=$(curl --silent --show-error --max-time 60 --request PUT --header "X-Martlet-Master-Key: $master" \
     --data '{"access":"open"}' --output /dev/null --write-out '%{http_code}' "$url/api/$app_key/rules/settings") && [[ $status == 200 ]]; do
     ((SECONDS < deadline)) || refuse "$status"
     sleep 0.2
@@ -112,6 +112,6 @@ open_app() {
 
 # Sends a JSON body to a path of the app; prints the answer, the status on a last line of its own.
 post() {
-  curl --silent --show-error --max-time 10 --header 'Content-Type: application/json' \
+  curl --silent --show-error --max-time 60 --header 'Content-Type: application/json' \
     ${3:+--header "X-Martlet-Secret: $3"} --data "$2" --write-out '\n%{http_code}' "$url/api/$app_key/$1" || true
 }

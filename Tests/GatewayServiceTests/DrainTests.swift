@@ -11,12 +11,17 @@ import Testing
 @testable import GatewayService
 
 @Suite struct DrainTests {
+    /// Answers in progress would have longer than the tests wait.
+    private static func drainsForLong(_ configuration: inout GatewayConfiguration) {
+        configuration.timeouts.drain = .seconds(300)
+    }
+
     @Test
     func
         `A gateway that is shutting down finishes what is under way, and answers once more on connections it promised to keep`()
         async throws
     {
-        try await withGateway { test in
+        try await withGateway(configure: Self.drainsForLong) { test in
             let (port, kept, idle, busy) = (
                 test.port, try await test.connect(), try await test.connect(), try await test.connect()
             )
@@ -36,7 +41,7 @@ import Testing
             #expect(busy.status == 200 && busy.text.contains("connection: close") && busy.body == "slow")
             await idle.waitForClose()
             #expect(idle.isClosed)
-            let isDown = await eventually(within: .seconds(20)) { test.gateway.boundPort == nil }
+            let isDown = await eventually(within: .seconds(60)) { test.gateway.boundPort == nil }
             #expect(isDown)
             await #expect(throws: (any Error).self) { _ = try await RawClient.connect(port) }
         }
@@ -44,7 +49,7 @@ import Testing
 
     /// Kept open, with nothing under way but unread bytes: the limit of 3 s applies to idle connections.
     @Test func `A slow client gets the rest of its response from a gateway that is shutting down`() async throws {
-        try await withGateway { test in
+        try await withGateway(configure: Self.drainsForLong) { test in
             let client = try await test.connect(reading: false)
             for _ in 0..<400 { try await client.send(TestGateway.request("page")) }
             var answered = -1
@@ -57,7 +62,7 @@ import Testing
             await test.shutDown()
             try await Task.sleep(for: .seconds(4))
             client.startReading()
-            await client.waitForClose(within: .seconds(20))
+            await client.waitForClose(within: .seconds(60))
             let answers = client.text.components(of: "HTTP/1.1 200").dropFirst()
             #expect(
                 answers.count >= answered
@@ -69,16 +74,16 @@ import Testing
     func `A stream of events ends with the gateway and says when to reconnect, but not within an event`(
         _ act: String, _ hasHint: Bool
     ) async throws {
-        try await withGateway { test in
+        try await withGateway(configure: Self.drainsForLong) { test in
             let client = try await test.connect()
             try await client.send(TestGateway.request(act).replacing("/storage/", with: "/live/"))
             await client.wait(for: act == "torn" ? "data: 2" : "data: 1\n\n")
             await test.shutDown()
-            await client.waitForClose(within: .seconds(20))
+            await client.waitForClose(within: .seconds(60))
             #expect(client.text.hasSuffix("\r\n0\r\n\r\n"), "\(client.text)")
             #expect(client.text.contains("retry: ") == hasHint, "\(client.text)")
             if hasHint { #expect(client.text.contains("\n\n\r\n0\r\n"), "the hint is complete: \(client.text)") }
-            let isDown = await eventually(within: .seconds(20)) { test.gateway.boundPort == nil }
+            let isDown = await eventually(within: .seconds(60)) { test.gateway.boundPort == nil }
             #expect(isDown)
         }
     }
@@ -105,6 +110,7 @@ import Testing
         let server = try await UpgradeServer.start()
         try await withGateway(configure: {
             $0.upstreams["sockets"] = [server.address]
+            Self.drainsForLong(&$0)
             $0.healthPath = nil
         }) { test in
             let routes = testRoutes.replacing(
@@ -125,11 +131,11 @@ import Testing
             try await poll.send(TestGateway.request("never").replacing("/storage/", with: "/news/"))
             await eventually { test.upstream.arrivals.count == 1 }
             await test.shutDown()
-            await poll.waitForClose(within: .seconds(20))
+            await poll.waitForClose(within: .seconds(60))
             #expect(
                 poll.status == 503 && poll.text.contains("retry-after: 1") && poll.text.contains("connection: close"),
                 "\(poll.text)")
-            await socket.waitForClose(within: .seconds(20))
+            await socket.waitForClose(within: .seconds(60))
             #expect(socket.isClosed)
         }
         await server.stop()
@@ -173,12 +179,12 @@ import Testing
                     }
                 }
                 tasks.addTask { try await services.run() }
-                await eventually(within: .seconds(30)) { second.isReady && load.asked.load(ordering: .relaxed) > 50 }
+                await eventually(within: .seconds(60)) { second.isReady && load.asked.load(ordering: .relaxed) > 50 }
                 await test.shutDown()
-                let isDown = await eventually(within: .seconds(30)) { test.gateway.boundPort == nil }
+                let isDown = await eventually(within: .seconds(60)) { test.gateway.boundPort == nil }
                 #expect(isDown)
                 let before = load.asked.load(ordering: .relaxed)
-                await eventually(within: .seconds(30)) { load.asked.load(ordering: .relaxed) > before + 50 }
+                await eventually(within: .seconds(60)) { load.asked.load(ordering: .relaxed) > before + 50 }
                 load.isOver.store(true, ordering: .relaxed)
                 await services.triggerGracefulShutdown()
                 try await tasks.waitForAll()

@@ -38,7 +38,7 @@ import Testing
                             guard let connection = try? await RawClient.connect(port) else { continue }
                             try? await connection.send(
                                 TestGateway.request("endless").replacing("/storage/", with: "/live/"))
-                            await connection.wait(for: "data: 1\n\n", within: .seconds(30))
+                            await connection.wait(for: "data: 1\n\n", within: .seconds(120))
                             if connection.text.contains("data: 1\n\n") { load.book.withLock { $0.streams += 1 } }
                             await eventually(within: .seconds(120)) {
                                 connection.isClosed || load.isOver.load(ordering: .relaxed)
@@ -52,7 +52,7 @@ import Testing
                         }
                     }
                 }
-                await eventually(within: .seconds(30)) { load.book.withLock { $0.streams >= 20 && $0.answers > 100 } }
+                await eventually(within: .seconds(120)) { load.book.withLock { $0.streams >= 20 && $0.answers > 100 } }
                 for _ in 0..<2 {
                     let next = try await surroundings.start(shared)
                     let streams = load.book.withLock { $0.streams }
@@ -61,12 +61,12 @@ import Testing
                     #expect(
                         isGone && running.process.terminationStatus == 0, "long before the 25 s that answers would have"
                     )
-                    let areBack = await eventually(within: .seconds(30)) {
+                    let areBack = await eventually(within: .seconds(120)) {
                         load.book.withLock { $0.streams } >= streams + 20
                     }
                     #expect(areBack)
                     let before = load.book.withLock { $0.answers }
-                    await eventually(within: .seconds(30)) { load.book.withLock { $0.answers } > before + 100 }
+                    await eventually(within: .seconds(120)) { load.book.withLock { $0.answers } > before + 100 }
                     running = next
                 }
                 load.isOver.store(true, ordering: .relaxed)
@@ -86,7 +86,7 @@ import Testing
     {
         try await withSurroundings { surroundings in
             let refused = try surroundings.launch("ulimit -n 256", ["MARTLET_HTTP_PORT": "0"])
-            let hasEnded = await eventually(within: .seconds(30)) { !refused.process.isRunning }
+            let hasEnded = await eventually(within: .seconds(120)) { !refused.process.isRunning }
             #expect(hasEnded && refused.process.terminationStatus == 1)
             #expect(
                 refused.errors
@@ -105,11 +105,11 @@ import Testing
                 try? await client.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
                 clients.append(client)
             }
-            let areClosed = await eventually(within: .seconds(60)) { clients.filter(\.isClosed).count > 500 }
+            let areClosed = await eventually(within: .seconds(120)) { clients.filter(\.isClosed).count > 500 }
             #expect(areClosed)
             #expect(few.process.isRunning)
             for client in clients { await client.close() }
-            let serves = await eventually(within: .seconds(60)) {
+            let serves = await eventually(within: .seconds(120)) {
                 guard let client = try? await RawClient.connect(port) else { return false }
                 try? await client.send(TestGateway.request("x", ["Connection: close"]))
                 await client.waitForClose()
@@ -131,7 +131,7 @@ private func ask(on connection: RawClient, keeping: Bool, _ load: Load) async {
     for count in 1...100 {
         try? await connection.send(
             TestGateway.request("x", keeping ? [] : ["Connection: close"], method: "POST", body: "abc"))
-        await eventually(within: .seconds(60)) {
+        await eventually(within: .seconds(120)) {
             connection.isClosed || connection.text.components(of: "\r\n\r\nupstream-0").count > count
         }
         let answers = connection.text.components(of: "\r\n\r\nupstream-0").count - 1
@@ -159,7 +159,7 @@ private struct Surroundings {
     func start(_ settings: [String: String], limits: String = "true") async throws -> GatewayProcess {
         let port = try await freePort()
         let gateway = try launch(limits, settings.merging(["MARTLET_INTERNAL_PORT": "\(port)"]) { $1 })
-        let isReady = await eventually(within: .seconds(60)) {
+        let isReady = await eventually(within: .seconds(120)) {
             guard gateway.process.isRunning, let client = try? await RawClient.connect(port) else { return false }
             try? await client.send("GET /health/ready HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n")
             await client.waitForClose()

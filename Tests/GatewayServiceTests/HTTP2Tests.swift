@@ -226,13 +226,13 @@ import Testing
     @Test func `A client that reads its response byte by byte gets all of it, however long that takes`()
         async throws
     {
-        try await withGateway(configure: { $0.timeouts.idle = .seconds(3) }) { test in
+        try await withGateway(configure: { $0.timeouts.idle = .seconds(6) }) { test in
             let client = try await RawHTTP2.connect(test)
             // SETTINGS_INITIAL_WINDOW_SIZE: 0
             try await client.raw.send([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
             try await client.send(HPACKHeaders(Self.good), stream: 1)
             await eventually { client.statuses.count == 1 }
-            try await client.takeSlowly(5, stream: 1)
+            try await client.takeSlowly(8, stream: 1)
             try await client.grant(100, stream: 1)
             #expect(await eventually { HTTP2Frames(client.raw.bytes).contains { $0.type == 0 && $0.endsStream } })
             #expect(!HTTP2Frames(client.raw.bytes).contains { $0.type == 3 || $0.type == 7 })
@@ -406,7 +406,7 @@ final class HTTP2Client: Sendable {
                 HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true))
             ).get()
         }
-        await eventually(within: .seconds(30)) { collector.isDone }
+        await eventually(within: .seconds(120)) { collector.isDone }
         return collector.answer
     }
 
@@ -414,12 +414,12 @@ final class HTTP2Client: Sendable {
     func ask(_ headers: HPACKHeaders, bodyAfterContinue body: String) async throws -> Answer {
         let (stream, collector) = try await open()
         try? await stream.writeAndFlush(HTTP2Frame.FramePayload.headers(.init(headers: headers))).get()
-        await eventually(within: .seconds(30)) { collector.isDone || collector.answer.statuses == [100] }
+        await eventually(within: .seconds(120)) { collector.isDone || collector.answer.statuses == [100] }
         if !collector.isDone {
             let data = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true))
             try? await stream.writeAndFlush(data).get()
         }
-        await eventually(within: .seconds(30)) { collector.isDone }
+        await eventually(within: .seconds(120)) { collector.isDone }
         return collector.answer
     }
 

@@ -7,15 +7,15 @@ import Testing
 /// 304 responses that the gateway repeats by itself (`NotModifiedCache`).
 @Suite struct NotModifiedCacheTests {
     private static let routes = testRoutes.replacing(
-        #""maximumBodyBytes": 200000000, "timeoutSeconds": 2"#,
-        with: #""maximumBodyBytes": 200000000, "timeoutSeconds": 2, "generations": "/generations""#)
+        #""maximumBodyBytes": 200000000, "timeoutSeconds": 30"#,
+        with: #""maximumBodyBytes": 200000000, "timeoutSeconds": 30, "generations": "/generations""#)
     private static let ask = ["If-None-Match: \"v7\""]
 
     private func withGenerations(_ body: (TestGateway) async throws -> Void) async throws {
         try await withGateway(routes: Self.routes, configure: { $0.eventLoopThreads = 1 }) { test in
             test.upstream.generation = 7
             // The feed is retried after a while, because it was unavailable at the start.
-            let isKnown = await eventually(within: .seconds(30)) {
+            let isKnown = await eventually(within: .seconds(120)) {
                 _ = try? await test.ask("unchanged", Self.ask)
                 let before = test.upstream.arrivals.count
                 _ = try? await test.ask("unchanged", Self.ask)
@@ -84,9 +84,9 @@ import Testing
     @Test func `a publication invalidates all responses`() async throws {
         try await withGenerations { test in
             test.upstream.generation = 8
-            #expect(await eventually(within: .seconds(30)) { (try? await forwards(test)) == true })
+            #expect(await eventually(within: .seconds(120)) { (try? await forwards(test)) == true })
             // The response belongs to the new generation, and is valid again.
-            #expect(await eventually(within: .seconds(30)) { (try? await forwards(test)) == false })
+            #expect(await eventually(within: .seconds(120)) { (try? await forwards(test)) == false })
         }
     }
 
@@ -94,10 +94,10 @@ import Testing
         try await withGenerations { (test: TestGateway) async throws in
             test.upstream.generation = nil
             test.upstream.closeConnections()
-            #expect(await eventually(within: .seconds(30)) { (try? await forwards(test)) == true })
+            #expect(await eventually(within: .seconds(120)) { (try? await forwards(test)) == true })
             #expect(try await forwards(test))
             test.upstream.generation = 7
-            #expect(await eventually(within: .seconds(30)) { (try? await forwards(test)) == false })
+            #expect(await eventually(within: .seconds(120)) { (try? await forwards(test)) == false })
         }
     }
 
@@ -109,7 +109,7 @@ import Testing
             #expect(wrong.text.hasPrefix("HTTP/1.1 401"))
             test.auth.publish { $0.apps[0].credentials.removeAll() }
             #expect(
-                await eventually(within: .seconds(30)) {
+                await eventually(within: .seconds(120)) {
                     (try? await test.ask("unchanged", Self.ask))?.text.hasPrefix("HTTP/1.1 401") == true
                 })
             #expect(test.upstream.arrivals.count == before)

@@ -96,7 +96,7 @@ import Testing
                 let before = client.text.components(separatedBy: "HTTP/1.1 ").count
                 try await client.send(
                     "\(method) /api/mk_live_A/storage/x HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_READ\r\n\r\n")
-                await eventually(within: .seconds(30)) {
+                await eventually(within: .seconds(120)) {
                     client.text.components(separatedBy: "HTTP/1.1 ").count == before + 1
                         && client.text.components(separatedBy: "\r\n\r\n").count > before
                 }
@@ -110,7 +110,7 @@ import Testing
                     ring.apps[0].credentials[index].scopes = ["storage"]
                 }
             }
-            let isWider = await eventually(within: .seconds(30)) { (try? await status("DELETE")) == 200 }
+            let isWider = await eventually(within: .seconds(120)) { (try? await status("DELETE")) == 200 }
             #expect(isWider)
             await client.close()
         }
@@ -155,7 +155,7 @@ import Testing
                             try await client.send(TestGateway.request("x"))
                             answers += 1
                             let expected = answers
-                            await eventually(within: .seconds(30)) {
+                            await eventually(within: .seconds(120)) {
                                 client.text.components(separatedBy: "HTTP/1.1 ").count == expected
                             }
                             let status = client.text.components(separatedBy: "HTTP/1.1 ").last?.prefix(3)
@@ -166,14 +166,16 @@ import Testing
                         await client.close()
                     }
                 }
-                await eventually(within: .seconds(30)) { test.upstream.arrivals.count > 50 }
+                await eventually(within: .seconds(120)) { test.upstream.arrivals.count > 50 }
                 test.auth.publish { ring in ring.apps[0].credentials.removeAll { $0.id == "s-1" } }
+                // The gateway has the news once it refuses the first; from then on the two seconds count.
+                await eventually { drill.state.withLock { $0.refused } > 0 }
                 try await Task.sleep(for: .seconds(2))
                 let before = drill.state.withLock { state in
                     state.isRevoked = true
                     return state.refused
                 }
-                await eventually(within: .seconds(30)) { drill.state.withLock { $0.refused } > before + 100 }
+                await eventually(within: .seconds(120)) { drill.state.withLock { $0.refused } > before + 100 }
                 drill.state.withLock { $0.hasEnded = true }
                 try await group.waitForAll()
             }

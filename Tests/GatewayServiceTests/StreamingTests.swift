@@ -26,7 +26,7 @@ import Testing
             }
             #expect(test.upstream.sentBytes < 40 * 1024 * 1024)
             client.startReading()
-            let isComplete = await eventually(within: .seconds(60)) { client.count > Self.size }
+            let isComplete = await eventually(within: .seconds(120)) { client.count > Self.size }
             #expect(isComplete, "\(client.count)")
             // Client and upstream run in this process: 100 MB received belong to them.
             #expect(residentBytes() - before < 350 * 1024 * 1024)
@@ -41,7 +41,7 @@ import Testing
             )
             let block = [UInt8](repeating: 0x62, count: 1024 * 1024)
             for _ in 0..<100 { try await client.send(block) }
-            await client.wait(for: "\(Self.size)", within: .seconds(30))
+            await client.wait(for: "\(Self.size)", within: .seconds(120))
             #expect(client.text.hasSuffix("\r\n\r\n\(Self.size)"), "\(client.text)")
             try await client.send(
                 "POST /api/mk_live_A/storage/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -52,7 +52,7 @@ import Testing
                 try await client.send("\r\n")
             }
             try await client.send("0\r\n\r\n")
-            await client.wait(for: "\r\n\r\n20971520", within: .seconds(30))
+            await client.wait(for: "\r\n\r\n20971520", within: .seconds(120))
             #expect(client.text.hasSuffix("\r\n\r\n20971520"))
             await client.close()
         }

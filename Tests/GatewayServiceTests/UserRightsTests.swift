@@ -180,7 +180,7 @@ import Testing
         let method = route.methods.first { $0 != "HEAD" } ?? "GET"
         let lines =
             ["\(method) \(path(route)) HTTP/1.1", "Host: gw", "Connection: close", "X-Request-Id: \(id)"] + item.headers
-        let client = try await test.exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", within: .seconds(60))
+        let client = try await test.exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", within: .seconds(120))
         let arrival = test.upstream.arrivals.first { $0.head.headers.first(name: HeaderName.requestID) == id }
         let signer = PrincipalSigner(internalSecret: TestKeys.internalSecret)
         let principal = arrival?.head.headers.first(name: HeaderName.principal).flatMap {

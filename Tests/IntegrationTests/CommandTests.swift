@@ -132,7 +132,7 @@ extension IntegrationTests {
                     "MARTLET_STATE_DIRECTORY": folder.path,
                 ]
                 for (key, value) in wrong.environment { environment[key] = value }
-                let result = try await Programs.run(program, environment: environment, limit: .seconds(20))
+                let result = try await Programs.run(program, environment: environment)
                 #expect(result.status == 1 && result.output == "", "\(program): \(result)")
                 let lines = result.errors.split(separator: "\n", omittingEmptySubsequences: false)
                 #expect(lines.count == 2 && lines.last == "", "one line of \(program): \(result.errors)")

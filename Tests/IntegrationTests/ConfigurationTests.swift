@@ -60,7 +60,7 @@ extension IntegrationTests {
                 try server.signal("config", SIGKILL)
                 #expect(try await client.get("storage/Note").string("config.version") == "1.0.2", "the last known stay")
             }
-            try await eventually("config is back", within: .seconds(60)) {
+            try await eventually("config is back", within: .seconds(180)) {
                 try await client.get("remote/1.0/Dark").status == 200
             }
         }

@@ -30,10 +30,9 @@ extension IntegrationTests {
             try await Load.run(Self.readers) { _, _ in
                 _ = await book.record { try await reader.get("storage/Copies/a") }
             } during: {
-                try await Task.sleep(for: .seconds(1))
                 let firstInternal = try #require(server.connection.internalServices["storage"])
                 for address in [firstInternal, second.internalAddress] {
-                    #expect(try await requestCount(address) > 10, "both serve")
+                    try await eventually("both serve") { try await requestCount(address) > 10 }
                 }
                 second.program.signal(SIGKILL)
                 try await Task.sleep(for: .seconds(3))
@@ -59,7 +58,7 @@ extension IntegrationTests {
             #expect(try await user.get("storage/Ruled/a").status == 404)
             // Cached values are valid for 10 s; the instance was notified well before that.
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["ada"]}"#).isSuccess)
-            let (start, limit) = (ContinuousClock.now, Duration.seconds(5))
+            let (start, limit) = (ContinuousClock.now, Duration.seconds(9))
             try await eventually("the role holds", within: limit) {
                 try await user.get("storage/Ruled/a").status == 200
             }

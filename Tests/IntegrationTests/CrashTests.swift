@@ -127,6 +127,7 @@ extension IntegrationTests {
                         try await server.restart(number % 2 == 0 ? "analytics" : "postgres")
                     }
                     try await Task.sleep(for: .milliseconds(500))
+                    try await eventually("reports are acknowledged") { acknowledged.withLock { $0.count } > 100 }
                 }
                 let ids = acknowledged.withLock { $0 }
                 print("drill: \(kills) kills, \(ids.count) acknowledged")

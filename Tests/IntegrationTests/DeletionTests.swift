@@ -100,7 +100,7 @@ extension IntegrationTests {
             // The last message to storage names the user until it has arrived.
             try await eventually("nothing is left") { try await traces(of: id) == [] }
             #expect(try await master.get("storage/Diary/anna-shared")["_writers"] == #"["other"]"#)
-            try await eventually("the token is refused", within: .seconds(20)) {
+            try await eventually("the token is refused", within: .seconds(180)) {
                 try await asUser.get("storage/Diary").status == 401
             }
             // Data of another user are unchanged.

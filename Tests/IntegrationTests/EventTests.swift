@@ -118,6 +118,7 @@ extension IntegrationTests {
                     try await server.restart(number % 2 == 0 ? "analytics" : "postgres")
                 }
                 try await Task.sleep(for: .milliseconds(700))
+                try await eventually("events are acknowledged") { book.entries.acknowledged.count > 10 }
             }
             let entries = book.entries
             print("events: \(Self.kills) kills, \(entries)")

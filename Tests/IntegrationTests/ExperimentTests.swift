@@ -62,7 +62,7 @@ extension IntegrationTests {
                 return results["units.control"] == "\(control.count)" && results["units.dark"] == "\(dark.count)"
             }
             // Analytics may have been asked before the last of them was written; half a minute later it is asked again.
-            try await eventually("results are of all of them", within: .seconds(60)) {
+            try await eventually("results are of all of them", within: .seconds(180)) {
                 try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
                 return results["metrics.0.variations.0.units"] == "\(dark.count)"
@@ -80,7 +80,7 @@ extension IntegrationTests {
             try await server.withoutSupervisor {
                 try server.signal("analytics", SIGKILL)
                 // Analytics is not asked again within half a minute, so the outage shows only then.
-                try await eventually("results say that analytics is away", within: .seconds(60)) {
+                try await eventually("results say that analytics is away", within: .seconds(180)) {
                     try await Task.sleep(for: .milliseconds(300))
                     results = try await master.get("config/experiment/checkout/results")
                     #expect(
@@ -89,7 +89,7 @@ extension IntegrationTests {
                     return results.string("conversions.problem") == "unavailable"
                 }
             }
-            try await eventually("analytics is back", within: .seconds(90)) {
+            try await eventually("analytics is back", within: .seconds(180)) {
                 try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
                 return results["conversions.problem"] == "null"

@@ -83,7 +83,7 @@ extension IntegrationTests {
             for _ in 0..<3 { #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 304) }
 
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["\#(id)"]}"#).status == 204)
-            try await eventually("the role applies", within: .seconds(12)) {
+            try await eventually("the role applies", within: .seconds(180)) {
                 try await answers() == ["true", "editor"]
             }
             #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 200)
@@ -93,7 +93,7 @@ extension IntegrationTests {
             #expect(try await client.get("remote/1.0").string("mainSettings.menu") == "plain")
 
             #expect(try await master.send("PUT", "roles/editors", #"{"remove":["\#(id)"]}"#).status == 204)
-            try await eventually("the role no longer applies", within: .seconds(12)) {
+            try await eventually("the role no longer applies", within: .seconds(180)) {
                 try await answers() == ["false", "plain"]
             }
         }

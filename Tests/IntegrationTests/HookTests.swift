@@ -55,7 +55,7 @@ extension IntegrationTests {
                 #expect(try await client.post("storage/Notes", #"{"_id":"n\#(number)"}"#).status == 201)
             }
             try server.signal("storage", SIGKILL)
-            try await eventually("every write is told of", within: .seconds(90)) {
+            try await eventually("every write is told of", within: .seconds(180)) {
                 let told = (try? String(contentsOf: files[2], encoding: .utf8)) ?? ""
                 return Set(told.split(separator: "\n")).count == 20
             }

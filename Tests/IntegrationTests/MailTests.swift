@@ -46,7 +46,7 @@ extension IntegrationTests {
         /// The record of a mail that has ended.
         private static func ended(_ id: String?, _ master: Client) async throws -> Reply {
             let id = try #require(id)
-            try await eventually("the mail has ended", within: .seconds(60)) {
+            try await eventually("the mail has ended", within: .seconds(180)) {
                 try await master.get("notifications/mail/\(id)").string("state") != "queued"
             }
             return try await master.get("notifications/mail/\(id)")
@@ -177,7 +177,7 @@ extension IntegrationTests {
                 for _ in 0..<kills {
                     let before = try await arrived()
                     if before < recipients.count {
-                        try await eventually("mail goes out", within: .seconds(90)) { try await arrived() > before }
+                        try await eventually("mail goes out", within: .seconds(180)) { try await arrived() > before }
                     }
                     try await server.restart("notifications")
                 }

@@ -35,7 +35,7 @@ extension IntegrationTests {
                 let reply = try await client.get("storage/Outage/a")
                 #expect(reply.isProblem(.unavailable) && reply.header("retry-after") != nil, "\(reply)")
             }
-            try await eventually("everything is back by itself", within: .seconds(60)) {
+            try await eventually("everything is back by itself", within: .seconds(180)) {
                 guard await server.isEverythingReady() else { return false }
                 return try await client.get("storage/Outage/a").status == 200
             }
@@ -58,7 +58,7 @@ extension IntegrationTests {
                 throw error
             }
             try server.signal("auth", SIGCONT)
-            try await eventually("the gateway learns what it missed", within: .seconds(60)) {
+            try await eventually("the gateway learns what it missed", within: .seconds(180)) {
                 try await leaving.get("storage/Outage/b").isProblem(.unauthorized)
             }
         }
@@ -73,7 +73,7 @@ extension IntegrationTests {
             let reply = try await silent
             #expect(reply.isProblem(.unavailable) || reply.isProblem(.upstreamTimeout), "\(reply)")
             for process in family { kill(process, SIGCONT) }
-            try await eventually("it is used again", within: .seconds(60)) {
+            try await eventually("it is used again", within: .seconds(180)) {
                 try await client.get("storage/Outage/c").status == 200
             }
         }

@@ -25,21 +25,21 @@ extension IntegrationTests {
             try text.replacing("/storage/**\",\n      \"upstream", with: "/objects/**\",\n      \"upstream")
                 .write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
-            try await eventually("the new route is there", within: .seconds(15)) {
+            try await eventually("the new route is there", within: .seconds(180)) {
                 try line.status(of: new, headers) == 200
             }
             #expect(try line.status(of: old, headers) == 404)
 
             try "{".write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
-            try await eventually("the gateway complains", within: .seconds(15)) {
+            try await eventually("the gateway complains", within: .seconds(180)) {
                 try server.lines(of: "gateway", containing: "Could not reload the routes").count == 1
             }
             #expect(try line.status(of: new, headers) == 200, "the routes it had stay")
 
             try text.write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
-            try await eventually("the old route is back", within: .seconds(15)) {
+            try await eventually("the old route is back", within: .seconds(180)) {
                 try line.status(of: old, headers) == 200
             }
         }

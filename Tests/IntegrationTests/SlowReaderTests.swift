@@ -34,7 +34,7 @@ extension IntegrationTests {
                 )
             }
             var peak = before
-            try await eventually("large lists are refused for lack of memory", within: .seconds(60)) {
+            try await eventually("large lists are refused for lack of memory", within: .seconds(180)) {
                 peak = try (
                     storage: max(peak.storage, resident("storage")), gateway: max(peak.gateway, resident("gateway"))
                 )

@@ -117,7 +117,7 @@ extension IntegrationTests {
                     git + command, environment: ["PATH": "/usr/bin:/bin", "HOME": folder],
                     output: server.folder.appending(path: "git.out"),
                     errors: server.folder.appending(path: "git.err")
-                ).exitStatus(limit: .seconds(30))
+                ).exitStatus(limit: .seconds(180))
             }
             for version in versions {
                 let set = try await sentry(

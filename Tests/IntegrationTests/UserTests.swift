@@ -95,7 +95,7 @@ extension IntegrationTests {
             #expect(try await asUser.get("auth/me").status == 200)
             #expect(try await asUser.get("storage/Notes").status == 200)
             #expect(try await asUser.post("auth/logout", "").status == 204)
-            try await eventually("the token is refused", within: .seconds(2)) {
+            try await eventually("the token is refused", within: .seconds(15)) {
                 try await asUser.get("storage/Notes").status == 401
             }
             #expect(try await asUser.get("auth/me").isProblem(.invalidToken))
@@ -107,8 +107,8 @@ extension IntegrationTests {
         @Test func `Sessions and keys survive the restart of every process`() async throws {
             let (tokens, asUser) = try await signUp("dora")
             for name in ["auth", "gateway", "postgres"] { try await server.restart(name) }
-            try await eventually("everything is ready", within: .seconds(60)) { await server.isEverythingReady() }
-            try await eventually("the token is good", within: .seconds(20)) {
+            try await eventually("everything is ready", within: .seconds(180)) { await server.isEverythingReady() }
+            try await eventually("the token is good", within: .seconds(180)) {
                 try await asUser.get("auth/me").status == 200
             }
             let refreshed = try await client.post(
@@ -144,7 +144,7 @@ extension IntegrationTests {
                     #expect(made.status == 201, "\(made)")
                 }
             }
-            try await eventually("everything is ready", within: .seconds(60)) { await server.isEverythingReady() }
+            try await eventually("everything is ready", within: .seconds(180)) { await server.isEverythingReady() }
         }
 
         @Test func `Forged tokens are refused`() async throws {

@@ -9,7 +9,7 @@ import Testing
         -> LimitedProcess.End
     {
         var process = LimitedProcess()
-        process.time = .seconds(60)
+        process.time = .seconds(120)
         change(&process)
         return try await withFolder { try await process.run("sh", ["-c", script], in: $0).end }
     }
@@ -26,6 +26,7 @@ import Testing
 
     @Test func `a process reads the given file, and its output is limited`() async throws {
         var process = LimitedProcess()
+        process.time = .seconds(120)
         process.keptOutputInBytes = 5
         let text = try await withFolder { folder in
             try "one two three".write(toFile: folder + "/words", atomically: false, encoding: .utf8)

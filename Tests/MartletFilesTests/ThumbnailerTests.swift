@@ -17,6 +17,7 @@ struct ThumbnailerTests {
             _ = try await files.write(Portions(bytes, of: 65_536), to: blob, limitInBytes: bytes.count)
             var thumbnailer = Thumbnailer(directory: folder + "/work", maximumAtOnce: 1)
             thumbnailer.maximumPixels = maximumPixels
+            thumbnailer.process.time = .seconds(120)
             defer { #expect((try? FileManager.default.contentsOfDirectory(atPath: folder + "/work")) ?? [] == []) }
             return try await thumbnailer.thumbnail(
                 of: blob, sizeInBytes: bytes.count, in: files, try #require(ThumbnailSize(size)))
@@ -92,7 +93,7 @@ struct ThumbnailerTests {
         /// Scripts that stand in for the programs.
         var header = "echo \"$1: 8x8 uchar, 3 bands, srgb, jpegload\""
         var thumbnail = "exit 0"
-        var time: Duration = .seconds(60)
+        var time: Duration = .seconds(120)
         /// Nil if the picture is not at fault, otherwise whether the fault is permanent.
         var isPermanent: Bool?
     }

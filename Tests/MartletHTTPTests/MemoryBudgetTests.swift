@@ -180,7 +180,7 @@ import Testing
     func `Large bodies do not wait for each other, and one larger than the budget is read alone`(
         _ count: Int, _ budget: Int
     ) async throws {
-        let budgets = MemoryBudgets(bodiesInBytes: budget, maximumWait: .seconds(20))
+        let budgets = MemoryBudgets(bodiesInBytes: budget, maximumWait: Self.patient)
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<count {
                 group.addTask {

@@ -15,7 +15,7 @@ import Testing
         to url: String,
         by sender: WebhookSender = WebhookSender(
             arePrivateAddressesAllowed: true, now: { Date(timeIntervalSince1970: 1_700_000_000.9) }),
-        within timeout: Duration = .seconds(10)
+        within timeout: Duration = .seconds(120)
     ) async throws -> WebhookOutcome {
         try await sender.send(
             Self.body, id: "msg_1", to: url, signedBy: Self.secrets, within: timeout, upTo: 1_000)

@@ -64,6 +64,7 @@ import Testing
             let tally = Tally()
             let handler = Simple { _, job in
                 tally.enter("all", job.id)
+                try await eventually("three run at once") { tally.most["all"] ?? 0 >= 3 }
                 try await Task.sleep(for: .milliseconds(20))
                 tally.leave("all")
                 return ""

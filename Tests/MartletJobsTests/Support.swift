@@ -23,16 +23,20 @@ struct TestQueue: Sendable {
     }
 
     /// Runs workers with these handlers until `body` returns.
+    ///
+    /// - Parameters:
+    ///   - lease: Renewed after a third of it. Long, so that no worker on a slow machine loses one.
+    ///   - grace: How long a job may run on at shutdown.
     func withWorkers(
-        _ handlers: [any JobHandler], count: Int = 1, lease: Duration = .seconds(3), concurrency: Int = 4,
-        _ body: ([ServiceGroup]) async throws -> Void
+        _ handlers: [any JobHandler], count: Int = 1, lease: Duration = .seconds(60), concurrency: Int = 4,
+        grace: Duration = .seconds(1), _ body: ([ServiceGroup]) async throws -> Void
     ) async throws {
         let groups = (0..<count).map { _ in
             var configuration = JobWorker.Configuration()
             configuration.lease = lease
             configuration.concurrency = concurrency
             configuration.pollInterval = .milliseconds(100)
-            configuration.shutdownGrace = .seconds(1)
+            configuration.shutdownGrace = grace
             let worker = JobWorker(queue: queue, handlers: handlers, configuration: configuration, logger: .silent)
             return ServiceGroup(services: [worker], logger: .silent)
         }

@@ -167,7 +167,7 @@ struct OfflinePropertyTests {
         let stored = try await server.find(query)
         for device in devices {
             // The feed holds back what was written beside a transaction that is under way.
-            try await eventually(within: 20, "a device differs from the server") {
+            try await eventually("a device differs from the server") {
                 try await device.items.sync()
                 return try await device.items.find(query) == stored
             }

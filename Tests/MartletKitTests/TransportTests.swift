@@ -53,7 +53,7 @@ struct TransportTests {
             ($0 as? MartletError)?.code == .timedOut
         }
         await #expect { _ = try await transport.stream(request) } throws: { ($0 as? MartletError)?.code == .timedOut }
-        #expect(Date().timeIntervalSince(start) < 20)
+        #expect(Date().timeIntervalSince(start) < 120)
     }
 
     @Test func `a cancelled request ends at once`() async throws {

@@ -105,7 +105,14 @@ import Testing
         let group = ServiceGroup(services: [client], logger: Logger(label: "test"))
         let running = Task { try await group.run() }
         try await eventually("ready") { client.isReady }
-        let queries = (0..<20).map { _ in Task { try await client.query("SELECT pg_sleep(0.1)") } }
+        let begun = Count()
+        let queries = (0..<20).map { _ in
+            Task {
+                begun.increment()
+                return try await client.query("SELECT pg_sleep(0.1)")
+            }
+        }
+        try await eventually("all queries have begun") { begun.value == 20 }
         try await Task.sleep(for: .milliseconds(50))
         await group.triggerGracefulShutdown()
         for query in queries { #expect(try await query.value.count == 1) }

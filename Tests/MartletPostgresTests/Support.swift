@@ -8,6 +8,7 @@ func withClient<R>(
     _ configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresClient) async throws -> R
 ) async throws -> R {
     var configuration = try await PostgresServer.shared().makeDatabase()
+    configuration.useTestTimeouts()
     configure(&configuration)
     return try await withClient(configuration, body)
 }

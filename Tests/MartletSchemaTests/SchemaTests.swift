@@ -164,7 +164,7 @@ struct SchemaTests {
         var misfits: [SchemaMisfit] = []
         let time = clock.measure { misfits = schema.misfits(of: value) }
         #expect(misfits.map(\.message) == ["The document is too large to be checked against the schema."])
-        #expect(time < .seconds(20))
+        #expect(time < .seconds(120))
     }
 
     @Test("Misfits of alternatives are not written out, however long the names above them")
@@ -180,7 +180,7 @@ struct SchemaTests {
         var misfits: [SchemaMisfit] = []
         let time = clock.measure { misfits = schema.misfits(of: value) }
         #expect(misfits.isEmpty)
-        #expect(time < .seconds(20))
+        #expect(time < .seconds(120))
     }
 
     @Test(
@@ -201,7 +201,7 @@ struct SchemaTests {
         var misfits: [SchemaMisfit] = []
         let time = clock.measure { misfits = schema.misfits(of: value) }
         #expect(misfits.map(\.message) == ["The document is too large to be checked against the schema."])
-        #expect(time < .seconds(20))
+        #expect(time < .seconds(120))
     }
 
     private static func repeated(_ text: String, _ count: Int) -> String {

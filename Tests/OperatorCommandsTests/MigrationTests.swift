@@ -52,6 +52,7 @@ import Testing
             for _ in 0..<20 {
                 group.addTask {
                     var configuration = configuration
+                    configuration.useTestTimeouts()
                     configuration.maximumConnections = 1
                     let client = PostgresClient(configuration: configuration, logger: .silent)
                     let count = try await client.migrate(schema: "s", [Self.first, Self.second]).count
@@ -86,6 +87,7 @@ private func migration(_ number: Int, _ sql: String) -> Migration {
 /// Lends an empty database, as superuser.
 private func withDatabase(_ body: (PostgresClient) async throws -> Void) async throws {
     var configuration = try await PostgresServer.shared().makeDatabase()
+    configuration.useTestTimeouts()
     configuration.maximumConnections = 1
     let client = PostgresClient(configuration: configuration, logger: .silent)
     do {

@@ -174,15 +174,21 @@ import Testing
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)
         let stream = LiveStream()
         let principal = app.principal(.client)
-        let slow = Task { [live = app.live] in
-            try await stream.follow(live, "Notes", as: principal, pause: .milliseconds(4))
-        }
-        try await stream.waitForOpen()
+        let stall = BlackHole()
+        let slow = Task { [live = app.live] in try await stream.follow(live, "Notes", as: principal, stall: stall) }
+        try await eventually("it is subscribed") { stall.asked == 1 }
+        let other = LiveStream()
+        let reader = Task { [live = app.live] in try await other.follow(live, "Notes", as: principal) }
+        try await other.waitForOpen()
         let count = 6
         for page in 0..<count {
             let objects = (0..<500).map { #"{"_id":"p\#(page)-\#($0)"}"# }.joined(separator: ",")
             _ = try await app.client.post("/storage/all/Notes", "[\(objects)]")
+            // What the reader has, the slow one has been offered.
+            try await other.wait(for: (page + 1) * 500)
         }
+        reader.cancel()
+        stall.end()
         try await slow.value
         #expect(stream.events.count < count * 500)
         let again = Task { [live = app.live] in try await stream.follow(live, "Notes", as: principal) }

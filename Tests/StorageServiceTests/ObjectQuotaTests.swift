@@ -16,7 +16,7 @@ import Testing
 
     /// PostgreSQL's statistics follow within ten seconds.
     private static func waitUntilCounted(_ objects: Int, in app: StorageApp) async throws {
-        try await eventually("\(objects) objects are counted", within: .seconds(40)) {
+        try await eventually("\(objects) objects are counted") {
             try await app.master.get("/objects/usage")["objects"] == String(objects)
         }
     }

@@ -137,7 +137,7 @@ extension StorageApp {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
         let start = try await app.feed(since: nil).cursor
-        async let page = app.feed(since: start, "wait=10")
+        async let page = app.feed(since: start, "wait=30")
         // Longer than the pause between two polls.
         try await Task.sleep(for: .milliseconds(2_500))
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b"}"#)

@@ -78,6 +78,7 @@ import Testing
         let slow = try await app.superuser.withTransaction { transaction in
             try await transaction.execute("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
             let answers = [app.user("u1"), app.master].map { client in Task { try await client.get("/storage/Note") } }
+            try await StorageApp.waitUntilStatementsWait(2, for: transaction)
             try await Task.sleep(for: AdviceStore.threshold * 3)
             return answers
         }

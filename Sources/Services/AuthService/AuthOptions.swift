@@ -13,6 +13,8 @@ public struct AuthOptions: Sendable {
     public var mail = MailSettings()
     /// All other services, in the order in which a user's data is exported.
     public var services: [ServiceAddress] = []
+    /// The time limit of the question whether mail to an address was returned.
+    public var returnedMailTimeout: Duration = .seconds(2)
     /// The maximum size of a user's export.
     public var exportLimitInBytes = 64 << 20
     /// How long entries of the audit log are kept.

@@ -106,7 +106,9 @@ public struct AuthService: ServiceDefinition {
             exportLimitInBytes: options.exportLimitInBytes)
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         let notifications = options.services.first { $0.name == "notifications" }
-        let returned = notifications.map { ReturnedMail(notifications: $0, calls: calls) }
+        let returned = notifications.map {
+            ReturnedMail(notifications: $0, calls: calls, timeout: options.returnedMailTimeout)
+        }
         mailing = Mailing(
             options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger, now: now)
         completion = SignInCompletion(

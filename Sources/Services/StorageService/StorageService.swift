@@ -115,7 +115,8 @@ public struct StorageService: ServiceDefinition {
         jobs: JobWorker.Configuration = JobWorker.Configuration(),
         maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits(),
         hooks hookSettings: HookSettings = HookSettings(secret: .random()), internalSecret: Secret = .random(),
-        configFeed: ConfigFeed? = nil, auth: ServiceAddress = ServiceAddress(.auth)
+        configFeed: ConfigFeed? = nil, auth: ServiceAddress = ServiceAddress(.auth),
+        ruleTrials: RuleTrial.Limits = RuleTrial.Limits()
     ) {
         let signal = ChangeSignal(postgres: postgres)
         self.signal = signal
@@ -134,7 +135,8 @@ public struct StorageService: ServiceDefinition {
         self.objects = ObjectStore(
             postgres: postgres, spaces: spaces, collections: collections, rights: rights, signal: signal,
             quota: quota)
-        self.rules = RulesStore(postgres: postgres, spaces: spaces, collections: collections, rights: rights)
+        self.rules = RulesStore(
+            postgres: postgres, spaces: spaces, collections: collections, rights: rights, trialLimits: ruleTrials)
         self.roleInvitationMailing = RoleInvitationMailing(
             of: auth, calls: ServiceCalls(caller: Self.name, internalSecret: internalSecret))
         self.roles = RoleStore(postgres: postgres, spaces: spaces, rights: rights)

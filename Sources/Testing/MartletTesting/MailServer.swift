@@ -49,12 +49,14 @@ public actor MailServer {
     {
         let running = try await running()
         let needsLogIn = security != .off
-        return SMTPServer(
+        var server = SMTPServer(
             host: "127.0.0.1", port: running.ports[security.rawValue] ?? 0, security: security,
             user: needsLogIn ? "shop" : nil,
             password: needsLogIn ? Secret(password) : nil,
             certificatesFile: running.folder.appending(path: "certificate.pem").path,
             isPrivateAddressAllowed: true)
+        (server.connectTimeoutInSeconds, server.timeoutInSeconds) = (60, 300)
+        return server
     }
 
     public func settings() async throws -> MailSettings {

@@ -119,12 +119,12 @@ public final class PostgresServer: Sendable {
 
 extension PostgresServer {
     public func start() async throws {
-        try await command.run("pg_ctl", ["-D", data, "-l", "\(directory)/log", "-w", "-t", "60", "-s", "start"])
+        try await command.run("pg_ctl", ["-D", data, "-l", "\(directory)/log", "-w", "-t", "180", "-s", "start"])
     }
 
     /// Ends all sessions and stops the server.
     public func stop() async throws {
-        try await command.run("pg_ctl", ["-D", data, "-m", "fast", "-w", "-s", "stop"])
+        try await command.run("pg_ctl", ["-D", data, "-m", "fast", "-w", "-t", "180", "-s", "stop"])
     }
 
     public func restart() async throws {
@@ -248,7 +248,7 @@ extension PostgresConfiguration {
         waitForConnectionTimeout = .seconds(30)
         // Apps are created one at a time, so concurrent creations wait for a lock.
         lockTimeout = .seconds(30)
-        queryTimeout = .seconds(60)
+        queryTimeout = .seconds(120)
     }
 }
 

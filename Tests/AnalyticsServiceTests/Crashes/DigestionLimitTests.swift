@@ -59,7 +59,7 @@ import Testing
         try await Self.withFolder { directory in
             try await AnalyticsApp.run { app in
                 let isOver = Mutex(false)
-                let crashes = Self.crashes(app, directory, budget: .milliseconds(300)) { report in
+                let crashes = Self.crashes(app, directory, budget: .seconds(1)) { report in
                     // Never ends by itself, and never suspends.
                     guard Self.name(of: report) == "endless" else { return }
                     while !isOver.withLock({ $0 }) {}

@@ -33,7 +33,8 @@ import Testing
                 event.kind == 1 && event.name == "Generic" && event.configuration == "1.2" && event.release == "2.1")
             let person = Person.account(user, in: try await app.space)
             #expect(event.os == "10.2" && event.device == "Apple iPhone" && event.person == person)
-            #expect(abs(event.at.timeIntervalSince(Date() - 7_200)) < 60)
+            let sent = try Date("\(Self.time)Z", strategy: .iso8601)
+            #expect(abs(event.at.timeIntervalSince(sent)) < 2)
             #expect(event.properties.contains("DayTableViewCellController") && !event.properties.contains("timeStamp"))
         }
     }

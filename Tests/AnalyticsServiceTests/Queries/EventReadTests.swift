@@ -4,6 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import Synchronization
 import Testing
 
 @testable import AnalyticsEvents
@@ -70,7 +71,7 @@ import Testing
             try await app.insert(
                 [
                     Happening(at(0), "a", 1), Happening(at(5), "a", 2), Happening(at(5), "b", 1),
-                    Happening(at(28), "Home", 1) { $0.kind = .screen },
+                    Happening(at(25), "Home", 1) { $0.kind = .screen },
                     Happening(at(31), "a", 3),
                 ], by: app.postgres)
             let answer = try await app.master("GET", "/analytics/live")
@@ -158,20 +159,30 @@ import Testing
                 #expect(problem.code == .questionTooLarge)
             }
             let places = QuestionStore.maximumRaw + QuestionStore.maximumRawWaiting
-            try await withThrowingTaskGroup(of: Bool.self) { group in
-                for _ in 0..<(places + 3) {
-                    group.addTask {
-                        do {
-                            _ = try await store.raw("SELECT pg_sleep(0.3)")
-                            return true
-                        } catch let problem as ServiceError where problem.code == .tooManyRequests {
-                            return false
+            let refused = Mutex(0)
+            let questions = try await app.database.withSuperuser { database in
+                try await database.withTransaction { transaction in
+                    // Nothing is answered before too many have been refused.
+                    try await transaction.execute("SELECT pg_advisory_xact_lock(1)")
+                    let questions = (0..<(places + 3)).map { _ in
+                        Task {
+                            do {
+                                _ = try await store.raw(
+                                    "SELECT pg_advisory_xact_lock_shared(1)", timeout: .seconds(300))
+                                return true
+                            } catch let problem as ServiceError where problem.code == .tooManyRequests {
+                                refused.withLock { $0 += 1 }
+                                return false
+                            }
                         }
                     }
+                    try await eventually("three are refused") { refused.withLock { $0 } >= 3 }
+                    return questions
                 }
-                let answers = try await group.reduce(into: [Bool]()) { $0.append($1) }
-                #expect(answers.filter { $0 }.count == places)
             }
+            var answered = 0
+            for question in questions { answered += try await question.value ? 1 : 0 }
+            #expect(answered == places)
         }
     }
 }

@@ -40,6 +40,9 @@ struct AnalyticsApp: ServiceApp {
         if options.crashes.spoolDirectory == CrashSettings().spoolDirectory {
             options.crashes.spoolDirectory = folder.appending(path: "spool").path
         }
+        // A slow machine takes long to start a program; tests of this limit set a shorter one.
+        if options.symbols.time == SymbolSettings().time { options.symbols.time = .seconds(120) }
+        (options.symbols.reportTime, options.symbols.demanglerTime) = (.seconds(240), .seconds(120))
         let postgres = database.client(for: "analytics")
         let service = AnalyticsService(
             postgres: postgres, files: LocalFiles(directory: folder.path), options: options, logger: .silent)

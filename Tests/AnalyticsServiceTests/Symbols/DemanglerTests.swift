@@ -13,7 +13,7 @@ import Testing
         let cache = DebugFileCache(
             backend: LocalFiles(directory: folder + "/files"), directory: folder + "/cache", maximumSizeInBytes: 1 << 20
         )
-        try await body(Demangler(program: program, cache: cache, logger: .silent))
+        try await body(Demangler(program: program, cache: cache, time: .seconds(120), logger: .silent))
     }
 
     @Test(.enabled(if: SymbolSettings().demangler != nil))

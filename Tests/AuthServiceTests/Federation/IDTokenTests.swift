@@ -96,7 +96,7 @@ import Testing
         Forgery("of last week, good for a year") {
             try $0.token(["iat": "\(now - 7 * 86_400)", "exp": "\(now + 365 * 86_400)"])
         },
-        Forgery("not yet") { try $0.token(["nbf": "\(now + 600)"]) },
+        Forgery("not yet") { try $0.token(["nbf": "\(now + 6_000)"]) },
         Forgery("no subject") { try $0.token(["sub": #""""#]) },
         Forgery("a subject of zero bytes") { try $0.token(["sub": #""a\u0000b""#]) },
         Forgery("another payload") { provider in

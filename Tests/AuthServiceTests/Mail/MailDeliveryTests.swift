@@ -68,7 +68,7 @@ import Testing
         let returned = ReturnedMail(
             notifications: notifications.address,
             calls: ServiceCalls(caller: "auth", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")),
-            pause: rests ? .seconds(3_600) : .zero)
+            pause: rests ? .seconds(3_600) : .zero, timeout: .seconds(60))
         notifications.setReturned(.init(app: "app1", environment: .live, address: "gone@example.org"))
         #expect(try await returned.isKnown(from: "gone@example.org", in: space))
         notifications.fail(1)

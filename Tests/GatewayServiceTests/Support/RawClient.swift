@@ -83,13 +83,15 @@ final class RawClient: Sendable {
     }
 
     /// Waits until `part` has arrived, or the connection is closed.
-    func wait(for part: String, within time: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation)
+    func wait(
+        for part: String, within time: Duration = .seconds(120), sourceLocation: SourceLocation = #_sourceLocation
+    )
         async
     {
         await eventually(within: time, sourceLocation: sourceLocation) { self.isClosed || self.text.contains(part) }
     }
 
-    func waitForClose(within time: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation) async {
+    func waitForClose(within time: Duration = .seconds(120), sourceLocation: SourceLocation = #_sourceLocation) async {
         await eventually(within: time, sourceLocation: sourceLocation) { self.isClosed }
     }
 }
@@ -97,7 +99,7 @@ final class RawClient: Sendable {
 /// Waits for a condition; records a failure if it does not hold in time.
 @discardableResult
 func eventually(
-    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
+    within limit: Duration = .seconds(120), sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async -> Bool
 ) async -> Bool {
     do {

@@ -23,7 +23,7 @@ struct TestGateway {
     }
 
     /// Sends one request on its own connection; returns when the gateway has closed it.
-    func exchange(_ request: String, within time: Duration = .seconds(8)) async throws -> RawClient {
+    func exchange(_ request: String, within time: Duration = .seconds(120)) async throws -> RawClient {
         let client = try await connect()
         try await client.send(request)
         await client.waitForClose(within: time)
@@ -52,7 +52,7 @@ struct TestGateway {
 let testRoutes = """
     {"routes": [
       {"path": "/api/{appKey}/storage/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
-       "methods": ["GET", "POST", "PUT", "PATCH", "DELETE"], "maximumBodyBytes": 200000000, "timeoutSeconds": 2},
+       "methods": ["GET", "POST", "PUT", "PATCH", "DELETE"], "maximumBodyBytes": 200000000, "timeoutSeconds": 30},
       {"path": "/api/{appKey}/small/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
        "methods": ["POST"], "maximumBodyBytes": 1000},
       {"path": "/api/{appKey}/live/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
@@ -65,7 +65,7 @@ let testRoutes = """
        "methods": ["GET", "DELETE"]},
       {"path": "/ingest/{project}/envelope/", "upstream": "storage", "credential": "ingest", "methods": ["POST"]},
       {"path": "/kept/{project}/envelope/", "upstream": "storage", "credential": "ingest", "methods": ["POST"], "rewrite": "/storage/{project}",
-       "hangsUp": true, "timeoutSeconds": 1},
+       "hangsUp": true, "timeoutSeconds": 30},
       {"path": "/spoken/{ingestKey}/batch", "upstream": "storage", "credential": "ingest", "methods": ["POST"], "maximumBodyBytes": 10, "tellsMessage": true},
       {"path": "/projects/{ingestKey}/settings", "upstream": "storage", "credential": "ingest", "methods": ["GET"]},
       {"path": "/tool/**", "upstream": "storage", "credential": "masterBearer", "methods": ["GET"]},

@@ -27,7 +27,7 @@ struct Client: Sendable {
 
     static func send(
         _ method: String, _ address: String, headers: [String: String] = [:], _ body: String? = nil,
-        limit: TimeAmount = .seconds(40)
+        limit: TimeAmount = .seconds(120)
     ) async throws -> Reply {
         var request = HTTPClientRequest(url: address)
         request.method = HTTPMethod(rawValue: method)
@@ -43,7 +43,7 @@ struct Client: Sendable {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-        configuration.timeout.connect = .seconds(5)
+        configuration.timeout.connect = .seconds(30)
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 }

@@ -78,13 +78,13 @@ extension LocalServer {
 
 /// Two seconds are guaranteed; the limit is generous because the machine may be busy.
 func waitUntilOpen(_ client: Client) async throws {
-    try await eventually("the new credential opens", within: .seconds(15)) {
+    try await eventually("the new credential opens", within: .seconds(180)) {
         try await client.get("storage/Any").status == 200
     }
 }
 
 func waitUntilRefused(_ client: Client) async throws {
-    try await eventually("the credential is refused", within: .seconds(15)) {
+    try await eventually("the credential is refused", within: .seconds(180)) {
         try await client.get("storage/Any").isProblem(.unauthorized)
     }
 }

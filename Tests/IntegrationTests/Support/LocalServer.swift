@@ -80,7 +80,7 @@ final class LocalServer: Sendable {
     }
 
     /// Stops it like `deploy/down`.
-    func stop(limit: Duration = .seconds(70)) async throws {
+    func stop(limit: Duration = .seconds(180)) async throws {
         supervisor.signal(SIGTERM)
         let status = try await supervisor.exitStatus(limit: limit)
         guard status == 0 else { throw Trouble("martlet up ended with status \(status)") }
@@ -107,7 +107,7 @@ final class LocalServer: Sendable {
 
     private static func waitUntilReady(_ supervisor: RunningProgram, _ state: URL) async throws -> Connection {
         let ready = state.appending(path: "run/ready").path
-        try await eventually("the server is ready", within: .seconds(90)) {
+        try await eventually("the server is ready", within: .seconds(180)) {
             guard RunningProgram.isRunning(supervisor.pid) else { throw Trouble("martlet up ended") }
             return FileManager.default.fileExists(atPath: ready)
         }
@@ -134,7 +134,7 @@ extension LocalServer {
     func restart(_ name: String, by number: Int32 = SIGKILL) async throws {
         let old = try pid(of: name)
         kill(old, number)
-        try await eventually("\(name) is ready again", within: .seconds(60)) {
+        try await eventually("\(name) is ready again", within: .seconds(180)) {
             guard let new = try? pid(of: name), new != old, RunningProgram.isRunning(new) else { return false }
             return name == "postgres" ? await databaseAnswers() : await isReady(name)
         }
@@ -149,7 +149,7 @@ extension LocalServer {
 
     func isReady(_ name: String) async -> Bool {
         guard let address = connection.internalServices[name] else { return false }
-        return (try? await Client.send("GET", address + "/health/ready", limit: .seconds(2)))?.status == 200
+        return (try? await Client.send("GET", address + "/health/ready", limit: .seconds(20)))?.status == 200
     }
 
     func isEverythingReady() async -> Bool {
@@ -158,7 +158,7 @@ extension LocalServer {
     }
 
     private func databaseAnswers() async -> Bool {
-        (try? await withDatabase { try await $0.execute("SELECT 1", timeout: .seconds(2)) }) != nil
+        (try? await withDatabase { try await $0.execute("SELECT 1", timeout: .seconds(20)) }) != nil
     }
 
     /// Lends a client of the superuser.

@@ -49,7 +49,7 @@ struct RunningProgram: Sendable {
     }
 
     /// Waits until it ends; returns the exit status, or 128 plus the signal's number. Call it once.
-    func exitStatus(limit: Duration = .seconds(60)) async throws -> Int {
+    func exitStatus(limit: Duration = .seconds(180)) async throws -> Int {
         var status: Int32 = 0
         try await eventually("process \(pid) has ended", within: limit) { waitpid(pid, &status, WNOHANG) != 0 }
         let signal = status & 0x7f
@@ -93,7 +93,7 @@ enum Programs {
 
     /// Runs a program to its end.
     static func run(
-        _ name: String, _ arguments: [String] = [], environment: [String: String] = [:], limit: Duration = .seconds(60)
+        _ name: String, _ arguments: [String] = [], environment: [String: String] = [:], limit: Duration = .seconds(180)
     ) async throws -> Result {
         let folder = try TemporaryFolder.make()
         defer { TemporaryFolder.remove(folder) }

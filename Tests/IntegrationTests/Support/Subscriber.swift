@@ -83,7 +83,7 @@ final class Subscriber: Sendable {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
-        configuration.timeout.connect = .seconds(5)
+        configuration.timeout.connect = .seconds(30)
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 }

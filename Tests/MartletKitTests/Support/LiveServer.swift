@@ -29,6 +29,7 @@ struct LiveServer: Sendable {
         configuration.device.appVersion = appVersion
         configuration.device.language = "en"
         configuration.defaults = nil
+        configuration.timeout = 120
         return configuration
     }
 
@@ -71,7 +72,7 @@ enum Scratch {
 
 /// Waits until something holds that happens elsewhere.
 func eventually(
-    within seconds: TimeInterval = 60, _ what: Comment, _ holds: () async throws -> Bool
+    within seconds: TimeInterval = 120, _ what: Comment, _ holds: () async throws -> Bool
 ) async throws {
     let end = Date().addingTimeInterval(seconds)
     while Date() < end {

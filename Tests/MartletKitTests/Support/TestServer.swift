@@ -27,6 +27,7 @@ struct TestServer {
             secret: try server.text("secret"))
         configuration.sessionStore = MemorySessionStore()
         configuration.folder = Scratch.folder()
+        configuration.timeout = 120
         change(&configuration)
         return Martlet(configuration)
     }
@@ -42,9 +43,9 @@ struct TestServer {
         return try await device().api.json(request)
     }
 
-    /// Waits until something holds that happens elsewhere, for 20 seconds at most.
+    /// Waits until something holds that happens elsewhere, for two minutes at most.
     static func wait(until holds: () async throws -> Bool) async throws {
-        let end = Date().addingTimeInterval(20)
+        let end = Date().addingTimeInterval(120)
         while try await !holds() {
             try #require(Date() < end, "It did not happen.")
             try await Task.sleep(nanoseconds: 20_000_000)

@@ -94,7 +94,7 @@ import Testing
     @Test func `A missing response is unknown, and other requests are unaffected`() async throws {
         try await withAPNs({ $0.firstStreams = nil }) { test in
             test.simulator.set("bb", .silent)
-            try await test.withClient({ $0.answerLimit = .seconds(2) }) { client in
+            try await test.withClient({ $0.answerLimit = .seconds(20) }) { client in
                 let outcomes = await client.sendAll(["aa", "bb", "cc"])
                 #expect(outcomes["bb"]?.failure == PushFailure(.unknown, reason: "answer-timeout"))
                 #expect(outcomes["aa"]?.isAccepted == true && outcomes["cc"]?.isAccepted == true)
@@ -117,7 +117,7 @@ import Testing
         try await withAPNs { test in
             try await test.withClient({
                 $0.pingInterval = .milliseconds(200)
-                $0.pingLimit = .milliseconds(200)
+                $0.pingLimit = .seconds(10)
             }) { client in
                 let first = await client.send(TestAPNs.message(to: "aa"))
                 #expect(first.isAccepted)
@@ -132,10 +132,7 @@ import Testing
 
     @Test func `A live connection answers pings and stays open`() async throws {
         try await withAPNs { test in
-            try await test.withClient({
-                $0.pingInterval = .milliseconds(100)
-                $0.pingLimit = .seconds(10)
-            }) { client in
+            try await test.withClient({ $0.pingInterval = .milliseconds(100) }) { client in
                 for _ in 0..<2 {
                     let outcome = await client.send(TestAPNs.message(to: "aa"))
                     #expect(outcome.isAccepted)
@@ -204,7 +201,7 @@ import Testing
 
     @Test func `A server that sends no settings is abandoned`() async throws {
         try await withAPNs({ $0.withholdsSettings = true }) { test in
-            try await test.withClient({ $0.connectLimit = .seconds(1) }) { client in
+            try await test.withClient({ $0.connectLimit = .seconds(3) }) { client in
                 let send = Task { await client.send(TestAPNs.message(to: "aa")) }
                 await eventually(within: .seconds(60)) { test.simulator.connectionCount > 1 }
                 let status = await client.status()
@@ -217,17 +214,23 @@ import Testing
     }
 
     @Test func `A full queue refuses requests`() async throws {
-        try await withAPNs({ $0.answerDelay = .milliseconds(300) }) { test in
-            try await test.withClient({
-                $0.maximumWaiting = 10
-                $0.maximumStreams = 1
-                $0.maximumConnections = 1
-                $0.answerLimit = .seconds(60)
-            }) { client in
-                let outcomes = await client.sendAll((0..<50).map(TestAPNs.device))
-                let refused = outcomes.values.filter { $0.failure == PushFailure(.notSent, reason: "queue-full") }
-                let accepted = outcomes.values.filter(\.isAccepted)
-                #expect(refused.count + accepted.count == 50 && (10...25).contains(accepted.count), "\(accepted.count)")
+        try await withAPNs({ $0.refusesConnections = true }) { test in
+            try await test.withClient({ $0.maximumWaiting = 10 }) { client in
+                let outcomes = await withTaskGroup(of: PushOutcome.self) { group in
+                    for number in 0..<50 {
+                        group.addTask { await client.send(TestAPNs.message(to: TestAPNs.device(number))) }
+                    }
+                    var outcomes: [PushOutcome] = []
+                    for await outcome in group {
+                        outcomes.append(outcome)
+                        // All that found the queue full are refused; the others wait for the server.
+                        if outcomes.count == 40 { test.simulator.change { $0.refusesConnections = false } }
+                    }
+                    return outcomes
+                }
+                let full = PushFailure(.notSent, reason: "queue-full")
+                #expect(outcomes.prefix(40).allSatisfy { $0.failure == full })
+                #expect(outcomes.suffix(10).allSatisfy(\.isAccepted))
             }
         }
     }
@@ -235,7 +238,7 @@ import Testing
     @Test func `A message cancelled while waiting is not sent; cancelled later, its response is awaited`()
         async throws
     {
-        try await withAPNs({ $0.answerDelay = .seconds(2) }) { test in
+        try await withAPNs({ $0.withholdsAnswers = true }) { test in
             try await test.withClient({
                 $0.maximumStreams = 1
                 $0.maximumConnections = 1
@@ -248,6 +251,7 @@ import Testing
                 first.cancel()
                 let waited = await second.value
                 #expect(waited.failure == PushFailure(.notSent, reason: "cancelled"))
+                test.simulator.change { $0.withholdsAnswers = false }
                 let sent = await first.value
                 #expect(sent.isAccepted)
                 #expect(test.simulator.deliveries(to: "bb").isEmpty)
@@ -262,18 +266,22 @@ import Testing
     }
 
     @Test func `Shutting down waits for responses, refuses waiting requests, and closes`() async throws {
-        try await withAPNs({ $0.answerDelay = .seconds(2) }) { test in
+        try await withAPNs({ $0.withholdsAnswers = true }) { test in
             let client = try APNsClient(
                 test.configuration {
                     $0.maximumStreams = 1
                     $0.maximumConnections = 1
+                    $0.drainLimit = .seconds(120)
                 }, key: try test.credential(), logger: .quiet, now: test.clock.now)
             let first = Task { await client.send(TestAPNs.message(to: "aa")) }
             await eventually { test.simulator.requestCount == 1 }
             let second = Task { await client.send(TestAPNs.message(to: "bb")) }
             await eventually { await client.status().waiting == 1 }
-            await client.shutDown()
-            let (sent, waited) = (await first.value, await second.value)
+            async let shutDown: Void = client.shutDown()
+            let waited = await second.value
+            test.simulator.change { $0.withholdsAnswers = false }
+            await shutDown
+            let sent = await first.value
             #expect(sent.isAccepted && waited.failure == PushFailure(.notSent, reason: "shut-down"))
             let late = await client.send(TestAPNs.message(to: "cc"))
             #expect(late.failure == PushFailure(.notSent, reason: "shut-down"))

@@ -21,6 +21,11 @@ struct TestAPNs: Sendable {
     func configuration(_ change: (inout APNsConfiguration) -> Void = { _ in }) -> APNsConfiguration {
         var configuration = APNsConfiguration(
             host: simulator.host, port: simulator.port, trustedCertificates: simulator.trustedCertificates)
+        // A slow machine must not end connections or requests; tests of these limits set shorter ones.
+        configuration.connectLimit = .seconds(120)
+        configuration.waitLimit = .seconds(600)
+        configuration.answerLimit = .seconds(300)
+        configuration.pingLimit = .seconds(300)
         configuration.firstDelay = .milliseconds(20)
         configuration.maximumDelay = .milliseconds(200)
         change(&configuration)

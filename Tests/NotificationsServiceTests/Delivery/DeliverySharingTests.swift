@@ -9,11 +9,18 @@ import Testing
 
 struct DeliverySharingTests {
     @Test func `two instances share the deliveries, and each is sent once`() async throws {
-        try await DeliveryWorld.run(setUp: { $0.delivery.concurrency = 400 }) { world in
+        var behaviour = APNsSimulator.Behaviour()
+        behaviour.withholdsAnswers = true
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.concurrency = 400 }) { world in
             try await world.install(5_000)
             let message = try await world.order(to: 1...5_000)
             try await world.withCopy { one async throws in
                 try await world.withCopy { other async throws in
+                    // Neither gets an answer before both have taken some.
+                    try await world.wait {
+                        one.service.delivery.sender.inFlightCount > 0 && other.service.delivery.sender.inFlightCount > 0
+                    }
+                    world.apns.change { $0.withholdsAnswers = false }
                     let ends = try await world.end(of: message)
                     #expect(ends == ["accepted:1": 5_000])
                     #expect(one.service.delivery.sender.inFlightCount == 0)
@@ -29,14 +36,19 @@ struct DeliverySharingTests {
 
     @Test func `when an instance dies others take over, and each device shows the message once`() async throws {
         var behaviour = APNsSimulator.Behaviour()
-        behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 100
         try await DeliveryWorld.run(behaviour) { world in
             try await world.install(1_000)
             let message = try await world.order(to: 1...1_000)
+            try await world.postpone(message, from: 501)
             let victim = DeliveryWorld.Copy(world)
-            try await world.wait { world.apns.deviceCount >= 100 }
+            try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 500 }
+            // It dies after APNs has got some of the others and before it answers.
+            world.apns.change { $0.withholdsAnswers = true }
+            try await world.makeDue(message)
+            try await world.wait { world.apns.deviceCount >= 600 }
             await victim.die()
+            world.apns.change { $0.withholdsAnswers = false }
             #expect(try await world.deliveries(of: message).keys.contains { $0.hasPrefix("sending") })
             try await world.expireLeases(of: message)
             try await world.withCopy { _ async throws in
@@ -54,7 +66,6 @@ struct DeliverySharingTests {
 
     @Test func `an at-most-once delivery is not resent after a death`() async throws {
         var behaviour = APNsSimulator.Behaviour()
-        behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 50
         try await DeliveryWorld.run(
             behaviour,
@@ -62,9 +73,14 @@ struct DeliverySharingTests {
         ) { world in
             try await world.install(600)
             let message = try await world.order(#"{"body":"once","atMostOnce":true}"#, to: 1...600)
+            try await world.postpone(message, from: 301)
             let victim = DeliveryWorld.Copy(world)
-            try await world.wait { world.apns.deviceCount >= 50 }
+            try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 300 }
+            world.apns.change { $0.withholdsAnswers = true }
+            try await world.makeDue(message)
+            try await world.wait { world.apns.deviceCount > 300 }
             await victim.die()
+            world.apns.change { $0.withholdsAnswers = false }
             try await world.expireLeases(of: message)
             try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
@@ -105,7 +121,7 @@ struct DeliverySharingTests {
     @Test func `an instance that is shut down returns what it has not sent`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
-        try await DeliveryWorld.run(behaviour) { world in
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.shutdownGrace = .seconds(120) }) { world in
             try await world.install(700)
             let message = try await world.order(to: 1...700)
             let copy = DeliveryWorld.Copy(world)
@@ -136,7 +152,7 @@ struct DeliverySharingTests {
     @Test func `a lease lasts as long as an answer takes`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .seconds(300)
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(20) }) { world in
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(30) }) { world in
             try await world.install(1)
             let message = try await world.order(to: 1...1)
             let copies = [DeliveryWorld.Copy(world), DeliveryWorld.Copy(world)]

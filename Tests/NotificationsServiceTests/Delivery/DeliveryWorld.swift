@@ -148,6 +148,20 @@ struct DeliveryWorld: Sendable {
         return id
     }
 
+    /// Leaves the deliveries to installations numbered from `first` for later: see `makeDue`.
+    func postpone(_ message: UUID, from first: Int) async throws {
+        try await postgres.execute(
+            """
+            UPDATE notifications.deliveries SET due = now() + interval '1 hour'
+            WHERE message = \(message) AND installation >= \(Self.installation(first))
+            """)
+    }
+
+    func makeDue(_ message: UUID) async throws {
+        try await postgres.execute(
+            "UPDATE notifications.deliveries SET due = now() WHERE message = \(message) AND state = 'queued'")
+    }
+
     // MARK: What came of it
 
     /// The number of deliveries by `state:reason:attempts`.

@@ -56,8 +56,11 @@ struct PushServices: Sendable {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.devices.hosts.apns = { environment in
             let simulator = environment == .sandbox ? services.sandbox : services.production
-            return APNsConfiguration(
+            var configuration = APNsConfiguration(
                 host: simulator.host, port: simulator.port, trustedCertificates: simulator.trustedCertificates)
+            (configuration.connectLimit, configuration.answerLimit) = (.seconds(120), .seconds(120))
+            (configuration.waitLimit, configuration.pingLimit) = (.seconds(300), .seconds(300))
+            return configuration
         }
         options.devices.hosts.fcmAddress = services.fcm.address
         options.devices.hosts.outgoing = OutgoingClient(.anywhere, version: .upToHTTP2)

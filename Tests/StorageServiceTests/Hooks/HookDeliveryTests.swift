@@ -143,6 +143,9 @@ import Testing
         try await delivering(app) {
             try await wait { try await app.master.get("/hooks/saved")["enabled"] == "false" }
             try await Task.sleep(for: .milliseconds(300))
+            try await wait {
+                try await deliveries(app, of: "saved", "?state=dead&limit=100").count == receiver.received.count
+            }
         }
         // Those under way; the others are not sent.
         #expect((1...8).contains(receiver.received.count))

@@ -32,9 +32,11 @@ final class LiveStream: Sendable {
     var lines: [String] { events.map { "\($0.name) \($0.objectID ?? "-")" } }
 
     /// Follows until the stream ends or the task is cancelled.
+    ///
+    /// - Parameter stall: Nothing is read before it ends.
     func follow(
         _ live: Live, _ collection: String, where filter: String? = nil, keys: [String]? = nil, as principal: Principal,
-        since: String? = nil, pause: Duration? = nil
+        since: String? = nil, stall: BlackHole? = nil
     ) async throws {
         let request = LiveRequest(collection: try CollectionName(collection), filter: filter, keys: keys)
         let space = try AppSchema(principal)
@@ -43,7 +45,7 @@ final class LiveStream: Sendable {
         }
         try await live.check(request, as: principal, after: cursor, in: space)
         state.withLock { $0.pending = "" }
-        var writer: any ResponseBodyWriter = Writer(stream: self, pause: pause)
+        var writer: any ResponseBodyWriter = Writer(stream: self, stall: stall)
         try await live.follow(request, as: principal, after: cursor, in: space, &writer)
     }
 
@@ -79,11 +81,11 @@ final class LiveStream: Sendable {
 
     private struct Writer: ResponseBodyWriter {
         let stream: LiveStream
-        let pause: Duration?
+        let stall: BlackHole?
 
         mutating func write(_ buffer: ByteBuffer) async throws {
             try Task.checkCancellation()
-            if let pause { try await Task.sleep(for: pause) }
+            await stall?.ask()
             stream.take(String(buffer: buffer))
         }
 

@@ -134,6 +134,20 @@ struct StorageApp: Sendable {
         }
     }
 
+    /// Waits until a number of statements wait for the table that this transaction has locked exclusively.
+    ///
+    /// Reads `pg_locks`, because a transaction sees `pg_stat_activity` as it was at its first look.
+    static func waitUntilStatementsWait(_ count: Int = 1, for transaction: PostgresTransaction) async throws {
+        try await eventually("\(count) statements wait for the lock") {
+            try await transaction.query(
+                """
+                SELECT FROM pg_locks AS held JOIN pg_locks AS wanted USING (database, relation)
+                WHERE held.pid = pg_backend_pid() AND held.mode = 'AccessExclusiveLock' AND NOT wanted.granted
+                """
+            ).count >= count
+        }
+    }
+
     /// Expects a problem response, and that nothing was written.
     func expectRefusal(
         _ code: ErrorCode, field: String? = nil, sourceLocation: SourceLocation = #_sourceLocation,
@@ -161,7 +175,8 @@ private struct StorageParts: Sendable {
         postgres = database.client(for: "storage", maximumConnections: 4)
         let storage = StorageService(
             postgres: postgres, files: SharedFiles.settings, logger: .silent,
-            builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings)
+            builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings,
+            ruleTrials: RuleTrial.Limits(total: .seconds(120), statementInMilliseconds: 60_000))
         self.database = database
         superuser = database.superuserClient()
         // Most tests write without rules. Those of closed spaces say so (`StorageApp.withDefaultAccess`).

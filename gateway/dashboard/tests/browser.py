@@ -7,6 +7,10 @@ import time
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
+# Long enough for a slow machine: only what fails waits for it.
+LIMIT_IN_MILLISECONDS = 60_000
+expect.set_options(timeout=LIMIT_IN_MILLISECONDS)
+
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 # Below the ten minutes after which the server asks for the password again.
@@ -43,7 +47,7 @@ class Window:
             viewport={"width": size[0], "height": size[1]}, locale=language, color_scheme=look, reduced_motion="reduce", timezone_id="Europe/Zurich")
         self.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(LIMIT_IN_MILLISECONDS)
         self.problems = []
         self.expected = []
         self.page.on("console", self._console)
@@ -98,7 +102,7 @@ class Window:
     def settle(self):
         """Until nothing is on its way and the page says so. A live stream stays open, so the network is no measure."""
         for _ in range(2):  # What one part of a page has read may let another begin.
-            expect(self.page.locator(".loading, [aria-busy=true]")).to_have_count(0, timeout=20_000)
+            expect(self.page.locator(".loading, [aria-busy=true]")).to_have_count(0)
             self.page.wait_for_timeout(120)
 
     def close(self):

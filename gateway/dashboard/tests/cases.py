@@ -40,6 +40,19 @@ class BrowserTests(unittest.TestCase):
         self.windows.append(window)
         return window
 
+    def until(self, holds):
+        """Waits for what the page does not show."""
+        for _ in range(600):
+            if holds():
+                return
+            self.page.wait_for_timeout(100)
+        self.fail("It did not happen within a minute.")
+
+    def wait_for_the_end_of_the_session(self):
+        """Until the gateway has heard that the session of the window has ended, which takes up to two seconds."""
+        ask = "path => fetch(path, { headers: { 'martlet-dashboard': '1' } }).then(answer => answer.status)"
+        self.until(lambda: self.page.evaluate(ask, f"/admin/apps/{self.server.app}/tickets/2") == 401)
+
     def button(self, name, **options):
         return self.page.get_by_role("button", name=name, exact=True, **options)
 

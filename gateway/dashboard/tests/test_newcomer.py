@@ -75,7 +75,7 @@ class NewcomerTests(BrowserTests):
         other.page.get_by_role("button", name="Save and continue").click()
         expect(other.page.locator("h1")).to_have_text("Bike shop")
         pages = other.page.get_by_role("navigation", name="Pages")
-        self.assertEqual(pages.get_by_role("link").all_inner_texts(), ["Overview", "Tickets", "Apps"])
+        expect(pages.get_by_role("link")).to_have_text(["Overview", "Tickets", "Apps"], use_inner_text=True)
 
     def test_4_publishes_a_configuration_that_a_client_gets(self):
         self.go_to("Remote configuration")
@@ -127,7 +127,7 @@ class NewcomerTests(BrowserTests):
         self.server.call("POST", f"/crash/api/{self.keys['appNumber']}/envelope/", envelope.encode(), headers)
         self.go_to("Crashes")
         crash = self.page.get_by_role("link", name=re.compile("The basket is empty"))
-        for _ in range(20):
+        for _ in range(120):
             if crash.count():
                 break
             self.page.wait_for_timeout(500)

@@ -55,8 +55,8 @@ class PageTests(BrowserTests):
         self.see("Pay by invoice")
         dana = next(member for member in self.server.admin("GET", "/staff")["data"] if member["userName"] == "dana")
         self.server.admin("DELETE", f"/staff/{dana['id']}/sessions")
-        self.page.wait_for_timeout(2000)  # The gateway hears of it within two seconds.
-        # The page may read something in these seconds; the gate then stands above the link already, and takes real clicks.
+        self.wait_for_the_end_of_the_session()
+        # The page may have read something meanwhile; the gate then stands above the link already, and takes real clicks.
         self.page.get_by_role("navigation", name="Pages").get_by_role("link", name="Crashes").dispatch_event("click")
         gate = self.page.get_by_role("dialog", name="Your session has ended")
         gate.get_by_label("Password").fill("a long password for dana")
@@ -98,13 +98,13 @@ class PageTests(BrowserTests):
 
     def test_the_palette_goes_to_pages_by_a_few_letters(self):
         self.window.sign_in()
-        self.page.keyboard.press("Control+k")
-        self.page.keyboard.type("lang")
-        self.page.keyboard.press("Enter")
-        expect(self.page.locator("h1")).to_have_text("Languages")
-        self.page.keyboard.press("Control+k")
-        self.page.keyboard.type("APP-2")
-        self.page.keyboard.press("Enter")
+        for text in ("lang", "APP-2"):
+            self.page.keyboard.press("Control+k")
+            expect(self.page.get_by_role("combobox", name="Search and commands")).to_be_focused()
+            self.page.keyboard.type(text)
+            self.page.keyboard.press("Enter")
+            if text == "lang":
+                expect(self.page.locator("h1")).to_have_text("Languages")
         expect(self.page.locator("h1")).to_have_text("Pay by invoice")
 
     def test_the_test_environment_has_data_of_its_own(self):
@@ -183,11 +183,14 @@ class PageTests(BrowserTests):
         self.window.sign_in()
         self.window.place("storage/Bikes")
         self.see("bike-250")
-        for _ in range(12):
+        rows = self.page.locator("tr[data-row]")
+
+        def is_at_the_end():
             self.page.locator(".table.tall").evaluate("table => table.scrollTo(0, table.scrollHeight)")
             self.page.wait_for_timeout(250)
-        self.assertLess(self.page.locator("tr[data-row]").count(), 100)
-        self.assertGreater(int(self.page.locator("tr[data-row]").last.get_attribute("aria-rowindex")), 290)
+            return int(rows.last.get_attribute("aria-rowindex")) > 290
+        self.until(is_at_the_end)
+        self.assertLess(rows.count(), 100)
 
     def test_a_wrong_rule_is_shown_at_its_line(self):
         self.window.expect_refusals(400)
@@ -308,8 +311,7 @@ class PageTests(BrowserTests):
         expect(self.page.get_by_role("region", name="In progress").locator(f"#ticket-{number}")).to_be_visible()
         self.page.locator(f"#ticket-{number}").drag_to(self.page.get_by_role("region", name="On hold"))
         expect(self.page.get_by_role("region", name="On hold").locator(f"#ticket-{number}")).to_be_visible()
-        self.page.wait_for_timeout(500)
-        self.assertEqual(self.server.of_app("GET", f"/tickets/{number}")["status"], "onHold")
+        self.until(lambda: self.server.of_app("GET", f"/tickets/{number}")["status"] == "onHold")
 
     def test_two_people_see_each_other_move_tickets(self):
         other = self.open_window()

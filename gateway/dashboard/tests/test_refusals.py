@@ -79,8 +79,8 @@ class RefusalTests(BrowserTests):
         self.page.get_by_label("Comment").fill("Half a thought")
         dana = next(member for member in self.server.admin("GET", "/staff")["data"] if member["userName"] == "dana")
         self.server.admin("DELETE", f"/staff/{dana['id']}/sessions")
-        self.page.wait_for_timeout(2000)  # The gateway hears of it within two seconds.
-        # The page may read something in these seconds; the gate then stands above the button already.
+        self.wait_for_the_end_of_the_session()
+        # The page may have read something meanwhile; the gate then stands above the button already.
         self.button("Comment").dispatch_event("click")
         gate = self.page.get_by_role("dialog", name="Your session has ended")
         gate.get_by_label("Password").fill("a long password for dana")

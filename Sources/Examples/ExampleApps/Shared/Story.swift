@@ -33,7 +33,7 @@ public struct Story: Sendable {
 
     /// Waits for something that happens elsewhere.
     static func wait(
-        for what: String, within seconds: TimeInterval = 20, until holds: () async throws -> Bool
+        for what: String, within seconds: TimeInterval = 120, until holds: () async throws -> Bool
     ) async throws {
         let end = Date().addingTimeInterval(seconds)
         while try await !holds() {

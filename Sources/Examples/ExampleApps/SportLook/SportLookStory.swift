@@ -123,7 +123,7 @@ public struct SportLookStory: Sendable {
         try await story.refuses(.forbidden, "Ben adds Cem to the event") {
             try await ben.app.martlet.storage.update(match, .insert([cem.userID], into: \.participants))
         }
-        async let heard = Story.within(20, "Ada's message on Ben's phone") { try await firstLine(of: match, on: ben) }
+        async let heard = Story.within(120, "Ada's message on Ben's phone") { try await firstLine(of: match, on: ben) }
         _ = try await ada.app.say("I have balls", in: match)
         let line = try await heard
         try story.check(line == "I have balls", "Ben read “\(line)”.")

@@ -69,7 +69,7 @@ public struct TimetableStory: Sendable {
         try story.check(ann.titleColor == "#fa0000", "The dark colour is \(ann.titleColor ?? "none").")
         story.says("Lessons are written in #780000. Ann chooses the dark theme: \(ann.titleColor ?? "").")
         async let published = Timetable.publish("Dark", red: 200, startScreen: "day", on: app)
-        let color = try await Story.within(20, "Ann's open app to change its colour") { () -> String? in
+        let color = try await Story.within(120, "Ann's open app to change its colour") { () -> String? in
             for await _ in ann.martlet.remote.updates() where ann.titleColor != "#fa0000" { return ann.titleColor }
             return nil
         }

@@ -20,6 +20,10 @@ package struct SymbolSettings: Sendable {
     var memoryInBytes = 1 << 30
     /// Time limit of one query to the symbolizer.
     var time: Duration = .seconds(20)
+    /// Time limit of all queries for one report. Images not queried by then count as missing.
+    var reportTime: Duration = .seconds(30)
+    /// Time limit of one run of the demangler.
+    var demanglerTime: Duration = .seconds(10)
     var cacheDirectory = NSTemporaryDirectory() + "martlet-symbols"
     var cacheSizeInBytes = 4 << 30
     /// How often to look for leftovers, and for reports whose symbols arrived while they were being processed.

@@ -35,8 +35,11 @@ package struct Symbols: Sendable {
         awaited = AwaitedSymbols(postgres: postgres)
         let store = DebugFileStore(postgres: postgres)
         symbolication = Symbolication(
-            store: store, pool: pool, demangler: Demangler(program: settings.demangler, cache: cache, logger: logger),
-            sources: SourceTexts(store: store, backend: backend), frameCache: FrameCache(), logger: logger)
+            store: store, pool: pool,
+            demangler: Demangler(
+                program: settings.demangler, cache: cache, time: settings.demanglerTime, logger: logger),
+            sources: SourceTexts(store: store, backend: backend), frameCache: FrameCache(), time: settings.reportTime,
+            logger: logger)
         sweep = SymbolSweep(
             files: files, chunks: chunks, awaited: awaited, backend: backend, settings: settings, cache: cache,
             pool: pool,

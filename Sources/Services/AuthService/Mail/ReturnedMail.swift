@@ -18,20 +18,21 @@ final class ReturnedMail: Sendable {
         var isReturned: Bool
     }
 
-    /// Limits the delay of mail that a user is waiting for.
-    private static let timeout: Duration = .seconds(2)
-
     private let notifications: ServiceAddress
     private let calls: ServiceCalls
     private let pause: Duration
+    private let timeout: Duration
     private let pausedUntil = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// - Parameter pause: How long to wait after a failed call before the next one, so that not every mail waits for
-    ///   the time limit.
-    init(notifications: ServiceAddress, calls: ServiceCalls, pause: Duration = .seconds(5)) {
+    /// - Parameters:
+    ///   - pause: How long to wait after a failed call before the next one, so that not every mail waits for the time
+    ///     limit.
+    ///   - timeout: Limits the delay of mail that a user is waiting for.
+    init(notifications: ServiceAddress, calls: ServiceCalls, pause: Duration = .seconds(5), timeout: Duration) {
         self.notifications = notifications
         self.calls = calls
         self.pause = pause
+        self.timeout = timeout
     }
 
     /// Returns false if notifications cannot be reached, so that no sign-in fails because of it.
@@ -42,7 +43,7 @@ final class ReturnedMail: Sendable {
         do {
             let question = Question(app: space.appID, environment: space.environment, address: address)
             let answer = try await calls.post(
-                "/internal/mail/returned", question, to: notifications, upTo: 1 << 10, within: Self.timeout)
+                "/internal/mail/returned", question, to: notifications, upTo: 1 << 10, within: timeout)
             return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView)).isReturned
         } catch {
             try Task.checkCancellation()

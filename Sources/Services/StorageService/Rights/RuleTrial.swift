@@ -20,7 +20,12 @@ struct RuleTrial: Sendable {
     /// Lists of an object that a trial ignores.
     enum IgnoredLists: String { case none, readers, writers, both = "readers, writers" }
 
-    private static let timeLimit: Duration = .seconds(5)
+    /// The time that a test may take, and each of its statements. Rows that it locks stay locked for that time.
+    struct Limits: Sendable {
+        var total: Duration = .seconds(5)
+        var statementInMilliseconds = 2_000
+        var lockInMilliseconds = 1_000
+    }
 
     let space: AppSchema
     let collection: CollectionName
@@ -29,18 +34,21 @@ struct RuleTrial: Sendable {
     /// In a transaction that will be rolled back.
     private let objects: ObjectStore
     private let transaction: PostgresTransaction
-    private let end = ContinuousClock.now + Self.timeLimit
+    private let end: ContinuousClock.Instant
     /// The object that is read, changed or deleted; nil for a new one.
     private let id: ObjectID?
 
     /// Stores the test's document, if it is not about a stored object.
     init(
         _ test: RuleTest, on collection: CollectionName, of space: AppSchema, as rights: Rights, _ objects: ObjectStore,
-        _ transaction: PostgresTransaction
+        _ transaction: PostgresTransaction, limits: Limits
     ) async throws {
+        end = .now + limits.total
         (self.test, self.collection, self.space, self.rights) = (test, collection, space, rights)
         (self.objects, self.transaction) = (objects.within(transaction, isTrial: true), transaction)
-        try await transaction.executeScript("SET LOCAL statement_timeout = '2s'; SET LOCAL lock_timeout = '1s'")
+        try await transaction.executeScript(
+            "SET LOCAL statement_timeout = \(limits.statementInMilliseconds); SET LOCAL lock_timeout = \(limits.lockInMilliseconds)"
+        )
         switch test.subject {
         case .stored(let id): self.id = id
         case .document where test.operation == .create: id = nil

@@ -8,6 +8,7 @@ struct RulesStore: Sendable {
     let spaces: Spaces
     let collections: CollectionStore
     let rights: RightsStore
+    let trialLimits: RuleTrial.Limits
 
     /// - Throws: `collection-not-found`.
     func read(_ collection: CollectionName, of space: AppSchema) async throws -> CollectionRules {
@@ -32,7 +33,8 @@ struct RulesStore: Sendable {
         let own = try await rights.rights(of: identity, in: space)
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
-                let trial = try await RuleTrial(test, on: collection, of: space, as: own, objects, transaction)
+                let trial = try await RuleTrial(
+                    test, on: collection, of: space, as: own, objects, transaction, limits: trialLimits)
                 throw RolledBack(verdict: try await RuleExplanation(trial: trial, rules: rules).verdict())
             }
         } catch let end as RolledBack {

@@ -18,6 +18,8 @@ public final class APNsSimulator: Sendable {
         public var refusesConnections = false
         /// Whether the server never sends the SETTINGS frame that opens an HTTP/2 connection.
         public var withholdsSettings = false
+        /// Whether the server processes requests but keeps its answers back, until this is false again.
+        public var withholdsAnswers = false
 
         public init() {}
     }

@@ -96,9 +96,23 @@ final class SimulatorConnection: ChannelInboundHandler {
         guard !applyIncident(request, stream, context) else { return }
         let answer = evaluate(request)
         pendingAnswers += 1
-        let delay = simulator.state.withLock { $0.behaviour.answerDelay }
-        guard delay > .zero else { return reply(answer, to: request, on: stream, context) }
-        context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) {
+        let behaviour = simulator.state.withLock { $0.behaviour }
+        guard behaviour.withholdsAnswers || behaviour.answerDelay > .zero else {
+            return reply(answer, to: request, on: stream, context)
+        }
+        reply(answer, to: request, on: stream, context, after: TimeAmount(behaviour.answerDelay))
+    }
+
+    /// Replies after `delay`, and not before the server stops withholding its answers.
+    private func reply(
+        _ answer: SimulatorAnswer?, to request: SimulatedRequest, on stream: HTTP2StreamID,
+        _ context: ChannelHandlerContext, after delay: TimeAmount
+    ) {
+        context.eventLoop.assumeIsolated().scheduleTask(in: delay) {
+            guard context.channel.isActive else { return }
+            if self.simulator.state.withLock({ $0.behaviour.withholdsAnswers }) {
+                return self.reply(answer, to: request, on: stream, context, after: .milliseconds(10))
+            }
             self.reply(answer, to: request, on: stream, context)
             context.flush()
         }

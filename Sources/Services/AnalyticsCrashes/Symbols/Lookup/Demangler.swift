@@ -12,8 +12,6 @@ final class Demangler: Sendable {
     private static let maximumRemembered = 50_000
     /// A name may crash the program; the halves of its batch are then retried, up to this number of runs.
     private static let maximumRuns = 16
-    /// Time limit of all runs together, so that invented names cannot block others for long.
-    private static let maximumTime: Duration = .seconds(20)
 
     private let program: String?
     private let cache: DebugFileCache
@@ -22,14 +20,16 @@ final class Demangler: Sendable {
     private let process: LimitedProcess
     private let remembered = Mutex<[String: String]>([:])
 
-    init(program: String?, cache: DebugFileCache, logger: Logger) {
+    /// - Parameter time: Time limit of one run. All runs together have twice as long, so that invented names cannot
+    ///   block others for long.
+    init(program: String?, cache: DebugFileCache, time: Duration, logger: Logger) {
         self.program = program
         self.cache = cache
         self.logger = logger
         semaphore = AsyncSemaphore(
             limit: 2, maximumWaiting: 64, refusal: FileError.unavailable(cause: "too many names are waiting"))
         var process = LimitedProcess()
-        process.time = .seconds(10)
+        process.time = time
         process.limits.cpuTimeInSeconds = 5
         process.keptOutputInBytes = process.limits.outputSizeInBytes
         process.environment = ["HOME": "/nonexistent"]
@@ -45,7 +45,7 @@ final class Demangler: Sendable {
         if !unknown.isEmpty {
             do {
                 var runs = Self.maximumRuns
-                let end = ContinuousClock.now + Self.maximumTime
+                let end = ContinuousClock.now + process.time * 2
                 let found = try await semaphore.withPermit {
                     try await self.run(program, Array(unknown), &runs, until: end)
                 }

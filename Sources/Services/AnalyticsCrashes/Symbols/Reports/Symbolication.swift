@@ -23,8 +23,6 @@ struct MissingImage: Sendable, Hashable {
 /// The address to look up is `instruction_addr - image_addr`, plus the address at which the debug file expects the
 /// image; for the return address of a call, it is one instruction less.
 struct Symbolication: Sendable {
-    /// Time limit per report. Images not queried by then count as missing.
-    private static let time: Duration = .seconds(30)
     /// Maximum number of places whose source lines are added to a report.
     private static let maximumContexts = 50
 
@@ -34,6 +32,8 @@ struct Symbolication: Sendable {
     let demangler: Demangler
     let sources: SourceTexts
     let frameCache: FrameCache
+    /// See `SymbolSettings.reportTime`.
+    let time: Duration
     let logger: Logger
 
     func symbolicate(_ event: JSONValue, of appID: String) async -> SymbolicatedEvent {
@@ -60,7 +60,7 @@ struct Symbolication: Sendable {
         let parts = await parts(Array(questions.keys), of: appID)
         var found: [FramePlace: [SourceFrame]] = [:]
         var missing: Set<MissingImage> = []
-        let end = ContinuousClock.now + Self.time
+        let end = ContinuousClock.now + time
         for (debugID, inImage) in questions {
             guard let part = parts?[debugID] else {
                 if !inImage.image.isSystem { missing.insert(inImage.image.missing) }
