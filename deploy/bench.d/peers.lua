@@ -1,4 +1,5 @@
--- What wrk sends for deploy/bench peers: MODE is get, list, create, update or login; PEER is martlet or pocketbase.
+-- What wrk sends for deploy/bench peers: MODE is get, list, create, update, delete, upload or login; PEER is martlet or
+-- pocketbase. Deletes go through the objects from number FIRST on, of DELETES in all. FILE is the file that is uploaded.
 local mode, peer = os.getenv("MODE"), os.getenv("PEER")
 local isMartlet = peer == "martlet"
 local headers = { ["Content-Type"] = "application/json" }
@@ -11,7 +12,10 @@ local list = isMartlet and objects .. "?where=%7B%22status%22%3A%22open%22%7D&or
 local login = isMartlet and api .. "/auth/login" or "/api/collections/users/auth-with-password"
 local document = '{"title":"note","status":"open","priority":17,"done":false,'
   .. '"text":"lorem ipsum dolor sit amet lorem ipsum dolor sit amet"}'
-local ids = {}
+local deleted = isMartlet and api .. "/storage/BenchDelete/" or "/api/collections/BenchDelete/records/"
+local uploaded = isMartlet and api .. "/upload/bench/" or "/api/collections/BenchFile/records"
+local first, deletes = tonumber(os.getenv("FIRST")), tonumber(os.getenv("DELETES"))
+local ids, file, requests = {}, nil, 0
 
 math.randomseed(os.time())
 
@@ -28,9 +32,32 @@ function init()
     local owner, id = line:match("^(%w+) (.+)$")
     if owner == peer then ids[#ids + 1] = id end
   end
+  local bytes = assert(io.open(os.getenv("FILE"), "rb"))
+  file = bytes:read("*a")
+  bytes:close()
+end
+
+-- In an order unlike that in which they were stored, since 7919 is prime.
+local function delete()
+  return wrk.format("DELETE", deleted .. string.format("d%014d", (first + requests) * 7919 % deletes), headers)
+end
+
+-- As MartletKit and PocketBase's client do it.
+local function upload()
+  if isMartlet then
+    headers["Content-Type"] = "application/octet-stream"
+    return wrk.format("PUT", uploaded .. first .. "-" .. requests .. ".bin", headers, file)
+  end
+  headers["Content-Type"] = "multipart/form-data; boundary=bench"
+  local form = '--bench\r\nContent-Disposition: form-data; name="file"; filename="' .. requests .. '.bin"\r\n'
+    .. "Content-Type: application/octet-stream\r\n\r\n" .. file .. "\r\n--bench--\r\n"
+  return wrk.format("POST", uploaded, headers, form)
 end
 
 function request()
+  requests = requests + 1
+  if mode == "delete" then return delete() end
+  if mode == "upload" then return upload() end
   if mode == "list" then return wrk.format("GET", list, headers) end
   if mode == "create" then return wrk.format("POST", created, headers, document) end
   if mode == "login" then
