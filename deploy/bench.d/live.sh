@@ -2,6 +2,8 @@
 # deploy/bench live. Sourced by deploy/bench.
 
 subscribers=${BENCH_SUBSCRIBERS:-2000}
+ruled=${BENCH_RULED:-200}
+((ruled <= subscribers)) || ruled=$subscribers
 
 settings() {
     # All come from one address, which has 128 streams on each event loop else; each is a socket here, and two in the gateway.
@@ -12,6 +14,6 @@ settings() {
 run_live() {
     curl -sf -o /dev/null -H "X-Martlet-Master-Key: $MASTER" -d '{"_id":"first"}' "$url/api/$KEY/storage/Live"
     printf '\n%s cores for the server and the subscribers together, %s subscribers through the gateway\n\n' "$(nproc)" "$subscribers"
-    python3 "$here/bench.d/live.py" "$url" "$subscribers" "${BENCH_EVENTS:-150}" \
+    python3 "$here/bench.d/live.py" "$url" "$subscribers" "$ruled" "${BENCH_EVENTS:-150}" \
         "gateway=$(pid_of gateway)" "storage=$(pid_of storage)" "postgres=$(pid_of postgres)"
 }

@@ -194,7 +194,7 @@ public struct StorageService: ServiceDefinition {
 
         let changes = ChangeStore(postgres: postgres, spaces: spaces, signer: CursorSigner(secret: internalSecret))
         self.live = Live(changes: changes, rights: rights, signal: signal, limits: limits)
-        self.feed = SyncFeed(changes: changes, signal: signal)
+        self.feed = SyncFeed(changes: changes, signal: signal, rights: rights)
         self.changeFeed = ChangeFeed(changes: changes, signal: signal)
         self.lookUp = ObjectLookUp(postgres: postgres, spaces: spaces)
     }

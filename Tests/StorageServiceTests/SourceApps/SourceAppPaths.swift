@@ -5,7 +5,7 @@ import MartletTesting
 
 /// The ways in which a caller can learn of an object, or of the value of one of its fields.
 enum ReadPath: CaseIterable, Sendable {
-    case get, list, query, count, distinct, aggregate, include, otherFilter, select, feed
+    case get, list, page, query, count, distinct, aggregate, group, include, otherFilter, select, feed
 
     func answer(_ collection: String, _ id: String, _ field: String, _ value: String, by client: ServiceClient)
         async throws -> Answer
@@ -15,6 +15,7 @@ enum ReadPath: CaseIterable, Sendable {
         switch self {
         case .get: return try await client.get("/storage/\(collection)/\(id)")
         case .list: return try await client.get("/storage/\(collection)")
+        case .page: return try await client.get("/storage/\(collection)?cursor=&order=-created&limit=10")
         case .query: return try await query("query/\(collection)", filter)
         case .count: return try await query("query/\(collection)?count=true&limit=0", filter)
         case .distinct:
@@ -22,6 +23,9 @@ enum ReadPath: CaseIterable, Sendable {
         case .aggregate:
             return try await query(
                 "aggregate/\(collection)", #"{"where":{"_id":"\#(id)"},"values":{"v":{"$max":"\#(field)"}}}"#)
+        case .group:
+            return try await query(
+                "aggregate/\(collection)", #"{"where":{"_id":"\#(id)"},"group":["\#(field)"],"limit":1}"#)
         case .include: return try await client.get("/storage/Links/\(collection)?include=to")
         case .otherFilter:
             return try await query(
@@ -44,22 +48,27 @@ enum ReadPath: CaseIterable, Sendable {
         case .count: return answer["count"] != "0"
         case .otherFilter: return !answer.ids.isEmpty
         case .query, .select: return answer.ids.contains(id)
-        case .get, .list, .distinct, .aggregate, .include, .feed: return answer.text.contains(value)
+        case .get, .list, .page, .distinct, .aggregate, .group, .include, .feed: return answer.text.contains(value)
         }
     }
 }
 
 /// The ways in which a caller can write an object.
 enum WritePath: CaseIterable, Sendable {
-    case direct, batch, transaction
+    case direct, batch, transaction, bulk
+    /// `POST` with an id for a replacement, otherwise `PATCH` that may create.
+    case upsert
+    /// Of an object that can still be read with `deleted=true`.
+    case remove
 
-    func status(of action: SourceAppTests.Action, on collection: String, by client: ServiceClient) async throws -> Int {
-        guard let (method, path, body) = action.request(on: collection) else { return 0 }
+    var mayCreate: Bool { self == .bulk || self == .upsert }
+
+    /// The status of the answer; nil if the path cannot do this.
+    func status(
+        of action: SourceAppTests.Action, on collection: String, by client: ServiceClient
+    ) async throws -> Int? {
+        guard let (method, path, body) = request(of: action, on: collection) else { return nil }
         switch (self, method) {
-        case (.direct, "POST"): return try await client.post("/\(path)", body ?? "").status
-        case (.direct, "PATCH"): return try await client.patch("/\(path)", body ?? "").status
-        case (.direct, "PUT"): return try await client.put("/\(path)", body ?? "").status
-        case (.direct, _): return try await client.delete("/\(path)").status
         case (.batch, _), (.transaction, _):
             let member = body.map { #","body":\#($0)"# } ?? ""
             let request = #"{"method":"\#(method)","path":"\#(path)"\#(member)}"#
@@ -67,19 +76,31 @@ enum WritePath: CaseIterable, Sendable {
                 "/storage/batch", #"{"requests":[\#(request)],"transaction":\#(self == .transaction)}"#)
             guard answer.status == 200 else { return answer.status }
             return answer["data.0.status"].flatMap { Int($0) } ?? 0
+        case (_, "POST"): return try await client.post("/\(path)", body ?? "").status
+        case (_, "PATCH"): return try await client.patch("/\(path)", body ?? "").status
+        case (_, "PUT"): return try await client.put("/\(path)", body ?? "").status
+        default: return try await client.delete("/\(path)").status
         }
     }
-}
 
-extension SourceAppTests.Action {
-    /// Nil for reads.
-    fileprivate func request(on collection: String) -> (method: String, path: String, body: String?)? {
-        switch self {
-        case .read: nil
-        case .create(let body): ("POST", "storage/\(collection)", body)
-        case .patch(let id, let body): ("PATCH", "storage/\(collection)/\(id)", body)
-        case .put(let id, let body): ("PUT", "storage/\(collection)/\(id)", body)
-        case .delete(let id): ("DELETE", "storage/\(collection)/\(id)", nil)
+    private func request(
+        of action: SourceAppTests.Action, on collection: String
+    ) -> (method: String, path: String, body: String?)? {
+        let all = "storage/\(collection)"
+        func named(_ id: String, _ body: String) -> String { #"{"_id":"\#(id)","# + body.dropFirst() }
+        return switch (self, action) {
+        case (_, .read): nil
+        case (.bulk, .create(let body)): ("POST", "storage/all/\(collection)", "[\(body)]")
+        case (.bulk, .put(let id, let body)): ("POST", "storage/all/\(collection)", "[\(named(id, body))]")
+        case (.upsert, .create(let body)): ("PATCH", "\(all)/new?upsert=true", body)
+        case (.upsert, .patch(let id, let body)): ("PATCH", "\(all)/\(id)?upsert=true", body)
+        case (.upsert, .put(let id, let body)): ("POST", all, named(id, body))
+        case (.remove, .delete(let id)): ("POST", "storage/remove/\(collection)/\(id)", nil)
+        case (.bulk, _), (.upsert, _), (.remove, _): nil
+        case (_, .create(let body)): ("POST", all, body)
+        case (_, .patch(let id, let body)): ("PATCH", "\(all)/\(id)", body)
+        case (_, .put(let id, let body)): ("PUT", "\(all)/\(id)", body)
+        case (_, .delete(let id)): ("DELETE", "\(all)/\(id)", nil)
         }
     }
 }

@@ -31,8 +31,11 @@ actor LiveTail {
     private var waiting: [CheckedContinuation<Bool, Never>] = []
     private var rightsRevision = 0
     private var rightsUntil = ContinuousClock.now
-    /// Whether a subscriber joined with rights that changed while it was joining.
-    private var hasStaleRights = false
+    /// How many subscribers joined with rights that changed while they were joining, and how many of them have been
+    /// looked at since.
+    private var (staleJoins, knownStaleJoins) = (0, 0)
+    /// The latest pass over all subscribers' rights, and what it began with.
+    private var refresh: (revision: Int, joins: Int, task: Task<Void, any Error>)?
     private var lastHeartbeat = ContinuousClock.now
     private var unwrittenFrames = 0
 
@@ -96,7 +99,7 @@ actor LiveTail {
         groups[shape, default: Group(position: position)].subscribers[number] = subscriber
         members[number] = shape
         // The rights may have changed since they were read, and turns that noticed did not know this subscriber yet.
-        if self.rights.revision != revision { hasStaleRights = true }
+        if self.rights.revision != revision { staleJoins += 1 }
         if runner == nil { self.start(at: end.snapshot) }
         guard cursor != nil else { return }
         try await catchUp(subscriber, start.position, to: position, shape)
@@ -292,6 +295,9 @@ actor LiveTail {
         while let batch = try await changes.changes(
             from: from, to: to, after: seq, of: shape, isPast: isPast, in: space)
         {
+            // Rights may have changed before a write that was just read was made. Subscribers that no longer see the
+            // same get none of it.
+            try await refreshRights()
             for row in batch.rows {
                 let change = try LiveChange(row)
                 guard !change.isForNone else { continue }
@@ -344,32 +350,29 @@ actor LiveTail {
     ///
     /// - Parameter ahead: How long before they expire rights are refreshed.
     private func refreshRights(ahead: Duration = .zero) async throws {
-        let (revision, now) = (rights.revision, ContinuousClock.now)
-        let isTurn = ahead == .zero
-        guard revision != rightsRevision || rightsUntil < now + ahead || (isTurn && hasStaleRights) else { return }
-        // The cycle waits for this call, and cycles do not overlap. If the flag is set again meanwhile, it concerns a
-        // subscriber that this pass does not know.
-        let wasStale = isTurn && hasStaleRights
-        if isTurn { hasStaleRights = false }
-        do {
-            try await refreshAll(at: revision, now, ahead)
-        } catch {
-            hasStaleRights = hasStaleRights || wasStale
-            throw error
-        }
+        let (revision, joins, now) = (rights.revision, staleJoins, ContinuousClock.now)
+        guard revision != rightsRevision || rightsUntil < now + ahead || joins != knownStaleJoins else { return }
+        // Groups that are read at the same time share a pass.
+        if let refresh, refresh.revision == revision, refresh.joins == joins { return try await refresh.task.value }
+        let task = Task { try await refreshAll(at: revision, joins, now, ahead) }
+        refresh = (revision, joins, task)
+        defer { if refresh?.task == task { refresh = nil } }
+        try await task.value
     }
 
-    private func refreshAll(at revision: Int, _ now: ContinuousClock.Instant, _ ahead: Duration) async throws {
+    private func refreshAll(
+        at revision: Int, _ joins: Int, _ now: ContinuousClock.Instant, _ ahead: Duration
+    ) async throws {
         let principals = Set(groups.values.flatMap(\.subscribers.values).map(\.principal))
         try await rights.prepare(principals.compactMap(\.userID), in: space, for: ahead)
         var known: [Principal: Rights] = [:]
         for principal in principals {
             known[principal] = try await rights.rights(of: principal, in: space, evenIfClosed: true)
         }
-        // A pass that began later has newer rights.
-        guard revision >= rightsRevision else { return }
+        // A pass that began later has newer rights, and knows more subscribers.
+        guard revision >= rightsRevision, joins >= knownStaleJoins else { return }
         apply(known)
-        rightsRevision = revision
+        (rightsRevision, knownStaleJoins) = (revision, joins)
         rightsUntil = now + RightsStore.validity
     }
 

@@ -42,10 +42,13 @@ struct ReadChanges: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let revision = rights.revision
         let (query, scope) = try await wanted(by: request, context)
         let signer = feed.changes.signer
         let cursor = try request.since(of: scope.collection, in: scope.space, by: signer)
-        let page = try await feed.page(query, after: cursor, in: scope) { try await wanted(by: request, context) }
+        let page = try await feed.page(query, after: cursor, in: scope, at: revision) {
+            try await wanted(by: request, context)
+        }
         return Self.response(page, cursor: signer.text(of: page.cursor, scope.collection.text, in: scope.space))
     }
 

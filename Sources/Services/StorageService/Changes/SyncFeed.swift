@@ -15,11 +15,13 @@ struct SyncFeed: Sendable {
 
     let changes: ChangeStore
     let signal: ChangeSignal
+    let rights: RightsStore
     let waiting = RequestSlots(SyncFeed.maximumWaiting)
 
-    init(changes: ChangeStore, signal: ChangeSignal) {
+    init(changes: ChangeStore, signal: ChangeSignal, rights: RightsStore) {
         self.changes = changes
         self.signal = signal
+        self.rights = rights
     }
 
     struct Query: Sendable {
@@ -41,13 +43,16 @@ struct SyncFeed: Sendable {
         fileprivate var isEmpty = false
     }
 
-    /// - Parameter renewed: The query and scope with the caller's present rights. Called before each read after a wait.
+    /// - Parameters:
+    ///   - revision: The revision of rights before those in `scope` were read.
+    ///   - renewed: The query and scope with the caller's present rights. Called before each read after a wait, and
+    ///     after a read if rights changed meanwhile, because the page may show a write that came after the change.
     /// - Throws: `forbidden`, `cursor-expired`, and the errors of `renewed`.
     func page(
-        _ query: Query, after cursor: ChangeCursor?, in scope: QueryScope,
+        _ query: Query, after cursor: ChangeCursor?, in scope: QueryScope, at revision: Int,
         renewed: () async throws -> (Query, QueryScope)
     ) async throws -> Page {
-        var (query, scope) = (query, scope)
+        var (query, scope, revision) = (query, scope, revision)
         let deadline = ContinuousClock.now + query.wait
         var slot: RequestSlots.Slot?
         while true {
@@ -56,12 +61,28 @@ struct SyncFeed: Sendable {
             // is missed in between.
             let signs = query.wait > .zero ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
+            if !page.isEmpty, rights.revision != revision {
+                revision = rights.revision
+                let former = try Self.shown(query, scope)
+                (query, scope) = try await renewed()
+                guard try Self.shown(query, scope) == former else { continue }
+            }
             guard page.isEmpty, !page.hasMore, let signs else { return page }
             slot = slot ?? waiting.take()
             guard slot != nil, await Self.sign(signs, until: deadline) else { return page }
             try await Task.sleep(for: Self.pause)
+            revision = rights.revision
             (query, scope) = try await renewed()
         }
+    }
+
+    /// What decides which objects and fields a page shows.
+    private static func shown(_ query: Query, _ scope: QueryScope) throws -> [PostgresQuery?] {
+        let access = scope.access
+        try access.require(.find)
+        return [
+            access.readable(for: .find), query.condition, Rendering.object(access, keys: query.keys, isPast: true),
+        ]
     }
 
     private func pageNow(_ query: Query, after cursor: ChangeCursor?, in scope: QueryScope) async throws -> Page {

@@ -49,13 +49,24 @@ struct Batch: Sendable {
     }
 
     /// Runs each write independently: a failure is an outcome, and the others continue.
-    func run(_ items: [Item], in space: AppSchema, with rights: Rights, requestID: String) async throws -> [Outcome] {
+    ///
+    /// - Parameter present: Reads the caller's rights again, in case they changed while hooks were asked.
+    func run(
+        _ items: [Item], in space: AppSchema, with rights: Rights, requestID: String,
+        present: () async throws -> Rights
+    ) async throws -> [Outcome] {
+        var (rights, revision) = (rights, self.rights.revision)
         var outcomes: [Outcome] = []
         let deadline = ContinuousClock.now + before.settings.totalTime
         for item in items {
-            let scope = QueryScope(space: space, collection: item.collection, rights: rights)
+            var scope = QueryScope(space: space, collection: item.collection, rights: rights)
             do {
                 let item = try await before.asked(item, in: scope, until: deadline)
+                let latest = self.rights.revision
+                if latest != revision {
+                    rights = try await present()
+                    (scope.rights, revision) = (rights, latest)
+                }
                 outcomes.append(try await run(item, scope, objects))
             } catch let problem as ServiceError where problem.isCallersFault || problem.code == .hookFailed {
                 let body = try await problem.response(requestID: requestID).wholeBody()

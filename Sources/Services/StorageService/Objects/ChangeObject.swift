@@ -41,12 +41,15 @@ struct ChangeObject: Endpoint {
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let write = BeforeHooks.Write.change(id, sent, isUpsert: isUpsert && precondition == nil)
         let document = isAsked ? try await before.saving(write, sent, in: scope) : sent
-        return try await idempotency.perform(request, body, in: scope) { objects in
-            if let written = try await objects.change(id, by: document, if: precondition, in: scope) {
+        // Rights may have changed while the body came and hooks were asked.
+        let present = try await context.scope(rights)
+        return try await idempotency.perform(request, body, in: present) { objects in
+            if let written = try await objects.change(id, by: document, if: precondition, in: present) {
                 return try .object(written)
             }
             guard isUpsert, precondition == nil else { throw ServiceError(.objectNotFound) }
-            return try .object(try await objects.create(document, at: id, mustBeNew: true, in: scope), status: .created)
+            return try .object(
+                try await objects.create(document, at: id, mustBeNew: true, in: present), status: .created)
         }
     }
 }

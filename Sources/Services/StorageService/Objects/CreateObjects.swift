@@ -32,18 +32,22 @@ struct CreateObjects: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let scope = try await context.scope(rights)
-        var response = try await answer(to: request, scope)
+        var response = try await answer(to: request, context, scope)
         response.headers[.location] = "/storage/\(scope.collection.text)"
         return response
     }
 
-    private func answer(to request: Request, _ scope: QueryScope) async throws -> Response {
+    private func answer(
+        to request: Request, _ context: ServiceContext, _ scope: QueryScope
+    ) async throws -> Response {
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
         let isAsked = try await before.concern([.beforeSave], in: scope)
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let documents = isAsked ? try await before.saving(body, in: scope) : try Documents(body)
-        return try await idempotency.perform(request, body, in: scope) { objects in
-            envelope.response(try await objects.createAll(documents, in: scope), of: scope.space, status: .created)
+        // Rights may have changed while the body came and hooks were asked.
+        let present = try await context.scope(rights)
+        return try await idempotency.perform(request, body, in: present) { objects in
+            envelope.response(try await objects.createAll(documents, in: present), of: scope.space, status: .created)
         }
     }
 }

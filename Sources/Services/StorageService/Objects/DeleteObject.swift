@@ -29,7 +29,9 @@ struct DeleteObject: Endpoint {
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
         _ = try await before.asked(.delete(id), in: scope)
-        guard try await objects.delete(id, if: precondition, in: scope) else {
+        // Rights may have changed while hooks were asked.
+        let present = try await context.scope(rights)
+        guard try await objects.delete(id, if: precondition, in: present) else {
             throw ServiceError(.objectNotFound)
         }
         return Response(status: .noContent)

@@ -555,7 +555,8 @@ struct ObjectStore: Sendable {
     }
 
     /// Makes an update fail if the rules do not allow its result, before a unique index could reveal values of other
-    /// objects. Asked only about a row that the caller may change.
+    /// objects. Asked only about a row that the caller may change. `old` is the row as it was locked; `stored` can be
+    /// an earlier state, from before another write for which this one has waited.
     private static func judged(
         _ access: Access, _ doc: PostgresQuery, _ document: Document, _ precondition: Precondition?
     ) -> PostgresQuery {
@@ -563,12 +564,12 @@ struct ObjectStore: Sendable {
         func list(_ listing: Document.Listing, _ kept: StaticString) -> PostgresQuery {
             listing == .absent ? "\(unescaped: kept)" : "\(listing.names)::text[]"
         }
-        let past = Access.judgedColumns { "stored.\($0) AS old_\($0)" }
+        let past = Access.judgedColumns { "old.before_\($0) AS old_\($0)" }
         return """
              AND CASE WHEN old.may AND old.shows\(Self.precondition(precondition)) THEN (
                 SELECT (\(updatable)) OR storage.fail('MT403', 'update')
                 FROM (
-                    SELECT old.id, stored.created, now() AS updated, NULL::timestamptz AS deleted, old.before_version + 1 AS version,
+                    SELECT old.id, old.before_created AS created, now() AS updated, NULL::timestamptz AS deleted, old.before_version + 1 AS version,
                         \(list(document.readers, "old.before_readers")) AS readers, \(list(document.writers, "old.before_writers")) AS writers,
                         \(past), (\(doc)) AS new_doc OFFSET 0) AS states
                 CROSS JOIN LATERAL (SELECT states.new_doc) AS next (doc)) ELSE FALSE END

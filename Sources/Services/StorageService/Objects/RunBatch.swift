@@ -54,22 +54,28 @@ struct RunBatch: Endpoint {
         let space = try context.space
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
         let (items, isTransaction) = try Self.items(Array(body.readableBytesView))
-        let rights = try await rights.rights(of: try context.principal, in: space, to: items.map(\.collection))
+        let (principal, names) = (try context.principal, items.map(\.collection))
+        func present() async throws -> Rights { try await self.rights.rights(of: principal, in: space, to: names) }
+        let rights = try await present()
         guard isTransaction else {
             guard request.headers[Idempotency.header] == nil else {
                 throw ServiceError(
                     .invalidParameter, "A batch with an Idempotency-Key must be a transaction.",
                     field: "Idempotency-Key")
             }
-            return Self.response(try await batch.run(items, in: space, with: rights, requestID: context.requestID))
+            return Self.response(
+                try await batch.run(
+                    items, in: space, with: rights, requestID: context.requestID, present: present))
         }
         guard let first = items.first else { return Self.response([]) }
         let scope = QueryScope(space: space, collection: first.collection, rights: rights)
         let isAsked = try await batch.isAsked(items, in: space, with: rights)
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let asked = isAsked ? try await batch.asked(items, in: space, with: rights) : items
+        // Rights may have changed while hooks were asked.
+        let latest = isAsked ? try await present() : rights
         return try await idempotency.perform(request, body, in: scope) { objects in
-            Self.response(try await batch.runAll(asked, in: space, with: rights, objects))
+            Self.response(try await batch.runAll(asked, in: space, with: latest, objects))
         }
     }
 

@@ -232,8 +232,9 @@ struct Access: Sendable {
         let sometimes = fields.compactMap { field in
             field.unless.map { condition -> PostgresQuery in
                 guard isPast else { return "(\(field.name)::text, \(condition))" }
+                let (present, names) = (Self.judgedColumns { "present.\($0)" }, Self.judgedColumns { $0 })
                 let isStillOpen: PostgresQuery =
-                    "(present.id IS NULL OR (SELECT \(condition) FROM (SELECT present.doc) AS now (doc)))"
+                    "(present.id IS NULL OR (SELECT \(condition) FROM (SELECT \(present)) AS now (\(names))))"
                 return "(\(field.name)::text, \(condition) AND \(isStillOpen))"
             }
         }

@@ -1,0 +1,48 @@
+import MartletAPI
+import MartletCore
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+/// A write that takes long, here because of a hook, needs the right to it at its end, too.
+@Suite struct LateRightsTests {
+    private static let requests: [(name: String, send: @Sendable (ServiceClient) async throws -> Answer)] = [
+        ("POST", { try await $0.post("/storage/Notes", #"{"n":2}"#) }),
+        ("POST with an id", { try await $0.post("/storage/Notes", #"{"_id":"a","n":2}"#) }),
+        ("PUT", { try await $0.put("/storage/Notes/a", #"{"n":2}"#) }),
+        ("PATCH", { try await $0.patch("/storage/Notes/a", #"{"n":2}"#) }),
+        ("PATCH or create", { try await $0.patch("/storage/Notes/b?upsert=true", #"{"n":2}"#) }),
+        ("DELETE", { try await $0.delete("/storage/Notes/a") }),
+        ("remove", { try await $0.post("/storage/remove/Notes/a") }),
+        ("bulk", { try await $0.post("/storage/all/Notes", #"[{"n":2},{"_id":"a","n":2}]"#) }),
+        ("batch", { try await $0.post("/storage/batch", batch(isTransaction: false)) }),
+        ("transaction", { try await $0.post("/storage/batch", batch(isTransaction: true)) }),
+    ]
+
+    private static func batch(isTransaction: Bool) -> String {
+        #"""
+        {"requests":[{"method":"PATCH","path":"storage/Notes/a","body":{"n":2}},
+        {"method":"POST","path":"storage/Notes","body":{"n":2}}],"transaction":\#(isTransaction)}
+        """#
+    }
+
+    @Test func `rights that end while a hook is asked end before the write`() async throws {
+        let app = try await StorageApp()
+        #expect(try await app.master.post("/storage/Notes", #"{"_id":"a","n":1}"#).status == 201)
+        let receiver = try await HookReceiver { _ in
+            try await app.set(#"{"rules":{"create":[],"update":[],"delete":[]}}"#, on: "Notes")
+            return (200, "{}")
+        }
+        for event in ["beforeSave", "beforeDelete"] { try await app.hook(event, event, "Notes", at: receiver) }
+        for (name, send) in Self.requests {
+            try await app.set("{}", on: "Notes")
+            let (before, asked) = (try await app.contents(), receiver.received.count)
+            let answer = try await send(app.user("eve"))
+            let statuses = name == "batch" ? [answer["data.0.status"], answer["data.1.status"]] : ["\(answer.status)"]
+            #expect(statuses.allSatisfy { $0 == "403" }, "\(name): \(answer)")
+            #expect(receiver.received.count > asked, "\(name)")
+            #expect(try await app.contents() == before, "\(name)")
+        }
+    }
+}
