@@ -336,8 +336,15 @@ struct Access: Sendable {
         let own = reach(permission(for: operation))
         guard operation == .update || operation == .delete else { return own }
         // What cannot be read cannot be changed.
-        return min(own, max(reach(permission(for: .get)), reach(permission(for: .find))))
+        return min(own, readReach)
     }
+
+    /// The objects of which this identity may read a field that has a list in `hidden`.
+    func reach(ofHidden field: FieldName) -> Reach {
+        min(rules.hidden?[field].map { reach(permission(of: $0)) } ?? .all, readReach)
+    }
+
+    private var readReach: Reach { max(reach(permission(for: .get)), reach(permission(for: .find))) }
 
     private func reach(_ permission: Permission) -> Reach {
         switch permission {
