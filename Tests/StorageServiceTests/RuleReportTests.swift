@@ -136,4 +136,25 @@ import Testing
         #expect(closed["warnings"] == "[]")
         #expect(try await app.master.get("/collections/Note/rules")["warnings"] == nil)
     }
+
+    @Test func `rules that open a closed live environment to anyone are found for the operator`() async throws {
+        let app = try await StorageApp()
+        func places() async throws -> [String] {
+            try await OpenRules.find(on: app.superuser, upTo: .max).places.filter { $0.hasPrefix("\(app.id) ") }
+                .map { String($0.dropFirst(app.id.count + 1)) }
+        }
+        let closed = #""create":[],"update":[],"delete":[],"addField":[]"#
+        try await app.set(#"{"rules":{\#(closed),"find":["*"],"get":["authenticated"],"count":[]}}"#, on: "Posts")
+        try await app.set(#"{"rules":{\#(closed),"get":[{"where":{"state":"*"}}]}}"#, on: "Pages")
+        try await app.set(#"{"rules":{"get":[{"who":["authenticated"],"where":{"state":"*"}}]}}"#, on: "Own")
+        #expect(try await places() == [], "the environment is open as a whole, which is another finding")
+        _ = try await app.master.put("/rules/settings", #"{"access":"closed"}"#)
+        #expect(try await places() == ["Pages.rules.get", "Posts.rules.find"])
+        let first = try await OpenRules.find(on: app.superuser, upTo: 1)
+        #expect(first.places.count == 1 && first.numberOfCollections >= 2)
+        let test = app.acting(as: app.principal(.master, .test))
+        _ = try await test.put("/rules/settings", #"{"access":"closed"}"#)
+        _ = try await test.put("/collections/Posts/rules", #"{"rules":{"find":["*"]}}"#)
+        #expect(try await places() == ["Pages.rules.get", "Posts.rules.find"], "only live data")
+    }
 }
