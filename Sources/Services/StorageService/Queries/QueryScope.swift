@@ -35,6 +35,11 @@ struct QueryScope: Sendable {
         QueryScope(space: space, collection: other, rights: rights, missing: missing)
     }
 
+    /// The limit for a statement that reads objects of this collection and of others; nil for the client's limit.
+    func timeLimit(reading others: Set<CollectionName> = []) -> Duration? {
+        access.timeLimit ?? others.lazy.compactMap { scope(of: $0).access.timeLimit }.first
+    }
+
     /// The table to select from, or an empty one of the same shape if it does not exist.
     var source: PostgresQuery {
         get throws { missing.contains(collection) ? Self.nothing : "\(try table)" }
