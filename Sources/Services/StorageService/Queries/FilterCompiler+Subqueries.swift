@@ -105,7 +105,8 @@ extension FilterCompiler {
         filter.dependsOnOtherState = true
         filter.usesElsewhere[other.collection, default: []] += compiler.filter.uses
         filter.addUsesElsewhere(of: compiler.filter)
-        let conditions = ["deleted IS NULL", access.readable(for: .find), condition].compactMap(\.self)
+        let present = rule == nil ? "deleted IS NULL" : other.isKnownToRules
+        let conditions = [present, access.readable(for: .find), condition].compactMap(\.self)
         var page: PostgresQuery = ""
         if value["limit"] != nil || value["skip"] != nil || value["order"] != nil {
             guard case .string(let order) = value["order"] ?? .string("") else {

@@ -40,6 +40,12 @@ struct QueryScope: Sendable {
         access.timeLimit ?? others.lazy.compactMap { scope(of: $0).access.timeLimit }.first
     }
 
+    /// The condition on objects of which a rule may know: not removed and, as users, not disabled. Rules are judged
+    /// without the objects' lists of readers.
+    var isKnownToRules: PostgresQuery {
+        collection == .users ? "deleted IS NULL AND readers IS NULL" : "deleted IS NULL"
+    }
+
     /// The table to select from, or an empty one of the same shape if it does not exist.
     var source: PostgresQuery {
         get throws { missing.contains(collection) ? Self.nothing : "\(try table)" }
