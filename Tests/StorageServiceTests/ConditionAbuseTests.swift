@@ -177,15 +177,6 @@ import Testing
     }
 
     @Test(arguments: [
-        (
-            #"{"message":{"$inQuery":{"className":"Messages","where":{"event.banned":{"$ne":"$user.id"}}}}}"#,
-            "event.banned"
-        ),
-        (
-            #"{"$nor":[{"message":{"$notInQuery":{"className":"Messages","where":{"$or":[{"event.x":1}]}}}}]}"#,
-            "event.x"
-        ),
-        (#"{"word":{"$select":{"query":{"className":"Messages","where":{"event.x":1}},"key":"text"}}}"#, "event.x"),
         (#"{"word":{"$dontSelect":{"query":{"className":"Messages"},"key":"event.x"}}}"#, "event.x"),
         (#"{"message":{"$inQuery":{"className":"Messages","where":{"unknown.x":1}}}}"#, "unknown.x"),
         (#"{"$new.word":"$old.message.text"}"#, "message.text"),

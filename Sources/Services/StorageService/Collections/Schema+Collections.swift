@@ -182,8 +182,8 @@ extension Schema {
                     """),
                 "through": .map(of: .collectionName).described(
                     """
-                    The collections to which the Pointers in dotted names of `where` lead, by path. Taken from stored \
-                    objects if it is missing.
+                    The collections to which the Pointers in dotted names of `where` lead, by path; inside queries of \
+                    `Messages`, by `$Messages.<path>`. Taken from stored objects if it is missing.
                     """),
                 "fields": .array(of: .string).maxItems(100).described(
                     "For `update`: the top-level fields that a change may contain."),

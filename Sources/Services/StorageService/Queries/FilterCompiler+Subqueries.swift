@@ -96,7 +96,8 @@ extension FilterCompiler {
     ) throws -> PostgresQuery {
         let access = other.access
         try access.require(.find)
-        var compiler = FilterCompiler(scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule?.inner)
+        var compiler = FilterCompiler(
+            scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule?.inner(of: other.collection))
         (compiler.budget, compiler.isNegated) = (budget, isNegated)
         let condition = try compiler.compile(value["where"] ?? .object([]), depth: 0)
         budget = compiler.budget
