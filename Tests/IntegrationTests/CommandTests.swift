@@ -9,6 +9,7 @@ extension IntegrationTests {
             try await LocalServer.with { server in
                 let healthy = try await Programs.run("martlet", ["doctor", "--state", server.state.path])
                 #expect(healthy.status == 0 && !healthy.output.contains("WRONG"), "\(healthy)")
+                #expect(healthy.output.contains("ok    no rule opens closed live data"), "\(healthy)")
                 try await server.withoutSupervisor {
                     try server.signal("config", SIGKILL)
                     let wrong = try await Programs.run("martlet", ["doctor", "--state", server.state.path])

@@ -146,6 +146,33 @@ import Testing
         }
     }
 
+    @Test func `A time limit applies to its statement, and to no other one`() async throws {
+        try await withClient({ $0.maximumConnections = 1 }) { client async throws in
+            func limited(_ query: PostgresQuery, _ limit: Duration?) -> PostgresQuery {
+                var query = query
+                query.timeLimit = limit
+                return query
+            }
+            func shown(_ limit: Duration? = nil) async throws -> String {
+                let query = limited("SELECT current_setting('statement_timeout')", limit)
+                return try await client.query(query)[0].decode(0)
+            }
+            let usual = try await shown()
+            #expect(try await shown(.milliseconds(1_500)) == "1500ms")
+            #expect(try await shown() == usual)
+            let slow = limited("SELECT pg_sleep(30)", .milliseconds(200))
+            async let failure = postgresError { try await client.query(slow) }
+            async let neighbour = client.query("SELECT pg_sleep(0.3), current_setting('statement_timeout')")
+            let (error, rows) = (await failure, try await neighbour)
+            #expect(error?.sqlState == "57014")
+            #expect(try rows[0].decode(1, as: String.self) == usual)
+            let inTransaction = try await client.withTransaction { transaction in
+                try await transaction.query("SHOW statement_timeout")[0].decode(0, as: String.self)
+            }
+            #expect(inTransaction == usual)
+        }
+    }
+
     @Test func `More transactions than connections take turns, with queries in between`() async throws {
         try await withTable { client async throws in
             try await withThrowingTaskGroup(of: Void.self) { group in

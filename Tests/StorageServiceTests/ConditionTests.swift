@@ -295,6 +295,63 @@ import Testing
         #expect(try await app.user("ann").get("/storage/Messages/m").status == 200)
         #expect(try await app.user("eve").get("/storage/Messages/m").status == 404)
     }
+
+    @Test(arguments: [
+        #"{"message":{"$inQuery":{"className":"Messages","where":{"event.participants":"$user.id"}}}}"#,
+        #"""
+        {"$nor":[{"message":{"$notInQuery":{"className":"Messages","where":{"$or":[{"event.participants":"$user.id"}]}}}}]}
+        """#,
+        #"""
+        {"word":{"$select":{"query":{"className":"Messages","where":{"event.participants":"$user.id"}},"key":"text"}}}
+        """#,
+        #"{"message":{"$inQuery":{"className":"Messages","where":{"event.club.members":"$user.id"}}}}"#,
+        #"{"message.event":{"$inQuery":{"className":"Events","where":{"club.members":"$user.id"}}}}"#,
+        #"""
+        {"message":{"$inQuery":{"className":"Messages","where":{
+            "event":{"$inQuery":{"className":"Events","where":{"club.members":"$user.id"}}}}}}}
+        """#,
+    ]) func `a query inside a condition follows Pointers`(_ condition: String) async throws {
+        let app = try await Self.app(Self.forms[1])
+        _ = try await app.master.post("/storage/Clubs", #"{"_id":"c","members":["ann","bob"]}"#)
+        let club = #"{"club":{"__type":"Pointer","className":"Clubs","objectId":"c"}}"#
+        #expect(try await app.master.patch("/storage/Events/e1", club).status == 200)
+        try await app.set(#"{"rules":{"find":[{"where":\#(condition)}]}}"#, on: "Pins")
+        #expect(try await app.user("ann").get("/storage/Pins").ids == ["p1"])
+        #expect(try await app.user("eve").get("/storage/Pins").ids == [])
+    }
+
+    @Test func `the Pointers in a rule's queries lead where they led when it was set, or where it says`() async throws {
+        let app = try await Self.app(Self.forms[1])
+        func rules(_ path: String, _ through: String = "") -> String {
+            let query = #"{"className":"Messages","where":{"\#(path)":"$user.id"}}"#
+            return #"{"rules":{"find":[{"where":{"message":{"$inQuery":\#(query)}}\#(through)}]}}"#
+        }
+        try await app.set(rules("event.participants"), on: "Pins")
+        let stored = try await app.master.get("/collections/Pins/rules")
+        #expect(stored.text.contains(#""through":{"$Messages.event":"Events"}"#), "\(stored)")
+        _ = try await app.master.post("/storage/Fakes", #"{"_id":"e1","participants":["eve"]}"#)
+        let fake = #"{"event":{"__type":"Pointer","className":"Fakes","objectId":"e1"}}"#
+        #expect(try await app.master.patch("/storage/Messages/m1", fake).status == 200)
+        #expect(try await app.user("eve").get("/storage/Pins").ids == [])
+        try await app.set(stored.text, on: "Pins")
+        #expect(try await app.user("eve").get("/storage/Pins").ids == [])
+        // Before any message has the field.
+        _ = try await app.master.post("/storage/Places", #"{"_id":"x","owner":"ann"}"#)
+        try await app.expectRefusal(.invalidBody, field: "rules.find.0.where.place.owner") {
+            try await app.master.put("/collections/Pins/rules", rules("place.owner"))
+        }
+        try await app.set(rules("place.owner", #","through":{"$Messages.place":"Places"}"#), on: "Pins")
+        let place = #"{"place":{"__type":"Pointer","className":"Places","objectId":"x"}}"#
+        #expect(try await app.master.patch("/storage/Messages/m1", place).status == 200)
+        #expect(try await app.user("ann").get("/storage/Pins").ids == ["p1"])
+        #expect(try await app.user("eve").get("/storage/Pins").ids == [])
+        for name in ["$Messages", "$.place", "$Messages.", "$Mess ages.place"] {
+            try await app.expectRefusal(.invalidBody, field: "rules.find.0.through") {
+                try await app.master.put(
+                    "/collections/Pins/rules", rules("place.owner", #","through":{"\#(name)":"Places"}"#))
+            }
+        }
+    }
 }
 
 extension StorageApp {

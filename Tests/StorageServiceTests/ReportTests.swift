@@ -98,6 +98,72 @@ import Testing
         #expect(try await app.master.get("/reports")["count"] == "0")
     }
 
+    // MARK: Copies
+
+    private static func erase(_ user: String, _ app: StorageApp) async throws {
+        var next: String?
+        repeat {
+            let request = UserDataRequest(app: app.id, environment: .live, user: user, after: next)
+            let body = String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
+            let answer = try await app.acting(as: .service("auth")).post("/internal/users/erase", body)
+            try #require(answer.status == 200, "\(answer)")
+            next = try JSONDecoder().decode(UserErasure.self, from: Data(answer.text.utf8)).next
+        } while next != nil
+    }
+
+    @Test func `a report keeps the object as it was, for the server and staff`() async throws {
+        let app = try await Self.app()
+        try await app.set(#"{"hidden":{"mail":[]}}"#, on: "Posts")
+        _ = try await app.master.post(
+            "/storage/Posts", #"{"_id":"own","text":"insult","mail":"x@y","_writers":["cid"]}"#)
+        let eve = app.user("eve")
+        let made = try await eve.post("/storage/Posts/own/report", Self.report)
+        let id = try #require(made["id"]).filter { $0 != "\"" }
+        #expect(try await app.user("cid").patch("/storage/Posts/own", #"{"text":"nice"}"#).status == 200)
+        let again = try await eve.post("/storage/Posts/own/report", Self.report)
+        #expect(!made.text.contains("insult") && !again.text.contains("insult"), "the reporter gets no copy")
+        #expect(try await app.user("cid").delete("/storage/Posts/own").status == 204)
+        for server in [app.master, app.staff(may: [.storage: [.read]])] {
+            let report = try await server.get("/reports/\(id)")
+            #expect(report["reporter"] == #""eve""# && report["resolved"] == nil && report["object"] == #""own""#)
+            #expect(report["copy.text"] == #""insult""# && report["copy.mail"] == #""x@y""#, "\(report)")
+            #expect(report["copy._version"] == "1" && report["copy._writers"] == #"["cid"]"#, "\(report)")
+        }
+        #expect(try await !app.master.get("/reports").text.contains("insult"))
+        for caller in [app.client, eve, app.user("cid")] {
+            #expect(try await caller.get("/reports/\(id)").isProblem(.forbidden))
+        }
+        let none = UUID().uuidString.lowercased()
+        #expect(try await app.master.get("/reports/\(none)").isProblem(.notFound))
+
+        let large = String(repeating: "x", count: 65_600)
+        _ = try await app.master.post("/storage/Posts", #"{"_id":"large","text":"\#(large)"}"#)
+        let ofLarge = try await Self.reported("large", app)
+        let report = try await app.master.get("/reports/\(ofLarge)")
+        #expect(report.status == 200 && report["copy"] == nil)
+    }
+
+    @Test func `a copy goes with the account of the object's author, though the object is gone`() async throws {
+        let app = try await Self.app()
+        try await app.set(#"{"rules":{"update":["field:by"],"delete":["field:by"]}}"#, on: "Posts")
+        _ = try await app.master.post("/storage/Posts", #"{"_id":"own","text":"x","_writers":["ann"]}"#)
+        _ = try await app.master.post("/storage/Posts", #"{"_id":"other","by":"ben"}"#)
+        try await app.publish("ann", #"{"city":"Bern"}"#)
+        var ids = [try await Self.reported("own", app), try await Self.reported("a", app)]
+        let ofUser = try await app.user("eve").post("/storage/_User/ann/report", Self.report)
+        ids.append(try #require(ofUser["id"]).filter { $0 != "\"" })
+        let other = try await Self.reported("other", app)
+        for object in ["own", "a"] { #expect(try await app.master.delete("/storage/Posts/\(object)").status == 204) }
+        try await Self.erase("cid", app)
+        for id in ids + [other] { #expect(try await app.master.get("/reports/\(id)")["copy"] != nil) }
+        try await Self.erase("ann", app)
+        for id in ids {
+            let report = try await app.master.get("/reports/\(id)")
+            #expect(report["reason"] == #""spam""# && report["copy"] == nil, "\(report)")
+        }
+        #expect(try await app.master.get("/reports/\(other)")["copy.by"] == #""ben""#)
+    }
+
     // MARK: Hiding and restoring
 
     /// Reports an object in the name of `eve`, and returns the report's id.
@@ -219,13 +285,7 @@ import Testing
         let app = try await Self.app()
         _ = try await app.master.post("/storage/Posts", #"{"_id":"own","text":"x","_writers":["cid"]}"#)
         _ = try await Self.resolve(try await Self.reported("own", app), "hide", app)
-        var next: String?
-        repeat {
-            let request = UserDataRequest(app: app.id, environment: .live, user: "cid", after: next)
-            let body = String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
-            let answer = try await app.acting(as: .service("auth")).post("/internal/users/erase", body)
-            next = try JSONDecoder().decode(UserErasure.self, from: Data(answer.text.utf8)).next
-        } while next != nil
+        try await Self.erase("cid", app)
         #expect(try await app.master.get("/storage/Posts/own?deleted=true").isProblem(.objectNotFound))
     }
 }

@@ -60,6 +60,47 @@ import Testing
         #expect(report["data.1.operations.delete.0.objects"] == #""all""#)
     }
 
+    @Test func `a change that everyone may make is reported for those who may read`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.master.put("/roles/mods", #"{"add":["mia"]}"#)
+        try await app.set(#"{"rules":{"find":["role:mods"],"get":[],"update":["*"]}}"#, on: "A")
+        let report = try await app.master.get("/rules/report")
+        #expect(
+            report["data.0.operations.update"]
+                == #"[{"by":["rules.update.0"],"objects":"all","who":"role:mods"}]"#, "\(report)")
+    }
+
+    @Test(
+        arguments: [
+            // The rule for get, the grantees of the hidden field, and the kinds of caller who may read it.
+            (#"["*"]"#, "[]", "[]"),
+            (#"["*"]"#, #"["*"]"#, #"[{"by":["hidden.phone.0"],"objects":"all","who":"anyone"}]"#),
+            (
+                #"["*"]"#, #"["role:mods",{"where":{"owner":"$user.id"}}]"#,
+                #"""
+                [{"by":["hidden.phone.1"],"objects":"some","who":"authenticated"},\#
+                {"by":["hidden.phone.0","hidden.phone.1"],"objects":"all","who":"role:mods"}]
+                """#
+            ),
+            // Whoever cannot read the object cannot read its field.
+            (#"["role:mods"]"#, #"["*"]"#, #"[{"by":["hidden.phone.0"],"objects":"all","who":"role:mods"}]"#),
+            (
+                #"["field:owner"]"#, #"["authenticated"]"#,
+                #"[{"by":["hidden.phone.0"],"objects":"some","who":"authenticated"}]"#
+            ),
+            ("[]", #"["*"]"#, "[]"),
+        ])
+    func `each hidden field has the kinds of caller who may read it`(_ get: String, _ list: String, _ readers: String)
+        async throws
+    {
+        let app = try await StorageApp()
+        _ = try await app.master.put("/roles/mods", #"{"add":["mia"]}"#)
+        try await app.set(#"{"rules":{"find":[],"get":\#(get)},"hidden":{"phone":\#(list)}}"#, on: "Note")
+        let report = try await app.master.get("/rules/report")
+        #expect(report["data.0.hidden"] == #"[{"field":"phone","readers":\#(readers)}]"#, "\(report)")
+        #expect(report["data.1.hidden"] == "[]", "_User hides nothing")
+    }
+
     @Test func `the report has pages by name, and is for the server`() async throws {
         let app = try await StorageApp()
         for name in ["C", "A", "B"] { _ = try await app.master.post("/storage/\(name)", "{}") }
@@ -94,5 +135,26 @@ import Testing
         let closed = try await app.master.put("/collections/Note/rules", #"{"rules":{"find":["authenticated"]}}"#)
         #expect(closed["warnings"] == "[]")
         #expect(try await app.master.get("/collections/Note/rules")["warnings"] == nil)
+    }
+
+    @Test func `rules that open a closed live environment to anyone are found for the operator`() async throws {
+        let app = try await StorageApp()
+        func places() async throws -> [String] {
+            try await OpenRules.find(on: app.superuser, upTo: .max).places.filter { $0.hasPrefix("\(app.id) ") }
+                .map { String($0.dropFirst(app.id.count + 1)) }
+        }
+        let closed = #""create":[],"update":[],"delete":[],"addField":[]"#
+        try await app.set(#"{"rules":{\#(closed),"find":["*"],"get":["authenticated"],"count":[]}}"#, on: "Posts")
+        try await app.set(#"{"rules":{\#(closed),"get":[{"where":{"state":"*"}}]}}"#, on: "Pages")
+        try await app.set(#"{"rules":{"get":[{"who":["authenticated"],"where":{"state":"*"}}]}}"#, on: "Own")
+        #expect(try await places() == [], "the environment is open as a whole, which is another finding")
+        _ = try await app.master.put("/rules/settings", #"{"access":"closed"}"#)
+        #expect(try await places() == ["Pages.rules.get", "Posts.rules.find"])
+        let first = try await OpenRules.find(on: app.superuser, upTo: 1)
+        #expect(first.places.count == 1 && first.numberOfCollections >= 2)
+        let test = app.acting(as: app.principal(.master, .test))
+        _ = try await test.put("/rules/settings", #"{"access":"closed"}"#)
+        _ = try await test.put("/collections/Posts/rules", #"{"rules":{"find":["*"]}}"#)
+        #expect(try await places() == ["Pages.rules.get", "Posts.rules.find"], "only live data")
     }
 }

@@ -22,9 +22,15 @@ public struct UserDocuments: Codable, Sendable, Equatable {
         public var version: Int64
         /// Nil for a user who is disabled or deleted, whom other users cannot see.
         public var shown: Shown?
+        /// The same for a disabled user, whom only the app's server and staff can see. A member of its own, so that a
+        /// storage that does not know it shows nobody.
+        public var hidden: Shown?
 
-        public init(id: String, version: Int64, shown: Shown?) {
-            (self.id, self.version, self.shown) = (id, version, shown)
+        /// What is stored of the user; nil for a deleted one.
+        public var stored: Shown? { shown ?? hidden }
+
+        public init(id: String, version: Int64, shown: Shown?, hidden: Shown? = nil) {
+            (self.id, self.version, self.shown, self.hidden) = (id, version, shown, hidden)
         }
     }
 

@@ -58,6 +58,7 @@ extension StorageService {
 
         routes.on(ReportObject.route, ReportObject(reports: reports, rights: rights))
         routes.on(ListReports.route, ListReports(reports: reports))
+        routes.on(ReadReport.route, ReadReport(reports: reports))
         routes.on(ResolveReport.route, ResolveReport(reports: reports))
 
         routes.section = .roles

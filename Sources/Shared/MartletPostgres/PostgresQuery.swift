@@ -20,6 +20,10 @@ public struct PostgresQuery: Sendable, Hashable {
     /// same, which takes half as long as planning.
     public var isPlannedForValues = false
 
+    /// How long PostgreSQL may work on the statement, before it fails with `query_canceled` (57014). Nil for the
+    /// client's limit. Ignored inside a transaction.
+    public var timeLimit: Duration?
+
     /// The statement without parameter numbers; `binds` holds their positions.
     var text: String
     var binds: [PostgresBind]

@@ -27,9 +27,13 @@ import Testing
             _ = try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#)
             try await eventually("the address is verified") { shown(anna.userID)?.isEmailVerified == true }
             _ = try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#)
-            try await eventually("the user is gone") { shown(anna.userID) == nil }
+            try await eventually("the user is for the server only") {
+                shown(anna.userID) == nil && storage.document(of: anna.userID)?.hidden?.userName == "anna"
+            }
             _ = try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":false}"#)
             try await eventually("the user is back") { shown(anna.userID)?.userName == "anna" }
+            #expect(storage.document(of: anna.userID)?.hidden == nil)
+            _ = try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#)
 
             let anonymous = try Tokens(try await client.send("POST", "anonymous"))
             try await eventually("the anonymous user is there") { shown(anonymous.userID)?.profile == "{}" }
@@ -39,7 +43,9 @@ import Testing
             try await eventually("the name is there") { shown(anonymous.userID)?.userName == "berta" }
 
             #expect(try await client.master("DELETE", "users/\(anna.userID)").status == 202)
-            try await eventually("the deleted user is gone") { shown(anna.userID) == nil }
+            try await eventually("the deleted user is gone") {
+                storage.document(of: anna.userID).map { $0.stored == nil } == true
+            }
             try await eventually("nothing waits") {
                 try await client.count("SELECT count(*) FROM auth.user_changes") == 0
             }
@@ -107,11 +113,14 @@ import Testing
             try await eventually("all are there") {
                 Set(storage.documentCalls.flatMap(\.users).compactMap { $0.shown?.userName }).count == 249
             }
+            try await eventually("the disabled one is there") {
+                storage.documentCalls.flatMap(\.users).contains { $0.hidden?.userName == "user7" }
+            }
             #expect(storage.documentCalls.allSatisfy { $0.users.count <= UserDocuments.maximumUsers })
             let sizes = storage.documentCalls.map { $0.users.reduce(0) { $0 + ($1.shown?.profile.utf8.count ?? 0) } }
             #expect((sizes.max() ?? 0) <= 1 << 20)
             try await eventually("the job has reported") {
-                try await client.count("SELECT done FROM auth.jobs WHERE kind = 'users.publish'") == 249
+                try await client.count("SELECT done FROM auth.jobs WHERE kind = 'users.publish'") == 250
             }
         }
     }

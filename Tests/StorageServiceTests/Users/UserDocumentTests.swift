@@ -16,17 +16,19 @@ extension StorageApp {
         try #require(answer.status == 200, "\(answer)")
     }
 
-    /// - Parameter profile: Nil for a user whom nobody may see.
+    /// - Parameter profile: Nil for a user who was deleted.
     func publish(
-        _ id: String, version: Int64 = 1, name: String? = nil, verified: Bool = false, _ profile: String?,
-        _ environment: AppEnvironment = .live
+        _ id: String, version: Int64 = 1, name: String? = nil, verified: Bool = false, disabled: Bool = false,
+        _ profile: String?, _ environment: AppEnvironment = .live
     ) async throws {
-        let shown = profile.map {
+        let stored = profile.map {
             UserDocuments.Shown(
                 userName: name, profile: $0, created: "2026-01-02T03:04:05.678Z", updated: "2026-02-03T04:05:06.789Z",
                 isEmailVerified: verified)
         }
-        try await publish([UserDocuments.User(id: id, version: version, shown: shown)], environment)
+        let user = UserDocuments.User(
+            id: id, version: version, shown: disabled ? nil : stored, hidden: disabled ? stored : nil)
+        try await publish([user], environment)
     }
 }
 
@@ -125,7 +127,56 @@ extension StorageApp {
         #expect(try await app.master.get("/storage/_User/ada")["city"] == #""Bern""#)
     }
 
-    @Test func `a disabled user leaves the lists, and an older message changes nothing`() async throws {
+    @Test func `the server and staff see disabled users, and nobody else does`() async throws {
+        let app = try await StorageApp()
+        try await app.publish("ada", name: "ada", #"{"city":"Bern"}"#)
+        try await app.publish("ben", #"{"city":"Bern"}"#)
+        let pointer = #"{"__type":"Pointer","className":"_User","objectId":"ada"}"#
+        _ = try await app.master.post("/storage/Notes", #"{"_id":"n","by":\#(pointer)}"#)
+        let everyone = #"{"rules":{"find":["*"],"get":["*"],"count":["*"]}}"#
+        #expect(try await app.master.put("/collections/_User/rules", everyone).status == 200)
+        try await app.publish("ada", version: 2, name: "ada", disabled: true, #"{"city":"Bern","level":3}"#)
+        let query = #"{"by":{"$inQuery":{"className":"_User","where":{"city":"Bern"}}}}"#
+        for server in [app.master, app.staff(may: [.storage: [.read]])] {
+            let one = try await server.get("/storage/_User/ada")
+            #expect(one["level"] == "3" && one["_readers"] == "[]" && one["deleted"] == "null", "\(one)")
+            #expect(try await server.get("/storage/_User?order=_id").ids == ["ada", "ben"])
+            #expect(try await server.get("/storage/Notes?include=by")["data.0.by.city"] == #""Bern""#)
+            #expect(try await server.post("/storage/query/Notes", query).ids == ["n"])
+        }
+        for client in [app.client, app.user("ben"), app.user("ada")] {
+            #expect(try await client.get("/storage/_User/ada").isProblem(.objectNotFound))
+            for filter in ["", "&deleted=true"] {
+                let list = try await client.get("/storage/_User?count=true\(filter)")
+                #expect(list.ids == ["ben"] && list["count"] == "1", "\(list)")
+            }
+            #expect(try await client.post("/storage/query/_User", #"{"level":3}"#).ids == [])
+            #expect(try await client.get("/storage/Notes?include=by")["data.0.by"] == nil)
+            #expect(try await client.post("/storage/query/Notes", query).ids == [])
+        }
+        let report = #"{"reason":"rude"}"#
+        #expect(try await app.user("ben").post("/storage/_User/ada/report", report).isProblem(.objectNotFound))
+    }
+
+    @Test(
+        arguments: [
+            #"{"where":{"by.city":"Bern"},"through":{"by":"_User"}}"#,
+            #"{"where":{"by":{"$inQuery":{"className":"_User","where":{"city":"Bern"}}}}}"#,
+            #"{"where":{"$user.city":"Bern"}}"#,
+        ])
+    func `rules do not know disabled users`(_ entry: String) async throws {
+        let app = try await StorageApp()
+        let pointer = #"{"__type":"Pointer","className":"_User","objectId":"ada"}"#
+        _ = try await app.master.post("/storage/Notes", #"{"_id":"n","by":\#(pointer)}"#)
+        try await app.set(#"{"rules":{"find":[\#(entry)]}}"#, on: "Notes")
+        for (version, isDisabled) in [(1, false), (2, true), (3, false)] {
+            try await app.publish("ada", version: Int64(version), disabled: isDisabled, #"{"city":"Bern"}"#)
+            let seen = try await app.user("ada").get("/storage/Notes").ids
+            #expect(seen == (isDisabled ? [] : ["n"]), "version \(version)")
+        }
+    }
+
+    @Test func `a deleted user leaves the lists, and an older message changes nothing`() async throws {
         let app = try await StorageApp()
         func ids() async throws -> [String] { try await app.user("x").get("/storage/_User").ids }
         try await app.publish("ada", version: 5, #"{"city":"Bern"}"#)
@@ -172,8 +223,13 @@ extension StorageApp {
         try await app.publish("ada", version: 4, nil)
         try await app.publish("ada", version: 5, nil)
         try await app.publish("ada", version: 6, #"{"city":"Thun"}"#)
-        try await stream.wait(for: 4)
-        #expect(stream.lines == ["create ada", "update ada", "delete ada", "create ada"])
+        try await app.publish("ada", version: 7, disabled: true, #"{"city":"Thun"}"#)
+        try await app.publish("ada", version: 8, disabled: true, #"{"city":"Paris"}"#)
+        try await app.publish("ada", version: 9, #"{"city":"Thun"}"#)
+        try await stream.wait(for: 6)
+        #expect(
+            stream.lines == ["create ada", "update ada", "delete ada", "create ada", "leave ada", "enter ada"])
+        #expect(!stream.events.contains { $0.data.text.contains("Paris") })
         #expect(!stream.events.contains { $0.data.text.contains("erified") })
         let feed = try await app.user("x").get("/changes/_User")
         #expect(feed.status == 200 && feed.text.contains("Thun"), "\(feed)")

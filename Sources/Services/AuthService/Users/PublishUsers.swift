@@ -75,7 +75,7 @@ struct PublishUsers: Service {
         var portions: [ArraySlice<UserDocuments.User>] = []
         var (start, size) = (0, 0)
         for (index, user) in users.enumerated() {
-            let own = user.shown?.profile.utf8.count ?? 0
+            let own = user.stored?.profile.utf8.count ?? 0
             if size + own > maximumSizeInBytes, index > start {
                 portions.append(users[start..<index])
                 (start, size) = (index, 0)

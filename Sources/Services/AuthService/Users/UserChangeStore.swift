@@ -34,12 +34,12 @@ struct UserChangeStore: Sendable {
         return try await postgres.query(
             """
             SELECT c.id, c.app, c.environment, c.version, u.user_name, u.profile::text, \(PostgresQuery.rfc3339("u.created")),
-                \(PostgresQuery.rfc3339("u.updated")), u.email IS NOT NULL AND u.email_verified
+                \(PostgresQuery.rfc3339("u.updated")), u.email IS NOT NULL AND u.email_verified, u.disabled
             FROM unnest(\(try claimed.map { try $0.decode(0, as: UUID.self) }), \(try claimed.map { try $0.decode(1, as: String.self) }),
                 \(try claimed.map { try $0.decode(2, as: String.self) }), \(try claimed.map { try $0.decode(3, as: Int.self) }))
                 AS c (id, app, environment, version)
             LEFT JOIN auth.users AS u
-                ON u.id = c.id AND u.app_id = c.app AND u.environment = c.environment AND NOT u.disabled AND NOT u.deleting
+                ON u.id = c.id AND u.app_id = c.app AND u.environment = c.environment AND NOT u.deleting
             """
         ).map(Self.change)
     }
@@ -47,15 +47,17 @@ struct UserChangeStore: Sendable {
     private static func change(_ row: PostgresRow) throws -> Change {
         let id: UUID = try row.decode(0)
         let environment = AppEnvironment(rawValue: try row.decode(2)) ?? .live
-        let shown = try row.decode(5, as: String?.self).map { profile in
+        let stored = try row.decode(5, as: String?.self).map { profile in
             UserDocuments.Shown(
                 userName: try row.decode(4), profile: profile, created: try row.decode(6), updated: try row.decode(7),
                 isEmailVerified: try row.decode(8))
         }
+        let isDisabled = try row.decode(9, as: Bool?.self) ?? false
         return Change(
             space: AppSpace(appID: try row.decode(1), environment: environment),
             user: UserDocuments.User(
-                id: id.uuidString.lowercased(), version: try row.decode(3), shown: shown))
+                id: id.uuidString.lowercased(), version: try row.decode(3), shown: isDisabled ? nil : stored,
+                hidden: isDisabled ? stored : nil))
     }
 
     /// Removes changes that storage has, unless the user was changed again.
@@ -75,7 +77,7 @@ struct UserChangeStore: Sendable {
         let row = try await postgres.query(
             """
             WITH page AS (
-                SELECT id, app_id, environment FROM auth.users WHERE NOT disabled AND NOT deleting \(position) ORDER BY id LIMIT \(limit)),
+                SELECT id, app_id, environment FROM auth.users WHERE NOT deleting \(position) ORDER BY id LIMIT \(limit)),
             added AS (
                 INSERT INTO auth.user_changes (user_id, app_id, environment, version)
                 SELECT id, app_id, environment, nextval('auth.user_versions') FROM page ON CONFLICT DO NOTHING)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import MartletCore
 import MartletPostgres
+import StorageService
 
 /// `martlet doctor`
 struct DoctorCommand: AsyncParsableCommand {
@@ -44,6 +45,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 }
                 findings.append(try await Self.ruleFinding(client))
                 findings.append(try await Self.accessFinding(client))
+                findings.append(try await Self.openRulesFinding(client))
                 let skew: Double = try await client.query(
                     "SELECT extract(epoch FROM clock_timestamp())::double precision")[0].decode(0)
                 let difference = abs(skew - Date().timeIntervalSince1970)
@@ -108,6 +110,24 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch let error as PostgresError where ["42P01", "42703", "3F000"].contains(error.sqlState) {
             // The finding about its schema already reports that it is missing.
             return Finding(name: "live data without rules are closed in every app", isGood: true)
+        }
+    }
+
+    /// Names rules that open live data to anyone who has the app: a note, because that may be what the app needs.
+    private static func openRulesFinding(_ client: PostgresClient) async throws -> Finding {
+        let none = Finding(name: "no rule opens closed live data to whoever has the app", isGood: true)
+        do {
+            let open = try await OpenRules.find(on: client, upTo: 5)
+            guard open.numberOfCollections > 0 else { return none }
+            return Finding(
+                name: """
+                    rules open live data to whoever has the app, also without signing in, in \(open.numberOfCollections) \
+                    collections: \(open.places.joined(separator: ", ")); GET rules/report lists all of an app; to close \
+                    them, put "authenticated", a role or a field in place of "*" by PUT collections/{collection}/rules
+                    """, isGood: true, mark: "note  ")
+        } catch let error as PostgresError where ["42P01", "42703", "3F000"].contains(error.sqlState) {
+            // The finding about its schema already reports that it is missing.
+            return none
         }
     }
 

@@ -108,7 +108,9 @@ struct SyncFeed: Sendable {
     ) async throws -> Page {
         let rows: PostgresRows
         do {
-            rows = try await changes.run(try Self.walking(query, after: last, in: scope), in: scope.space)
+            var statement = try Self.walking(query, after: last, in: scope)
+            statement.timeLimit = scope.timeLimit()
+            rows = try await changes.run(statement, in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
             return Page(
                 cursor: ChangeCursor(epoch: end.epoch, position: .at(snapshot), isWalked: true), hasMore: false,
@@ -169,7 +171,7 @@ struct SyncFeed: Sendable {
                 CROSS JOIN LATERAL (SELECT \(visible) AS matches FROM \(ChangeStore.stateAfter("passed")) OFFSET 0) AS seen
                 WHERE meant.id = page.id AND passed.kind <> 'd' AND seen.matches)
             """
-        let statement: PostgresQuery = """
+        var statement: PostgresQuery = """
             WITH range AS (
                 SELECT id, seq, txid FROM \(log) WHERE \(ChangeStore.between(from, to, scope.collection.text))),
             first AS (SELECT DISTINCT ON (id) id, seq, txid FROM range ORDER BY id, seq),
@@ -206,6 +208,7 @@ struct SyncFeed: Sendable {
             """
         let rows: PostgresRows
         do {
+            statement.timeLimit = scope.timeLimit()
             rows = try await changes.run(statement, in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
             // Nothing was written yet, or the collection was just dropped; the next check of the log's floor

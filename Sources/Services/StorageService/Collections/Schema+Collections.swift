@@ -48,6 +48,15 @@ extension Schema {
                 "message": .string.described("What anyone who has the app may do."),
             ], required: ["place", "message"]))
 
+    private static let ruleCallers: Schema = .array(
+        of: .object(
+            [
+                "who": .string.described("`anyone`, `authenticated`, a user's id or `role:<name>`."),
+                "objects": .oneOf("some", "all"),
+                "by": .array(of: .string).described(
+                    "The entries, such as `rules.find.0` or `hidden.phone.0`, or `no rule`."),
+            ], required: ["who", "objects", "by"]))
+
     static let ruleReport: Schema = component(
         "RuleReport",
         .object(
@@ -58,17 +67,11 @@ extension Schema {
                     of: .object(
                         [
                             "collection": .collectionName,
-                            "operations": .map(
-                                of: .array(
-                                    of: .object(
-                                        [
-                                            "who": .string.described(
-                                                "`anyone`, `authenticated`, a user's id or `role:<name>`."),
-                                            "objects": .oneOf("some", "all"),
-                                            "by": .array(of: .string).described(
-                                                "The entries, such as `rules.find.0`, or `no rule`."),
-                                        ], required: ["who", "objects", "by"]))),
-                        ], required: ["collection", "operations"])),
+                            "operations": .map(of: ruleCallers),
+                            "hidden": .array(
+                                of: .object(
+                                    ["field": .string, "readers": ruleCallers], required: ["field", "readers"])),
+                        ], required: ["collection", "operations", "hidden"])),
                 "warnings": .array(of: .ruleWarning),
             ], required: ["access", "count", "data", "warnings"]))
 
@@ -179,8 +182,8 @@ extension Schema {
                     """),
                 "through": .map(of: .collectionName).described(
                     """
-                    The collections to which the Pointers in dotted names of `where` lead, by path. Taken from stored \
-                    objects if it is missing.
+                    The collections to which the Pointers in dotted names of `where` lead, by path; inside queries of \
+                    `Messages`, by `$Messages.<path>`. Taken from stored objects if it is missing.
                     """),
                 "fields": .array(of: .string).maxItems(100).described(
                     "For `update`: the top-level fields that a change may contain."),

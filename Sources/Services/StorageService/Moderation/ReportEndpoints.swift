@@ -73,6 +73,28 @@ struct ListReports: Endpoint {
     }
 }
 
+struct ReadReport: Endpoint {
+    static let route = Route(
+        .get, "/reports/{id}", "readObjectReport",
+        "Returns a report, with the object as it was when it was reported.",
+        callers: .manager(.read, .storage),
+        parameters: [.path("id", .uuid)],
+        details: """
+            `copy` has every field, also hidden ones. It is missing if the object had more than 64 KiB, and after its \
+            author's account was deleted.
+            """,
+        answers: [.answer(200, "The report.", .json(.report))],
+        errors: [404: "There is no such report (`not-found`)."])
+
+    let reports: ReportStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let id = try context.uuid("id", else: .notFound)
+        guard let report = try await reports.read(id, of: context.space) else { throw ServiceError(.notFound) }
+        return .json(report)
+    }
+}
+
 struct ResolveReport: Endpoint {
     static let route = Route(
         .post, "/reports/{id}/resolve", "resolveObjectReport",
@@ -151,5 +173,6 @@ extension Schema {
                 "created": .string.format("date-time"),
                 "resolved": .string.format("date-time"),
                 "resolution": .string,
+                "copy": .object.described("For one report only: the object as it was when it was reported."),
             ]))
 }

@@ -8,6 +8,8 @@ import NIOCore
 struct ReportStore: Sendable {
     static let maximumTextInBytes = 1_000
     static let maximumPerDay = 100
+    /// Larger objects are not copied.
+    static let maximumCopyInBytes = 64 << 10
     /// How long a resolved report is kept.
     static let retentionInDays: Int32 = 90
 
@@ -45,6 +47,12 @@ struct ReportStore: Sendable {
         id, collection, object, reporter, reason, \(PostgresQuery.rfc3339("created")), \(PostgresQuery.rfc3339("resolved")), resolution
         """
 
+    /// The object as a report keeps it.
+    private static let copy: PostgresQuery = """
+        CASE WHEN octet_length(doc::text) <= \(maximumCopyInBytes) THEN doc || jsonb_strip_nulls(jsonb_build_object(
+            'updated', \(PostgresQuery.rfc3339("updated")), '_version', version, '_readers', readers, '_writers', writers)) END
+        """
+
     private static func report(_ row: PostgresRow) throws -> Report {
         Report(
             id: try row.decode(0, as: UUID.self).uuidString.lowercased(), collection: try row.decode(1),
@@ -63,10 +71,11 @@ struct ReportStore: Sendable {
         try await spaces.prepare(space)
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
-                let conditions = ["id = \(object.text)", "deleted IS NULL", scope.access.seen].compactMap(\.self)
-                let readable = try await transaction.query(
-                    "SELECT FROM \(try scope.table) WHERE \(conditions.joined(separator: " AND "))")
-                guard !readable.isEmpty else { return nil }
+                let readable = ["id = \(object.text)", "deleted IS NULL", scope.access.seen].compactMap(\.self)
+                    .joined(separator: " AND ")
+                guard try await !transaction.query("SELECT FROM \(try scope.table) WHERE \(readable)").isEmpty else {
+                    return nil
+                }
                 let isOfUser: PostgresQuery = """
                     collection = \(scope.collection.text) AND object = \(object.text) AND reporter = \(user)
                     """
@@ -75,12 +84,13 @@ struct ReportStore: Sendable {
                 try await checkLimit(of: user, table, transaction)
                 let rows = try await transaction.query(
                     """
-                    INSERT INTO \(table) (id, collection, object, reporter, reason)
-                    VALUES (\(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(scope.collection.text), \(object.text), \(user), \(reason))
+                    INSERT INTO \(table) (id, collection, object, reporter, reason, copy)
+                    SELECT \(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(scope.collection.text), \(object.text), \(user), \(reason), \(Self.copy)
+                    FROM \(try scope.table) WHERE \(readable)
                     ON CONFLICT ON CONSTRAINT _reports_once DO NOTHING RETURNING \(Self.columns)
                     """)
                 if let row = rows.first { return (try Self.report(row), true) }
-                // The same user has just reported it in another request.
+                // The same user has just reported it in another request, unless the object has just gone.
                 let other = try await transaction.query("SELECT \(Self.columns) FROM \(table) WHERE \(isOfUser)")
                 return try other.first.map { (try Self.report($0), false) }
             }
@@ -99,6 +109,18 @@ struct ReportStore: Sendable {
             throw ServiceError(
                 .tooManyRequests, "A user may report \(Self.maximumPerDay) objects a day.", retryAfter: 3_600)
         }
+    }
+
+    /// The JSON text of a report with the `copy`; nil if there is none.
+    func read(_ id: UUID, of space: AppSchema) async throws -> String? {
+        try await spaces.query(
+            """
+            SELECT (jsonb_strip_nulls(jsonb_build_object('id', id, 'collection', collection, 'object', object, 'reporter', reporter,
+                'reason', reason, 'created', \(PostgresQuery.rfc3339("created")), 'resolved', \(PostgresQuery.rfc3339("resolved")),
+                'resolution', resolution)) || CASE WHEN copy IS NULL THEN '{}' ELSE jsonb_build_object('copy', copy) END)::text
+            FROM \(try space.own("_reports")) WHERE id = \(id)
+            """, in: space, on: postgres
+        ).first.map { try $0.decode(0) }
     }
 
     /// Oldest first.

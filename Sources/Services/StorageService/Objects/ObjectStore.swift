@@ -696,7 +696,7 @@ struct ObjectStore: Sendable {
             first = try statement(scope)
         }
         do {
-            return try await run(first, in: scope.space)
+            return try await run(first, in: scope)
         } catch let error as PostgresError where error.isUndefinedTable {
             guard !first.others.isEmpty else { return nil }
             let all = first.others.union([scope.collection])
@@ -706,12 +706,17 @@ struct ObjectStore: Sendable {
             let found = Set(try rows.map { try $0.decode(0, as: String.self) })
             guard found.contains(scope.collection.text) else { return nil }
             scope.missing = all.filter { !found.contains($0.text) }
-            return try await run(try statement(scope), in: scope.space)
+            return try await run(try statement(scope), in: scope)
         }
     }
 
-    private func run(_ statement: some ReadStatement, in space: AppSchema) async throws -> PostgresRows {
-        guard statement.isCostly, transaction == nil else { return try await run(statement.sql, in: space) }
+    private func run(_ statement: some ReadStatement, in scope: QueryScope) async throws -> PostgresRows {
+        let space = scope.space
+        guard statement.isCostly, transaction == nil else {
+            var sql = statement.sql
+            sql.timeLimit = scope.timeLimit(reading: statement.others)
+            return try await run(sql, in: space)
+        }
         // Uses PostgreSQL's own timeout, which only counts the statement's time, on a separate connection, so that no
         // other statement waits for it.
         do {
@@ -786,7 +791,7 @@ struct ObjectStore: Sendable {
             if let transaction { return try await transaction.query(statement) }
             return try await postgres.query(statement)
         } catch let error as PostgresError {
-            throw spaces.problem(error, in: space)
+            throw spaces.problem(error, of: statement, in: space)
         }
     }
 }

@@ -7,25 +7,24 @@ import MartletPostgres
 /// Read from the caller's document in `_User` by the statement itself, once, because nothing in the subquery depends on
 /// the row. `RulePlace` adds that there is such a document.
 extension FilterCompiler {
-    /// The caller's document with `emailVerified`, as a row `doc`; `source` is the table `_User`.
-    private static func caller(_ user: String, _ source: PostgresQuery) -> PostgresQuery {
+    /// The caller's document with `emailVerified`, as a row `doc`; `users` is the scope of `_User`.
+    private static func caller(_ user: String, _ users: QueryScope) throws -> PostgresQuery {
         """
-        (SELECT doc || jsonb_build_object('emailVerified', email_verified) AS doc FROM \(source) \
-        WHERE id = \(user) AND deleted IS NULL OFFSET 0) AS caller
+        (SELECT doc || jsonb_build_object('emailVerified', email_verified) AS doc FROM \(try users.source) \
+        WHERE id = \(user) AND \(users.isKnownToRules) OFFSET 0) AS caller
         """
     }
 
     /// The condition that the caller has a document in `_User`.
     static func callerIsKnown(_ identity: Identity, in scope: QueryScope) throws -> PostgresQuery {
         guard let user = identity.userID else { return "FALSE" }
-        let source = try scope.scope(of: .users).source
-        return "EXISTS (SELECT FROM \(caller(user, source)))"
+        return "EXISTS (SELECT FROM \(try caller(user, scope.scope(of: .users))))"
     }
 
     private var callerDocument: PostgresQuery? {
         get throws {
             guard let user = rule?.identity.userID else { return nil }
-            return Self.caller(user, try scope.scope(of: .users).source)
+            return try Self.caller(user, scope.scope(of: .users))
         }
     }
 

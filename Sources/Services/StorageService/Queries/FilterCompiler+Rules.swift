@@ -69,7 +69,7 @@ extension FilterCompiler {
         let exists: PostgresQuery = """
             EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE jsonb_build_array(\(path)) END) \
             AS hop (pointer) JOIN \(try other.source) ON id = pointer->>'objectId' \
-            WHERE pointer->>'__type' = 'Pointer' AND pointer->>'className' = \(hop.collection.text) AND deleted IS NULL AND \(condition) OFFSET 0)
+            WHERE pointer->>'__type' = 'Pointer' AND pointer->>'className' = \(hop.collection.text) AND \(other.isKnownToRules) AND \(condition) OFFSET 0)
             """
         return onAdded(target, lookingUp(path, exists))
     }

@@ -96,7 +96,8 @@ extension FilterCompiler {
     ) throws -> PostgresQuery {
         let access = other.access
         try access.require(.find)
-        var compiler = FilterCompiler(scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule?.inner)
+        var compiler = FilterCompiler(
+            scope: other, now: now, subqueryDepth: subqueryDepth + 1, rule: rule?.inner(of: other.collection))
         (compiler.budget, compiler.isNegated) = (budget, isNegated)
         let condition = try compiler.compile(value["where"] ?? .object([]), depth: 0)
         budget = compiler.budget
@@ -105,7 +106,8 @@ extension FilterCompiler {
         filter.dependsOnOtherState = true
         filter.usesElsewhere[other.collection, default: []] += compiler.filter.uses
         filter.addUsesElsewhere(of: compiler.filter)
-        let conditions = ["deleted IS NULL", access.readable(for: .find), condition].compactMap(\.self)
+        let present = rule == nil ? "deleted IS NULL" : other.isKnownToRules
+        let conditions = [present, access.readable(for: .find), condition].compactMap(\.self)
         var page: PostgresQuery = ""
         if value["limit"] != nil || value["skip"] != nil || value["order"] != nil {
             guard case .string(let order) = value["order"] ?? .string("") else {

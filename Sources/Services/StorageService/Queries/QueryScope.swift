@@ -35,6 +35,17 @@ struct QueryScope: Sendable {
         QueryScope(space: space, collection: other, rights: rights, missing: missing)
     }
 
+    /// The limit for a statement that reads objects of this collection and of others; nil for the client's limit.
+    func timeLimit(reading others: Set<CollectionName> = []) -> Duration? {
+        access.timeLimit ?? others.lazy.compactMap { scope(of: $0).access.timeLimit }.first
+    }
+
+    /// The condition on objects of which a rule may know: not removed and, as users, not disabled. Rules are judged
+    /// without the objects' lists of readers.
+    var isKnownToRules: PostgresQuery {
+        collection == .users ? "deleted IS NULL AND readers IS NULL" : "deleted IS NULL"
+    }
+
     /// The table to select from, or an empty one of the same shape if it does not exist.
     var source: PostgresQuery {
         get throws { missing.contains(collection) ? Self.nothing : "\(try table)" }

@@ -218,6 +218,18 @@ struct Access: Sendable {
         return fieldGuard
     }
 
+    /// How long a statement may take that reads objects for this identity; nil for the client's limit.
+    ///
+    /// Rules that look at other objects cost time for each object that a filter finds, and without an index it finds
+    /// the whole collection. Meanwhile the statement has one of a few connections.
+    var timeLimit: Duration? {
+        let lists = [Operation.get, .find, .count].compactMap(rules.grantees) + (rules.hidden ?? [:]).values
+        let readsOthers = lists.contains { list in
+            permission(of: list).ways.contains { $0.condition?.collections.isEmpty == false }
+        }
+        return readsOthers ? .seconds(3) : nil
+    }
+
     /// Whether all fields of all objects are visible.
     var hidesNothing: Bool { hiddenFields.isEmpty }
 
@@ -337,8 +349,15 @@ struct Access: Sendable {
         let own = reach(permission(for: operation))
         guard operation == .update || operation == .delete else { return own }
         // What cannot be read cannot be changed.
-        return min(own, max(reach(permission(for: .get)), reach(permission(for: .find))))
+        return min(own, readReach)
     }
+
+    /// The objects of which this identity may read a field that has a list in `hidden`.
+    func reach(ofHidden field: FieldName) -> Reach {
+        min(rules.hidden?[field].map { reach(permission(of: $0)) } ?? .all, readReach)
+    }
+
+    private var readReach: Reach { max(reach(permission(for: .get)), reach(permission(for: .find))) }
 
     private func reach(_ permission: Permission) -> Reach {
         switch permission {

@@ -82,10 +82,11 @@ private struct PointerPaths {
 
     func resolved(_ condition: RuleCondition, of collection: CollectionName) throws -> RuleCondition {
         var hops = condition.through ?? []
-        for name in Self.names(in: condition.filter) where name.holds(".") {
-            try add(name, of: collection.text, isDeclared: condition.through != nil, to: &hops)
+        let isDeclared = condition.through != nil
+        for name in Self.names(in: condition.filter) {
+            try add(name, of: collection.text, inQueryOf: nil, isDeclared: isDeclared, to: &hops)
         }
-        try checkNested(condition.filter, of: collection.text, isDeclared: condition.through != nil)
+        try addNested(condition.filter, of: collection.text, isDeclared: isDeclared, to: &hops)
         guard hops.count <= FilterCompiler.maximumSubqueries else {
             throw ServiceError(
                 .limitExceeded, "At most \(FilterCompiler.maximumSubqueries) Pointers may be in \"through\".")
@@ -93,7 +94,7 @@ private struct PointerPaths {
         return hops.isEmpty && condition.through == nil ? condition : condition.through(hops)
     }
 
-    /// The names of fields outside queries.
+    /// The names of fields outside queries inside the filter.
     private static func names(in filter: JSONValue) -> [String] {
         guard case .object(let members) = filter else { return [] }
         return members.flatMap { member -> [String] in
@@ -105,49 +106,61 @@ private struct PointerPaths {
         }
     }
 
-    /// Refuses Pointers in dotted names where none is followed: in queries, and in `$old.` and `$new.` as values.
+    /// Adds the Pointers in queries, and refuses those that are not followed: in a query's key, and in `$old.` and
+    /// `$new.` as values.
     ///
     /// - Throws: `invalid-body` naming the path.
-    private func checkNested(_ value: JSONValue, of collection: String, isDeclared: Bool) throws {
+    private func addNested(
+        _ value: JSONValue, of collection: String, isDeclared: Bool, to hops: inout [RuleCondition.Hop]
+    ) throws {
         switch value {
         case .null, .bool, .number: break
         case .string(let text):
-            if let (_, path) = RuleVariable.state(text) { try checkNested(path, of: collection, isDeclared) }
+            if let (_, path) = RuleVariable.state(text) { try refuse(path, of: collection, isDeclared) }
         case .array(let elements):
-            for element in elements { try checkNested(element, of: collection, isDeclared: isDeclared) }
+            for element in elements { try addNested(element, of: collection, isDeclared: isDeclared, to: &hops) }
         case .object(let members):
             for member in members {
-                if case .string(let other)? = member.query?["className"] {
-                    let filter = member.query?["where"] ?? .object([])
-                    for name in Self.names(in: filter) { try checkNested(name, of: other, isDeclared) }
-                    try checkNested(filter, of: other, isDeclared: isDeclared)
-                    if case .string(let key)? = member.value["key"] { try checkNested(key, of: other, isDeclared) }
-                } else {
-                    try checkNested(member.value, of: collection, isDeclared: isDeclared)
+                guard case .string(let other)? = member.query?["className"] else {
+                    try addNested(member.value, of: collection, isDeclared: isDeclared, to: &hops)
+                    continue
                 }
+                let filter = member.query?["where"] ?? .object([])
+                for name in Self.names(in: filter) {
+                    let query = try? CollectionName(other)
+                    try add(name, of: other, inQueryOf: query, isDeclared: isDeclared, to: &hops)
+                }
+                try addNested(filter, of: other, isDeclared: isDeclared, to: &hops)
+                if case .string(let key)? = member.value["key"] { try refuse(key, of: other, isDeclared) }
             }
         }
     }
 
-    private func checkNested(_ path: String, of collection: String, _ isDeclared: Bool) throws {
-        guard path.holds("."), try pointer(path, of: collection, isDeclared: isDeclared, path) != nil else { return }
+    private func refuse(_ path: String, of collection: String, _ isDeclared: Bool) throws {
+        let top = FieldName(topOf: path).text
+        guard path.holds("."), try pointer(path, of: collection, isDeclared: isDeclared, path, top) != nil else {
+            return
+        }
         throw ServiceError(
             .invalidBody,
             """
-            "\(FieldName(topOf: path).text)" is a Pointer, which a rule does not follow in queries or values. Use $inQuery, \
-            or a dotted name outside of queries.
+            "\(top)" is a Pointer, which a rule does not follow in the key of a query or in the \
+            value of $old or $new. Use the dotted name as the name of a field, or $inQuery.
             """, field: path)
     }
 
     private func add(
-        _ name: String, of collection: String, isDeclared: Bool, to hops: inout [RuleCondition.Hop]
+        _ name: String, of collection: String, inQueryOf query: CollectionName?, isDeclared: Bool,
+        to hops: inout [RuleCondition.Hop]
     ) throws {
         var (collection, start, rest) = (collection, "", name)
         while rest.holds(".") {
-            let known = hops.filter { $0.path.hasPrefix(start) && name.hasPrefix($0.path + ".") }
-                .min { $0.path.utf8.count < $1.path.utf8.count }
-            if known == nil, let found = try pointer(rest, of: collection, isDeclared: isDeclared, name) {
-                hops.append(.init(path: start + FieldName(topOf: rest).text, collection: found))
+            let known = hops.filter {
+                $0.query == query && $0.path.hasPrefix(start) && name.hasPrefix($0.path + ".")
+            }.min { $0.path.utf8.count < $1.path.utf8.count }
+            let place = RuleCondition.Hop.name(start + FieldName(topOf: rest).text, query)
+            if known == nil, let found = try pointer(rest, of: collection, isDeclared: isDeclared, name, place) {
+                hops.append(.init(path: start + FieldName(topOf: rest).text, collection: found, query: query))
             } else if known == nil {
                 return
             }
@@ -158,8 +171,10 @@ private struct PointerPaths {
     }
 
     /// The collection to which the first field of a dotted name points; nil if it has nested fields instead.
+    ///
+    /// - Parameter place: The name of the Pointer in `through`.
     private func pointer(
-        _ rest: String, of collection: String, isDeclared: Bool, _ name: String
+        _ rest: String, of collection: String, isDeclared: Bool, _ name: String, _ place: String
     ) throws -> CollectionName? {
         let top = FieldName(topOf: rest)
         let types = fields[collection]?[top] ?? []
@@ -172,7 +187,7 @@ private struct PointerPaths {
                 .invalidBody,
                 """
                 It is not known where "\(top.text)" leads: objects have \(types.isEmpty ? "not had this field" : types.joined(separator: ", ")). \
-                Add "through":{"\(top.text)":"<collection>"} for a Pointer, or "through":{} for a nested field.
+                Add "through":{"\(place)":"<collection>"} for a Pointer, or "through":{} for a nested field.
                 """, field: name)
         }
         return try CollectionName(String(only))

@@ -17,7 +17,8 @@ struct ReadRuleReport: Endpoint {
             For each operation, `operations` lists the kinds of caller who may: `anyone`, `authenticated`, and up to \
             50 users and roles that the rule names, if they may do more. An empty list means nobody but the master \
             key. `objects` is `all`, or `some` if a condition or a field decides; `by` names the entries. The objects' \
-            own readers and writers narrow this further.
+            own readers and writers narrow this further. `hidden` lists, in the same form, who may read each field that \
+            is hidden from others.
             """,
         answers: [
             .answer(200, "The report.", .json(.ruleReport))
@@ -26,6 +27,13 @@ struct ReadRuleReport: Endpoint {
     private struct Entry: Encodable {
         var collection: String
         var operations: [String: [RuleReport.Kind]]
+        /// A list, because a dictionary would take two fields that look alike for one.
+        var hidden: [HiddenField]
+    }
+
+    private struct HiddenField: Encodable {
+        var field: String
+        var readers: [RuleReport.Kind]
     }
 
     private struct Page: Encodable {
@@ -49,7 +57,10 @@ struct ReadRuleReport: Endpoint {
                 operations: Dictionary(
                     uniqueKeysWithValues: CollectionRules.Operation.allCases.map {
                         ($0.rawValue, report.kinds(of: $0))
-                    }))
+                    }),
+                hidden: (report.rules.hidden ?? [:]).keys.sorted().map {
+                    HiddenField(field: $0.text, readers: report.readers(of: $0))
+                })
         }
         return try .encoding(
             Page(

@@ -12,8 +12,7 @@ struct RuleCondition: Sendable, Equatable {
     let number: Int
     let who: [String]
     let filter: JSONValue
-    /// The path of a Pointer in a dotted name of the filter → the collection to which it points. Nil if the rule does
-    /// not say.
+    /// The Pointers that dotted names of the filter go through. Nil if the rule does not say.
     let through: [Hop]?
     /// What a change may consist of; nil for anything.
     let limits: ChangeLimits?
@@ -28,9 +27,19 @@ struct RuleCondition: Sendable, Equatable {
     /// Other collections that the filter reads.
     let collections: Set<CollectionName>
 
+    /// `"event":"Events"`: the Pointer at the path of the object leads to that collection. In a query of `Messages`
+    /// inside the filter: `"$Messages.event":"Events"`.
     struct Hop: Sendable, Equatable {
         let path: String
         let collection: CollectionName
+        /// The collection in whose queries the path stands; nil if it is one of the object itself.
+        var query: CollectionName?
+
+        var name: String { Self.name(path, query) }
+
+        static func name(_ path: String, _ query: CollectionName?) -> String {
+            query.map { "$\($0.text).\(path)" } ?? path
+        }
     }
 
     /// - Throws: `invalid-body` naming a member.
@@ -71,7 +80,8 @@ struct RuleCondition: Sendable, Equatable {
             let user = JSONValue.string("$user.id")
             let name = RuleVariable.state(member.name)?.1 ?? member.name
             guard member.value == user || member.value["$eq"] == user, !name.begins(with: "$"),
-                SystemField(rawValue: name) == nil, !(through ?? []).contains(where: { name.hasPrefix($0.path + ".") })
+                SystemField(rawValue: name) == nil,
+                !(through ?? []).contains(where: { $0.query == nil && name.hasPrefix($0.path + ".") })
             else { return nil }
             return name
         }
@@ -108,10 +118,19 @@ struct RuleCondition: Sendable, Equatable {
         }
         return try members.map { member in
             guard case .string(let name) = member.value, let collection = try? CollectionName(name),
-                let path = try? FieldPath(member.name)
+                let (query, path) = try? Self.place(member.name)
             else { throw refusal }
-            return Hop(path: path.text, collection: collection)
+            return Hop(path: path.text, collection: collection, query: query)
         }
+    }
+
+    /// Splits the name of a hop.
+    private static func place(_ name: String) throws -> (query: CollectionName?, path: FieldPath) {
+        guard name.begins(with: "$"), let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
+            return (nil, try FieldPath(name))
+        }
+        let (query, path) = (name[..<dot].dropFirst(), name[name.utf8.index(after: dot)...])
+        return (try CollectionName(String(query)), try FieldPath(String(path)))
     }
 
     /// The JSON form that `init` reads.
@@ -119,7 +138,7 @@ struct RuleCondition: Sendable, Equatable {
         var members: [JSONValue.Member] = [.init("who", .array(who.map { .string($0) })), .init("where", filter)]
         if let through {
             members.append(
-                .init("through", .object(through.map { .init($0.path, .string($0.collection.text)) })))
+                .init("through", .object(through.map { .init($0.name, .string($0.collection.text)) })))
         }
         if case .object(let limits)? = limits?.json { members += limits }
         return .object(members)

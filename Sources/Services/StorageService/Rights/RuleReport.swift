@@ -28,17 +28,40 @@ struct RuleReport: Sendable {
     /// The kinds of caller who may, from the largest. Each one only if it may do more than those before it. An empty
     /// list means nobody but the master key. At most `maximumNames` users and roles are looked at.
     func kinds(of operation: CollectionRules.Operation) -> [Kind] {
+        kinds("rules.\(operation.rawValue)", rules.grantees(operation), { $0.reach(of: operation) }) {
+            .none.replacing(operation, with: $0)
+        }
+    }
+
+    /// The kinds of caller who may read a field that is hidden from others, of the objects that they may read.
+    func readers(of field: FieldName) -> [Kind] {
+        kinds("hidden.\(field.text)", rules.hidden?[field], { $0.reach(ofHidden: field) }) {
+            CollectionRules(hidden: [field: $0])
+        }
+    }
+
+    /// - Parameters:
+    ///   - reach: The objects that are open to an identity.
+    ///   - alone: The rules of a collection that has no other list than the given one.
+    private func kinds(
+        _ place: String, _ grantees: Grantees?, _ reach: (Access) -> Access.Reach,
+        alone: (Grantees) -> CollectionRules
+    ) -> [Kind] {
         var kinds: [Kind] = []
-        func add(_ who: String, _ identity: Identity, over reach: Access.Reach) -> Access.Reach {
-            let own = access(identity).reach(of: operation)
-            guard own > reach else { return reach }
-            kinds.append(Kind(who: who, objects: own, by: entries(of: operation, admitting: identity)))
+        func add(_ who: String, _ identity: Identity, over others: Access.Reach) -> Access.Reach {
+            let own = reach(access(identity, rules, spaceAccess))
+            guard own > others else { return others }
+            let entries = grantees?.entries.enumerated().compactMap { number, entry in
+                reach(access(identity, alone(Grantees([entry])), .open)) > .none ? "\(place).\(number)" : nil
+            }
+            kinds.append(Kind(who: who, objects: own, by: entries ?? ["no rule"]))
             return own
         }
         // No user has an empty id.
         let anyone = add("anyone", .anonymous, over: .none)
         let users = add("authenticated", .user("", roles: []), over: anyone)
-        for name in names(of: operation) {
+        guard users < .all else { return kinds }
+        for name in names(grantees) {
             let identity =
                 name.hasPrefix("role:")
                 ? Identity.user("", roles: [String(name.dropFirst(5))]) : Identity.user(name, roles: [])
@@ -50,7 +73,7 @@ struct RuleReport: Sendable {
     /// What anyone who has the app may do, without signing in.
     func warnings(in collection: CollectionName? = nil) -> [Warning] {
         CollectionRules.Operation.allCases.compactMap { operation in
-            let reach = access(.anonymous).reach(of: operation)
+            let reach = access(.anonymous, rules, spaceAccess).reach(of: operation)
             guard reach > .none else { return nil }
             let place = [collection?.text, "rules", operation.rawValue].compactMap(\.self).joined(separator: ".")
             let lack = rules.grantees(operation) == nil ? "There is no rule: anyone" : "Anyone"
@@ -59,25 +82,19 @@ struct RuleReport: Sendable {
         }
     }
 
-    private func access(_ identity: Identity) -> Access {
+    private func access(_ identity: Identity, _ rules: CollectionRules, _ spaceAccess: SpaceAccess) -> Access {
         var access = Access(identity: identity, rules: rules, spaceAccess: spaceAccess)
         access.ignoresLimits = true
         return access
     }
 
-    private func names(of operation: CollectionRules.Operation) -> [String] {
-        let names = Set(rules.grantees(operation)?.allNames ?? [])
-        return Array(
-            names.filter(Grantee.isUserOrRole).subtracting(["authenticated"]).sorted().prefix(Self.maximumNames))
-    }
-
-    private func entries(of operation: CollectionRules.Operation, admitting identity: Identity) -> [String] {
-        guard let grantees = rules.grantees(operation) else { return ["no rule"] }
-        return grantees.entries.enumerated().compactMap { number, entry in
-            var access = Access(identity: identity, rules: .none.replacing(operation, with: Grantees([entry])))
-            access.ignoresLimits = true
-            return access.reach(of: operation) > .none ? "rules.\(operation.rawValue).\(number)" : nil
-        }
+    /// The users and roles in the list, then those in the rules for reading. If everyone may change what they can read,
+    /// for example, only the latter name who may.
+    private func names(_ grantees: Grantees?) -> ArraySlice<String> {
+        var known: Set<String> = ["authenticated"]
+        return [grantees, rules.grantees(.get), rules.grantees(.find)].flatMap { list in
+            (list?.allNames ?? []).filter(Grantee.isUserOrRole).sorted().filter { known.insert($0).inserted }
+        }.prefix(Self.maximumNames)
     }
 }
 

@@ -93,13 +93,25 @@ struct ConditionContext: Sendable {
     /// Pointers that dotted names go through.
     var hops: [RuleCondition.Hop] = []
 
-    /// The same variables for the filter of a query inside the condition.
-    var inner: ConditionContext { ConditionContext(identity: identity, environment: environment, states: .one) }
+    /// The same variables for other objects, without the states and Pointers of this one.
+    var inner: ConditionContext {
+        ConditionContext(
+            identity: identity, environment: environment, states: .one, hops: hops.filter { $0.query != nil })
+    }
+
+    /// The same variables for the filter of a query of this collection inside the condition.
+    func inner(of collection: CollectionName) -> ConditionContext {
+        var context = inner
+        context.hops += hops.filter { $0.query == collection }.map {
+            RuleCondition.Hop(path: $0.path, collection: $0.collection)
+        }
+        return context
+    }
 
     /// The same variables for objects of the collection to which the Pointer at `path` points.
     func pastPointer(at path: String) -> ConditionContext {
         var context = inner
-        context.hops = hops.filter { $0.path.hasPrefix(path + ".") }.map {
+        context.hops += hops.filter { $0.query == nil && $0.path.hasPrefix(path + ".") }.map {
             RuleCondition.Hop(path: String($0.path.dropFirst(path.count + 1)), collection: $0.collection)
         }
         return context
@@ -138,7 +150,9 @@ struct ConditionContext: Sendable {
     /// The Pointer through which a dotted name goes, and the rest of the name; nil if there is none.
     func hop(in name: String) -> (hop: RuleCondition.Hop, rest: String)? {
         // The shortest one: longer ones belong to the collection to which it points.
-        let hop = hops.filter { name.hasPrefix($0.path + ".") }.min { $0.path.utf8.count < $1.path.utf8.count }
+        let hop = hops.filter { $0.query == nil && name.hasPrefix($0.path + ".") }.min {
+            $0.path.utf8.count < $1.path.utf8.count
+        }
         return hop.map { ($0, String(name.dropFirst($0.path.count + 1))) }
     }
 }

@@ -85,7 +85,7 @@ struct Housekeeping: PeriodicWork {
             """, role)
     }
 
-    /// Deletes what is left of users who were disabled or deleted.
+    /// Deletes what is left of users who were deleted.
     private func sweepUsers(_ schema: String) async throws {
         guard let role = PostgresIdentifier(schema),
             let users = PostgresIdentifier(schema: schema, name: CollectionName.users.text)

@@ -35,6 +35,7 @@ final class Spaces: Sendable {
         (29, String(decoding: PackageResources.space_029_mailed_invitations_sql, as: UTF8.self)),
         (30, String(decoding: PackageResources.space_030_scan_sql, as: UTF8.self)),
         (32, String(decoding: PackageResources.space_032_hidden_sql, as: UTF8.self)),
+        (33, String(decoding: PackageResources.space_033_report_copy_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {
@@ -69,7 +70,7 @@ final class Spaces: Sendable {
         do {
             return try await postgres.query(statement)
         } catch let error as PostgresError {
-            throw problem(error, in: space)
+            throw problem(error, of: statement, in: space)
         }
     }
 
@@ -86,8 +87,16 @@ final class Spaces: Sendable {
 
     /// The client's error if PostgreSQL's answer reveals one, otherwise `error`. If the space is missing, the next
     /// `prepare` creates it.
-    func problem(_ error: PostgresError, in space: AppSchema) -> any Error {
+    func problem(_ error: PostgresError, of statement: PostgresQuery? = nil, in space: AppSchema) -> any Error {
         if error.isMissingSpace { forget(space) }
+        if error.sqlState == "57014", statement?.timeLimit != nil {
+            return ServiceError(
+                .limitExceeded,
+                """
+                The rules look at other objects for each object that the filter finds, and that takes too long. Filter \
+                by a field that narrows the list and is served by an index.
+                """, field: "where", cause: error.description)
+        }
         return error.clientProblem ?? error
     }
 

@@ -60,6 +60,7 @@ extension StoredUserData {
     func eraseObjects(
         of owner: Owner, in collection: String, after id: String
     ) async throws -> ([String: Int], UserDataPlace) {
+        if id.isEmpty { try await eraseCopies(of: owner, in: collection) }
         guard let look = try await look(at: collection, after: id, in: owner) else {
             return ([:], .collections(after: collection))
         }
@@ -70,6 +71,31 @@ extension StoredUserData {
             // everything else.
             return try await erase(look, of: owner, keepingFields: true)
         }
+    }
+
+    /// Removes the copies of objects that reports keep if they name the user. The objects may be gone or changed.
+    private func eraseCopies(of owner: Owner, in collection: String) async throws {
+        let (reports, collections) = (try owner.space.own("_reports"), try owner.space.own("_collections"))
+        let name = try CollectionName(collection)
+        let rows = try await run("SELECT rules::text FROM \(collections) WHERE name = \(collection)", owner)
+        guard let text = try rows.first?.decode(0, as: String.self) else { return }
+        let look = Look(
+            scope: QueryScope(space: owner.space, collection: name, rights: .master),
+            rules: try CollectionRules(JSONValue(parsing: text.utf8)), after: "", end: "")
+        _ = try await run(
+            """
+            UPDATE \(reports) AS report SET copy = NULL
+            FROM (
+                SELECT id AS report_id, copy AS doc, \(Self.names("_readers")) AS readers, \(Self.names("_writers")) AS writers
+                FROM \(reports) WHERE collection = \(collection) AND copy IS NOT NULL) AS kept
+            WHERE report.id = report_id
+                AND (\(look.names(owner)) OR report.collection = \(CollectionName.users.text) AND report.object = \(owner.id))
+            """, owner)
+    }
+
+    /// A list of readers or writers in a copy.
+    private static func names(_ list: String) -> PostgresQuery {
+        "CASE jsonb_typeof(copy->\(list)) WHEN 'array' THEN ARRAY(SELECT jsonb_array_elements_text(copy->\(list))) END"
     }
 
     private func erase(_ look: Look, of owner: Owner, keepingFields: Bool = false) async throws -> (

@@ -4,8 +4,9 @@ import MartletPostgres
 
 /// Writes the collection `_User`.
 ///
-/// A user who is disabled or deleted leaves an empty removed object, whose version keeps delayed messages about earlier
-/// states from bringing the profile back. `Housekeeping` deletes it after a day.
+/// A deleted user leaves an empty removed object, whose version keeps delayed messages about earlier states from
+/// bringing the profile back. `Housekeeping` deletes it after a day. The object of a disabled user has no readers, so
+/// that only the app's server and staff see it.
 struct UserDocumentStore: Sendable {
     static let retentionInHours: Int32 = 24
 
@@ -16,7 +17,7 @@ struct UserDocumentStore: Sendable {
     func store(_ users: [UserDocuments.User], in space: AppSchema) async throws {
         let scope = QueryScope(space: space, collection: .users, rights: .master)
         let documents = users.map { user in
-            user.shown.map { UserDocument(profile: $0.profile, userName: $0.userName) }
+            user.stored.map { UserDocument(profile: $0.profile, userName: $0.userName) }
         }
         let items = zip(users, documents).map { Self.item($0, $1?.json) }
         let statement = try Self.statement(PostgresJSON(JSONValue.array(items).text), users.map(\.id), scope)
@@ -35,10 +36,11 @@ struct UserDocumentStore: Sendable {
         var members: [JSONValue.Member] = [
             .init("id", .string(user.id)), .init("new_version", .number(String(user.version))),
         ]
-        if let document, let shown = user.shown {
+        if let document, let shown = user.stored {
             members += [
                 .init("new_doc", document), .init("new_created", .string(shown.created)),
                 .init("new_updated", .string(shown.updated)), .init("verified", .bool(shown.isEmailVerified)),
+                .init("is_hidden", .bool(user.shown == nil)),
             ]
         }
         return .object(members)
@@ -50,19 +52,19 @@ struct UserDocumentStore: Sendable {
         return """
             WITH item AS (
                 SELECT * FROM jsonb_to_recordset(\(items)) AS item (
-                    id text, new_version bigint, new_doc jsonb, new_created timestamptz, new_updated timestamptz, verified boolean)),
+                    id text, new_version bigint, new_doc jsonb, new_created timestamptz, new_updated timestamptz, verified boolean, is_hidden boolean)),
             old AS MATERIALIZED (
                 SELECT id, deleted, updated AS before_updated, version AS before_version, readers AS before_readers, doc AS before_doc
                 FROM \(table) WHERE id = ANY (\(ids)) ORDER BY id FOR UPDATE),
             upserted AS (
-                INSERT INTO \(table) AS stored (id, created, updated, deleted, version, doc, email_verified)
+                INSERT INTO \(table) AS stored (id, created, updated, deleted, version, doc, email_verified, readers)
                 SELECT id, coalesce(new_created, now()), coalesce(new_updated, now()), CASE WHEN new_doc IS NULL THEN now() END,
-                    new_version, coalesce(new_doc, '{}'), coalesce(verified, FALSE)
+                    new_version, coalesce(new_doc, '{}'), coalesce(verified, FALSE), CASE WHEN is_hidden THEN '{}'::text[] END
                 FROM item
                 -- Forces `old` to read and lock its rows before they are written here.
                 WHERE (SELECT count(*) FROM old) IS NOT NULL ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET created = excluded.created, updated = excluded.updated, deleted = excluded.deleted,
-                    version = excluded.version, doc = excluded.doc, email_verified = excluded.email_verified
+                    version = excluded.version, doc = excluded.doc, email_verified = excluded.email_verified, readers = excluded.readers
                 WHERE stored.version < excluded.version
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
             state AS (
@@ -79,7 +81,8 @@ struct UserDocumentStore: Sendable {
                     CASE WHEN was_shown THEN before_readers END AS before_readers,
                     CASE WHEN was_shown THEN before_doc END AS before_doc
                 FROM state
-                WHERE CASE WHEN deleted IS NOT NULL THEN was_shown ELSE NOT was_shown OR before_doc <> doc END),
+                WHERE CASE WHEN deleted IS NOT NULL THEN was_shown
+                    ELSE NOT was_shown OR before_doc <> doc OR before_readers IS DISTINCT FROM readers END),
             \(try ChangeLog.append(in: scope))
             SELECT count(*) FROM written
             """

@@ -128,7 +128,7 @@ extension Connection {
 
     private func sendPrefix(_ request: Request, _ segment: inout Segment) -> Bool {
         guard sendRoleOrBegin(request, &segment) else { return false }
-        if let setting = request.setting {
+        for setting in request.settings {
             guard sendCommand(setting) else { return false }
             segment.steps.append(.setting)
         }

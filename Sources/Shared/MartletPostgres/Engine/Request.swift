@@ -46,8 +46,8 @@ final class Request: @unchecked Sendable {
     var isSent = false
     /// The role it belongs to, unless it runs on a lease.
     var tenant: Tenant?
-    /// A setting for the rest of the transaction, sent before the statement in the same segment.
-    var setting: String?
+    /// Settings for the rest of the transaction, sent before the statement in the same segment.
+    var settings: [String] = []
     /// Number of retries after a stale statement, a stale role list or a misdirected cancellation.
     var retries = 0
 

@@ -1,7 +1,7 @@
 import MartletCore
 
-/// Passes requests to libpq, with a longer `statement_timeout` where a request needs one, and with the name of the
-/// staff member who acts.
+/// Passes requests to libpq, with another `statement_timeout` where a request needs one, and with the name of the staff
+/// member who acts.
 final class Sender {
     private let queryTimeout: Nanoseconds
     private let parameters = ParameterBuffer()
@@ -13,16 +13,29 @@ final class Sender {
     /// False if libpq refuses; the connection is then unusable. If `isSent` is false, too, nothing was executed.
     func send(_ request: Request, on connection: Connection) -> Bool {
         if case .script = request.work { return connection.sendScript(request) }
+        // A request may be sent again.
+        request.settings = []
         guard let actor = request.actor, request.lease == nil else { return sendTimed(request, on: connection) }
         // In the segment of the statement, so that nothing is changed without it. A failure reverts it. `SET LOCAL`
         // would have PostgreSQL log a warning, because a segment is no transaction block.
-        request.setting = "SET martlet.staff = '\(actor.text)'"
+        request.settings.append("SET martlet.staff = '\(actor.text)'")
         return sendTimed(request, on: connection) && sendSetting("RESET martlet.staff", of: request, on: connection)
     }
 
     private func sendTimed(_ request: Request, on connection: Connection) -> Bool {
+        if let limit = request.query.timeLimit, request.lease == nil {
+            return send(request, within: limit, on: connection)
+        }
         if request.timeout > queryTimeout { return sendWithLongTimeout(request, on: connection) }
         return connection.send(request, parameters: parameters)
+    }
+
+    /// Sets `statement_timeout` in the segment of the statement, for whose messages PostgreSQL then starts a new time. A
+    /// failure reverts it.
+    private func send(_ request: Request, within limit: Duration, on connection: Connection) -> Bool {
+        request.settings.append("SET statement_timeout = \(max(1, limit.nanoseconds / 1_000_000))")
+        return connection.send(request, parameters: parameters)
+            && sendSetting("RESET statement_timeout", of: request, on: connection)
     }
 
     /// Raises `statement_timeout` for one statement. Outside transactions this happens in separate segments around it,
@@ -31,7 +44,7 @@ final class Sender {
     private func sendWithLongTimeout(_ request: Request, on connection: Connection) -> Bool {
         let milliseconds = Engine.statementTimeoutInMilliseconds(request.timeout)
         if request.lease != nil {
-            request.setting = "SET LOCAL statement_timeout = \(milliseconds)"
+            request.settings.append("SET LOCAL statement_timeout = \(milliseconds)")
             return connection.send(request, parameters: parameters)
                 && sendSetting("SET LOCAL statement_timeout TO DEFAULT", of: request, on: connection)
         }
