@@ -35,6 +35,7 @@ final class Spaces: Sendable {
         (29, String(decoding: PackageResources.space_029_mailed_invitations_sql, as: UTF8.self)),
         (30, String(decoding: PackageResources.space_030_scan_sql, as: UTF8.self)),
         (32, String(decoding: PackageResources.space_032_hidden_sql, as: UTF8.self)),
+        (33, String(decoding: PackageResources.space_033_bound_files_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {
