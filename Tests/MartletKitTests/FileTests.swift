@@ -65,6 +65,33 @@ struct FileTests {
         }
     }
 
+    private struct Page: Storable {
+        static let collection = "KitPages"
+        var title: String
+        var cover: FileReference
+        var pictures: [FileReference]
+    }
+
+    @Test func `a file that is bound to a field is read through the object, and by its path no more`() async throws {
+        let storage = Storage(api: files.api)
+        let (cover, first, second) = ("\(folder)/c é.txt", "\(folder)/1.txt", "\(folder)/2.txt")
+        var references: [FileReference] = []
+        for path in [cover, first, second] {
+            references.append(try await files.upload(Data(path.utf8), to: path).reference)
+        }
+        let page = try await storage.create(
+            Page(title: "t", cover: references[0], pictures: Array(references.dropFirst())))
+        #expect(try await files.bind(cover, to: \Page.cover, of: page).readers == [])
+        for path in [first, second] { try await files.bind(path, to: \Page.pictures, of: page) }
+        #expect(try await files.record(of: cover) == nil)
+        #expect(try await files.data(in: \Page.cover, of: page) == Data(cover.utf8))
+        #expect(try await files.data(in: \Page.pictures, of: page) == Data(first.utf8))
+        #expect(try await files.data(in: \Page.pictures, of: page, path: second) == Data(second.utf8))
+        await #expect { try await files.data(in: \Page.cover, of: page, path: second) } throws: {
+            ($0 as? MartletError)?.code == .fileNotFound
+        }
+    }
+
     @Test(arguments: [0, 1, 3_000_000])
     func `a file on disk is stored in parts and downloaded to disk`(size: Int) async throws {
         let data = Self.bytes(size), source = try file(data), path = "\(folder)/large-\(size)"

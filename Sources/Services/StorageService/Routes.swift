@@ -83,6 +83,9 @@ extension StorageService {
         routes.section = .files
         routes.on(ReadFile.route, ReadFile(files: files, thumbnails: thumbnails, rights: rights))
         routes.on(ReadFile.readFile, ReadFile(files: files, thumbnails: thumbnails, rights: rights))
+        routes.on(
+            ReadObjectFile.route,
+            ReadObjectFile(files: ObjectFiles(files: files), thumbnails: thumbnails, rights: rights))
         routes.on(UploadFile.route, UploadFile(intake: intake, rights: rights, acceptsDirectory: true))
         routes.on(UploadFile.uploadIntoDirectory, UploadFile(intake: intake, rights: rights, acceptsDirectory: true))
         routes.on(UploadFile.uploadFile, UploadFile(intake: intake, rights: rights, acceptsDirectory: false))

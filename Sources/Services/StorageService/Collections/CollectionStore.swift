@@ -145,6 +145,11 @@ struct CollectionStore: Sendable {
                     "UPDATE \(try space.own("_reports")) SET collection = \(name.text) WHERE collection = \(collection.text)"
                 )
                 try await transaction.execute(
+                    """
+                    UPDATE \(try space.own("_files")) SET object_collection = \(name.text)
+                    WHERE object_collection = \(collection.text)
+                    """)
+                try await transaction.execute(
                     "UPDATE \(hooks) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await Self.forgetChanges(of: collection, space, transaction)
             }

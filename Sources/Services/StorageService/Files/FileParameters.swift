@@ -45,6 +45,14 @@ extension Request {
     }
 }
 
+/// A precondition for writing or deleting a file (`If-Match`, `If-None-Match`). Entity tags are digests.
+enum FileCondition: Sendable {
+    case none
+    case mustBeNew
+    /// Nil if the file only has to exist.
+    case mustBe([String]?)
+}
+
 extension Response {
     /// `{"count":n,"data":[…],"next":…}` from rows whose only cell is JSON. `next` is the cursor of the following page.
     static func page(_ rows: PostgresRows, next: String?) throws -> Response {

@@ -32,15 +32,10 @@ struct FileStore: Sendable {
     func findInAnyState(_ path: FilePath, in scope: FileScope) async throws -> File? {
         let rows = try await run(
             """
-            SELECT id, path, blob, size, sha256, content_type, state FROM \(try scope.space.own("_files"))
+            SELECT \(File.columns) FROM \(try scope.space.own("_files")) AS f
             WHERE path = \(path.text) AND \(scope.readable)
             """, in: scope.space)
-        guard let row = rows.first else { return nil }
-        return File(
-            id: try row.decode(0), path: try row.decode(1), blob: try Self.blob(row, 2, of: scope.space),
-            sizeInBytes: try row.decode(3),
-            sha256: try row.decode(4), contentType: try row.decode(5),
-            state: try row.decode(6, as: String?.self).flatMap(FileState.init(rawValue:)))
+        return try rows.first.map { try File($0, of: scope.space) }
     }
 
     /// One cell: the file's record. No row if there is no visible file.
@@ -158,15 +153,20 @@ struct FileStore: Sendable {
     /// Changes the readers and writers of a file, and with them the readers of its history. No row if there is no
     /// visible file.
     ///
+    /// - Parameter binding: Nil keeps the present one. A file that everyone may read is closed by being bound.
     /// - Throws: `forbidden`.
-    func change(_ path: FilePath, _ grants: FileGrants, in scope: FileScope) async throws -> PostgresRows {
+    func change(_ path: FilePath, _ grants: FileGrants, _ binding: FileBinding? = nil, in scope: FileScope)
+        async throws -> PostgresRows
+    {
+        let own = scope.identity.userID.map { [$0] } ?? []
+        let kept: PostgresQuery = binding?.object == nil ? "readers" : "coalesce(readers, \(own)::text[])"
         let rows = try await run(
             """
             WITH changed AS (
                 UPDATE \(try scope.space.own("_files")) SET
-                    readers = CASE WHEN \(grants.readers != nil) THEN \(grants.readers)::text[] ELSE readers END,
+                    readers = CASE WHEN \(grants.readers != nil) THEN \(grants.readers)::text[] ELSE \(kept) END,
                     writers = CASE WHEN \(grants.writers != nil) THEN \(grants.writers)::text[] ELSE writers END,
-                    updated = now()
+                    \(binding?.assignments ?? "")updated = now()
                 WHERE path = \(path.text) AND \(scope.writable) RETURNING *)
             SELECT \(Self.record(for: scope.identity)) FROM changed
             """, in: scope.space)
@@ -261,16 +261,17 @@ struct FileStore: Sendable {
             """, in: scope.space)
     }
 
-    /// Only the file's owner, the app's server and staff see why a file was refused.
+    /// Only the file's owner, the app's server and staff see why a file was refused, and to what it is bound.
     static func record(for identity: Identity) -> PostgresQuery {
-        let reason: PostgresQuery =
-            identity == .master ? "reason" : "CASE WHEN owner = \(identity.userID)::text THEN reason END"
+        let isOwner: PostgresQuery = identity == .master ? "TRUE" : "owner = \(identity.userID)::text"
         return """
             json_strip_nulls(json_build_object(
                 'name', regexp_replace(path, '^.*/', ''), 'path', path, 'size', size, 'contentType', content_type, 'sha256', sha256,
                 'owner', owner, 'created', to_char(created, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                 'updated', to_char(updated, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '_readers', readers, '_writers', writers,
-                '_version', version, 'state', state, 'reason', \(reason)))::text
+                '_version', version, 'state', state, 'reason', CASE WHEN \(isOwner) THEN reason END,
+                '_object', CASE WHEN \(isOwner) AND object_id IS NOT NULL THEN json_build_object(
+                    'className', object_collection, 'objectId', object_id, 'key', object_key) END))::text
             """
     }
 
@@ -289,12 +290,4 @@ struct FileStore: Sendable {
     func run(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         try await spaces.query(statement, in: space, on: postgres)
     }
-}
-
-/// A precondition for writing or deleting a file (`If-Match`, `If-None-Match`). Entity tags are digests.
-enum FileCondition: Sendable {
-    case none
-    case mustBeNew
-    /// Nil if the file only has to exist.
-    case mustBe([String]?)
 }

@@ -52,16 +52,6 @@ struct OpenLink: Endpoint {
         let isOfScanner = isValid(for: file.idForScanner)
         guard isOfScanner || isValid(for: file.id) else { throw ServiceError(.invalidLink) }
         try file.requireReadable(evenWhileScanning: isOfScanner)
-        let found =
-            try await thumbnail.asyncMap { try await thumbnails.thumbnail(of: file, size: $0, in: space) }
-            ?? file.response
-        return try found.response(to: request, from: thumbnails.settings.backend)
-    }
-}
-
-extension Optional {
-    fileprivate func asyncMap<Result>(_ body: (Wrapped) async throws -> Result) async throws -> Result? {
-        guard let self else { return nil }
-        return try await body(self)
+        return try await thumbnails.response(to: request, with: file, in: space)
     }
 }

@@ -64,13 +64,7 @@ struct ReadFile: Endpoint {
             return try .record(try await files.describe(path, in: scope))
         }
         guard let file = try await files.find(path, in: scope) else { throw ServiceError(.fileNotFound) }
-        let found: FileResponse
-        if let size = request.uri.queryParameters["thumbnail"] {
-            found = try await thumbnails.thumbnail(of: file, size: String(size), in: scope.space)
-        } else {
-            found = file.response
-        }
-        return try found.response(to: request, from: thumbnails.settings.backend)
+        return try await thumbnails.response(to: request, with: file, in: scope.space)
     }
 
     private func list(_ directory: DirectoryPath, _ request: Request, _ scope: FileScope) async throws -> Response {

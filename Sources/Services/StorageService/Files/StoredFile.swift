@@ -1,6 +1,7 @@
 import MartletAPI
 import MartletCore
 import MartletFiles
+import MartletPostgres
 
 /// Why a file cannot be read.
 enum FileState: String, Sendable {
@@ -21,6 +22,19 @@ extension FileStore {
         var contentType: String
         /// Nil if the file can be read.
         var state: FileState?
+
+        /// The columns of a row of `_files` named `f` that `init` reads.
+        static let columns: PostgresQuery = "f.id, f.path, f.blob, f.size, f.sha256, f.content_type, f.state"
+
+        init(_ row: PostgresRow, of space: AppSchema) throws {
+            id = try row.decode(0)
+            path = try row.decode(1)
+            blob = try FileStore.blob(row, 2, of: space)
+            sizeInBytes = try row.decode(3)
+            sha256 = try row.decode(4)
+            contentType = try row.decode(5)
+            state = try row.decode(6, as: String?.self).flatMap(FileState.init(rawValue:))
+        }
 
         /// What takes the place of `id` in a link for the scanner, which opens this version only.
         var idForScanner: String { Self.idForScanner(of: blob) }

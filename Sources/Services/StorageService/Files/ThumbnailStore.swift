@@ -1,3 +1,4 @@
+import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletFiles
@@ -8,6 +9,17 @@ import NIOCore
 struct ThumbnailStore: Sendable {
     let files: FileStore
     let settings: FileSettings
+
+    /// Answers a request for a file, or for the thumbnail that its query names.
+    ///
+    /// - Throws: as `thumbnail(of:size:in:)` and `FileResponse.response(to:from:)`.
+    func response(to request: Request, with file: FileStore.File, in space: AppSchema) async throws -> Response {
+        guard let size = request.uri.queryParameters["thumbnail"] else {
+            return try file.response.response(to: request, from: settings.backend)
+        }
+        let thumbnail = try await thumbnail(of: file, size: String(size), in: space)
+        return try thumbnail.response(to: request, from: settings.backend)
+    }
 
     /// The thumbnail of a picture.
     ///
