@@ -135,7 +135,8 @@ import Testing
         await world.database.close()
     }
 
-    /// Rules that each allow less than the one before, each followed at once by a write that only the one before allows.
+    /// Rules that each allow less than the one before, each followed at once by a write that only the one before
+    /// allows.
     @Test func `no write after the answer is shown by the old rules, however often rules change`() async throws {
         let world = try await World(Self.rules(#"{"round":{"$gte":0}}"#))
         let rounds = 40

@@ -47,8 +47,9 @@ struct RuleCondition: Sendable, Equatable {
         let body = try BodyFields(value, ["who", "where", "through", "fields", "operations"])
         let who = try body.strings("who", upTo: Grantee.maximumListed) ?? ["*"]
         let limits = try ChangeLimits(fields: body.strings("fields", upTo: 100), operations: body["operations"])
-        // An entry with limits needs no condition on the object.
-        guard let filter = body["where"] ?? limits.map({ _ in .object([]) }), case .object = filter else {
+        // An entry that names callers or limits changes needs no condition on the object.
+        let isEnough = body["who"] != nil || limits != nil
+        guard let filter = body["where"] ?? (isEnough ? .object([]) : nil), case .object = filter else {
             throw ServiceError(.invalidBody, "Expected a filter, an object.", field: "where")
         }
         self.init(number: number, who: who, filter: filter, through: try Self.hops(body["through"]), limits: limits)

@@ -30,8 +30,8 @@ final class Sender {
         return connection.send(request, parameters: parameters)
     }
 
-    /// Sets `statement_timeout` in the segment of the statement, for whose messages PostgreSQL then starts a new time. A
-    /// failure reverts it.
+    /// Sets `statement_timeout` in the segment of the statement, for whose messages PostgreSQL then starts a new time.
+    /// A failure reverts it.
     private func send(_ request: Request, within limit: Duration, on connection: Connection) -> Bool {
         request.settings.append("SET statement_timeout = \(max(1, limit.nanoseconds / 1_000_000))")
         return connection.send(request, parameters: parameters)
