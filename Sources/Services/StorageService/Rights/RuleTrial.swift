@@ -47,8 +47,10 @@ struct RuleTrial: Sendable {
         (self.test, self.collection, self.space, self.rights) = (test, collection, space, rights)
         (self.objects, self.transaction) = (objects.within(transaction, isTrial: true), transaction)
         try await transaction.executeScript(
-            "SET LOCAL statement_timeout = \(limits.statementInMilliseconds); SET LOCAL lock_timeout = \(limits.lockInMilliseconds)"
-        )
+            """
+            SET LOCAL statement_timeout = \(limits.statementInMilliseconds);
+            SET LOCAL lock_timeout = \(limits.lockInMilliseconds)
+            """)
         switch test.subject {
         case .stored(let id): self.id = id
         case .document where test.operation == .create: id = nil
