@@ -230,7 +230,7 @@ import Testing
                 }
                 let full = PushFailure(.notSent, reason: "queue-full")
                 #expect(outcomes.prefix(40).allSatisfy { $0.failure == full })
-                #expect(outcomes.suffix(10).allSatisfy(\.isAccepted))
+                #expect(outcomes.suffix(10).allSatisfy { $0.isAccepted })
             }
         }
     }
