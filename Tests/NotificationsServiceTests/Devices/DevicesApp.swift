@@ -5,6 +5,7 @@ import MartletPostgres
 import MartletPush
 import MartletPushSimulator
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import NotificationsService
