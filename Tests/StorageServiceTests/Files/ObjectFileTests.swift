@@ -26,7 +26,7 @@ import Testing
             "/storage/Messages",
             #"""
             {"_id":"m1","chat":{"__type":"Pointer","className":"Chats","objectId":"c1"},
-            "photo":\#(file("p/photo")),"list":[\#(file("p/a")),{"deep":{"__type":"File","name":"p/b"}}],
+            "photo":\#(file("p/photo")),"list":[[\#(file("p/a"))],{"deep":{"__type":"File","name":"p/b"}}],
             "secret":\#(file("p/secret")),"own":\#(file("p/own"))}
             """#)
         #expect(made.status == 201, "\(made)")

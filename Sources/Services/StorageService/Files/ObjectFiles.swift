@@ -73,7 +73,7 @@ struct ObjectFiles: Sendable {
                 FROM \(try scope.table) WHERE \(Self.isReadable(field.id, scope)) OFFSET 0) AS holder
             CROSS JOIN LATERAL (
                 SELECT named.path
-                FROM jsonb_path_query(holder.value, '$.** ? (@."__type" == "File")') AS member (file)
+                FROM jsonb_path_query(holder.value, 'strict $.** ? (@."__type" == "File")') AS member (file)
                 CROSS JOIN LATERAL (SELECT coalesce(file->>'url', file->>'name')) AS named (path)
                 WHERE \(isAsked) LIMIT 1) AS named
             JOIN \(try scope.space.own("_files")) AS f ON f.path = named.path COLLATE "C"
