@@ -140,9 +140,10 @@ sockets = {each.fileno(): each for each in (subscribe(calls) for _ in range(subs
 permit, results = start_writers()
 complete = deliver(sockets, permit)
 with open(results) as file:
-    sent = json.load(file)
+    text = file.read()
 if os.waitstatus_to_exitcode(os.wait()[1]):
     sys.exit(1)
+sent = json.loads(text)
 times = sorted(complete[number] - sent[number] for number in range(WARM_UP, len(sent)))
 ends = sorted(complete.values())
 rate = (len(ends) - WARM_UP) * subscribers / (ends[-1] - ends[WARM_UP - 1])
