@@ -4,10 +4,11 @@ Arguments: martlet or pocketbase, its address, subscribers, seconds. Environment
 second over all subscribers, and p50 and p99 in ms from sending a write until all subscribers have its event. Fails if an event is lost
 or comes twice.
 
-One connection writes. A further write is sent once all subscribers have one of the last WINDOW, so that no one falls behind.
+WRITERS connections write. At most WINDOW writes are under way that some subscriber has not seen, so that no one falls behind.
 """
 
 import http.client
+import itertools
 import json
 import os
 import re
@@ -16,9 +17,10 @@ import socket
 import sys
 import time
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 
 peer, address, subscribers, seconds = sys.argv[1], urllib.parse.urlsplit(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-WINDOW, WARM_UP, PATIENCE = 8, 20, 10
+WRITERS, WINDOW, WARM_UP, PATIENCE = 4, 8, 20, 10
 martlet = peer == "martlet"
 secret = {"X-Martlet-Secret": os.environ["SECRET"]} if martlet else {}
 stream = f"/api/{os.environ['KEY']}/live/Live" if martlet else "/api/realtime"
@@ -63,16 +65,24 @@ def subscribe(calls):
 
 
 def write(permits, results):
-    """Sends a write for each byte that comes from `permits`, and then when each was sent."""
-    connection, sent = connect(), []
-    while os.read(permits, 1):
-        sent.append(clock())
-        post(connection, objects, {"number": len(sent) - 1, "text": "lorem ipsum dolor sit amet"})
+    """Sends a write for each byte that comes from `permits`. Then reports when each was sent, by its number."""
+    numbers, sent = itertools.count(), {}
+
+    def send():
+        connection = connect()
+        while os.read(permits, 1):
+            number = next(numbers)
+            sent[number] = clock()
+            post(connection, objects, {"number": number, "text": "lorem ipsum dolor sit amet"})
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        for writer in [pool.submit(send) for _ in range(WRITERS)]:
+            writer.result()
     with open(results, "w") as file:
-        json.dump(sent, file)
+        json.dump([sent[number] for number in range(len(sent))], file)
 
 
-def start_writer():
+def start_writers():
     """The ends of two pipes: one takes a byte for each write that may be sent, from the other the times can be read."""
     permits, permit = os.pipe()
     results, result = os.pipe()
@@ -127,12 +137,13 @@ def deliver(sockets, permit):
 
 calls = connect()
 sockets = {each.fileno(): each for each in (subscribe(calls) for _ in range(subscribers))}
-permit, results = start_writer()
+permit, results = start_writers()
 complete = deliver(sockets, permit)
 with open(results) as file:
-    sent = json.load(file)
+    text = file.read()
 if os.waitstatus_to_exitcode(os.wait()[1]):
     sys.exit(1)
+sent = json.loads(text)
 times = sorted(complete[number] - sent[number] for number in range(WARM_UP, len(sent)))
 ends = sorted(complete.values())
 rate = (len(ends) - WARM_UP) * subscribers / (ends[-1] - ends[WARM_UP - 1])
