@@ -11,6 +11,7 @@ struct Examples {
           sportlook-load [PEOPLE]  1,000 people do so, and the time that each call takes
           findmybike               owners and others find missing bikes
           timetable                the server decides looks and texts; a crash becomes a ticket
+          napton [FOLDER]          two apps that the server describes; their screens become pages in FOLDER
         """
 
     static func main() async {
@@ -39,6 +40,9 @@ struct Examples {
         case "sportlook-load":
             try await SportLookLoad.run(developer, people: arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000)
         case "findmybike": try await FindMyBikeStory.run(developer, simulators)
+        case "napton":
+            let folder = arguments.dropFirst().first ?? ".martlet/napton"
+            try await NaptonStory.run(developer, pages: URL(fileURLWithPath: folder))
         case "timetable": try await TimetableStory.run(developer, crash: crash)
         default: print(usage)
         }

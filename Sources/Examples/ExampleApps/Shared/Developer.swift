@@ -52,10 +52,15 @@ struct Call: Sendable {
     }
 
     func json(_ method: String, _ path: String, _ body: JSON? = nil, _ more: HTTPHeaders = [:]) async throws -> JSON {
+        try await json(method, path, bytes: body?.data, more)
+    }
+
+    /// - Parameter bytes: The body as it is sent: a file, or JSON whose members keep their order.
+    func json(_ method: String, _ path: String, bytes: Data?, _ more: HTTPHeaders = [:]) async throws -> JSON {
         guard let address = URL(string: url.absoluteString + "/" + path) else {
             throw StoryError("\(path) is not a path.")
         }
-        var request = HTTPRequest(method: method, url: address, headers: headers, body: body?.data)
+        var request = HTTPRequest(method: method, url: address, headers: headers, body: bytes)
         for header in more.all { request.headers[header.name] = header.value }
         let response = try await Self.transport.send(request, progress: nil)
         let answer = response.body.isEmpty ? JSON.null : try JSON(parsing: response.body)
