@@ -12,13 +12,15 @@ struct Napton: Sendable {
 
     /// - Parameters:
     ///   - definition: Its name on the server.
+    ///   - bundle: The definition as it was when the app was built.
     ///   - hasRoundImages: Whether the app has the kind of view that the address book asks for.
-    init(_ definition: String, on martlet: Martlet, hasRoundImages: Bool = true) {
+    init(_ definition: String, on martlet: Martlet, bundle: URL? = nil, hasRoundImages: Bool = true) {
         var options = DefinitionOptions()
         // As in the app store. This program is a debug build, which would download everything each time.
         options.alwaysRefreshes = false
         options.locale = Locale(identifier: "en_GB")
         options.timeZone = TimeZone(identifier: "UTC") ?? .current
+        options.bundle = bundle
         if hasRoundImages { options.components.addView(Self.roundImage) }
         self.martlet = martlet
         loader = martlet.definition(definition, options)

@@ -29,6 +29,22 @@ extension Napton {
         try await app.manage("POST", "config/definition/\(kickIn)/publish")
     }
 
+    /// The folder that a developer's script puts into the app: the definition as the server has it now.
+    static func bundle(_ definition: String, of app: ExampleApp) async throws -> URL {
+        let folder = Scratch.folder()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let call = Call(app.url, headers: ["x-martlet-secret": app.key("secret")])
+        let path = "api/\(app.appKey)/definitions/\(definition)"
+        let manifest = try await call.data("GET", path + "/manifest")
+        try manifest.write(to: folder.appendingPathComponent("manifest.json"))
+        for part in try JSON(parsing: manifest)["manifest"]?["parts"]?.arrayValue ?? [] {
+            guard let digest = part["sha256"]?.stringValue else { continue }
+            try await call.data("GET", "\(path)/parts/\(digest)").write(
+                to: folder.appendingPathComponent(digest + ".json"))
+        }
+        return folder
+    }
+
     /// Adds to each event what the photographer has taken: a file of the app, to which a link leads for a week.
     static func addPictures(to app: ExampleApp) async throws {
         try await app.manage("PUT", "upload/kick-in/event.png", bytes: PackageResources.ball_png)

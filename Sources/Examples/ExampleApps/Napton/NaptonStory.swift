@@ -29,6 +29,7 @@ public struct NaptonStory: Sendable {
         let phone = Scratch.folder()
         let first = try await readEvents(on: phone)
         try await goOffline(phone)
+        try await startOffline()
         try await beAttacked(phone)
         let update = try await seePictures(on: phone)
         try compare(first, update)
@@ -83,6 +84,15 @@ public struct NaptonStory: Sendable {
             try story.check(ann.page(screen) == saved(name), "Without a connection, \(name) looks otherwise.")
         }
         story.says("After a restart, both screens are the same.")
+    }
+
+    /// A phone that has never had a connection. The events are not part of the definition.
+    func startOffline() async throws {
+        let bundle = try await Napton.bundle(Napton.kickIn, of: app)
+        let ben = Napton(Napton.kickIn, on: phone(Scratch.folder(), NoConnection()), bundle: bundle)
+        let list = try await ben.loader.start().open()
+        try story.check(list.title == "Kick-In" && list.failures["Events"] != nil, "Ben's phone shows \(list.title).")
+        story.says("A new phone shows the definition that is built into the app, with a list that is still empty.")
     }
 
     /// The developer publishes a change, but the phone is on a network of somebody who changes it.
