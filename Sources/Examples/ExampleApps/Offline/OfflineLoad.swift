@@ -38,7 +38,7 @@ public struct OfflineLoad: Sendable {
     private func fill() async throws {
         for start in stride(from: 0, to: count, by: 1_000) {
             let notes = try (start..<min(start + 1_000, count)).map { try JSON(encoding: note($0)) }
-            try await app.manage("POST", "storage/all/\(Note.collection)", .array(notes))
+            try await app.manage("POST", "storage/all/\(Note.collection)", JSON.array(notes))
         }
         let everybody: JSON = ["rules": ["find": ["*"], "get": ["*"], "count": ["*"]]]
         try await app.manage("PUT", "collections/\(Note.collection)/rules", everybody)
