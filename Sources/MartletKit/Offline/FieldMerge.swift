@@ -4,7 +4,7 @@ public struct FieldMerge<Value: Storable>: Sendable {
 
     /// - Parameter merge: Gets the field as it was before, as it is on the device and as it is on the server. `original`
     ///   is nil if the object was created on both sides.
-    public static func field<Member: Equatable>(
+    public static func field<Member: Equatable & Sendable>(
         _ path: any WritableKeyPath<Value, Member> & Sendable,
         _ merge: @escaping @Sendable (_ original: Member?, _ local: Member, _ server: Member) throws -> Member
     ) -> FieldMerge {
