@@ -108,6 +108,8 @@ let package = Package(
                 "SportLook/SportLookRules.json", "SportLook/SportLookSchemas.json", "SportLook/ball.png",
                 "FindMyBike/FindMyBikeRules.json", "FindMyBike/FindMyBikeSchemas.json",
                 "Timetable/TimetableRules.json", "Timetable/TimetableSchemas.json", "Timetable/TimetableTexts.json",
+                "Napton/NaptonRules.json", "Napton/NaptonSchemas.json", "Napton/address-book.json",
+                "Napton/kick-in.json", "Napton/kick-in-change.json", "Napton/kick-in-sign-up.json",
             ].map { .embedInCode($0) }, swiftSettings: settings),
 
         // Shared
@@ -449,7 +451,7 @@ let package = Package(
                 "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging,
                 nioCore, serviceLifecycle,
             ],
-            exclude: ["Fixtures"], swiftSettings: settings),
+            swiftSettings: settings),
         .testTarget(
             name: "AnalyticsServiceTests",
             dependencies: [

@@ -10,10 +10,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent()
 
     @Test func `the Swift code of the tutorial is in the example`() throws {
-        let folder = Self.root.appendingPathComponent("Sources/Examples/ExampleApps/SportLook")
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        let sources = try files.filter { $0.pathExtension == "swift" }.map { try Self.lines(of: $0) }
-        let known = Set(sources.joined())
+        let known = try Self.exampleLines()
         let document = try Self.lines(of: Self.root.appendingPathComponent("docs/tutorials/sportlook.md"))
         var isCode = false
         var count = 0
@@ -26,6 +23,27 @@ import Testing
             }
         }
         #expect(count > 80)
+    }
+
+    @Test func `the code of the tutorial for DocC is in the example, too`() throws {
+        let known = try Self.exampleLines()
+        let folder = Self.root.appendingPathComponent("Sources/MartletKit/MartletKit.docc/Resources")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let tutorial = try String(
+            contentsOf: folder.appendingPathComponent("../Tutorials/BuildingSportLook.tutorial"), encoding: .utf8)
+        for file in files {
+            #expect(tutorial.contains("file: \"\(file.lastPathComponent)\""), "no step shows \(file.lastPathComponent)")
+            for line in try Self.lines(of: file) where !line.isEmpty {
+                #expect(known.contains(line), "not in the example: \(line)")
+            }
+        }
+        #expect(files.count == tutorial.components(separatedBy: "@Code(").count - 1)
+    }
+
+    private static func exampleLines() throws -> Set<String> {
+        let folder = root.appendingPathComponent("Sources/Examples/ExampleApps/SportLook")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        return Set(try files.filter { $0.pathExtension == "swift" }.flatMap { try lines(of: $0) })
     }
 
     private static func lines(of file: URL) throws -> [String] {

@@ -62,6 +62,28 @@ struct OfflineConflictTests {
         #expect(conflict.local == Note(text: "mine", n: 10))
     }
 
+    @Test func `fields are merged one by one, and where both changed one its rule decides`() async throws {
+        let adding = FieldMerge<Note>.field(\.n) { before, mine, theirs in theirs + mine - (before ?? 0) }
+        let (kept, id) = try await conflict(.mergeFields(adding), try await TestServer.offlineDevice())
+        try await expect(Note(text: "theirs", n: 11), kept, id)
+    }
+
+    @Test func `a field that one side changed has that side's value, whatever the rules`() async throws {
+        let policy = ConflictPolicy<Note>.mergeFields(
+            .field(\.text) { _, _, _ in "merged" }, .field(\.n) { _, _, _ in 99 })
+        let kept = try await TestServer.offlineDevice().offline.collection(Note.self, conflicts: policy)
+        for (mine, theirs, result) in [
+            ("mine", "old", "mine"), ("old", "theirs", "theirs"), ("mine", "theirs", "merged"),
+        ] {
+            let old = try await server.create(Note(text: "old"))
+            try await kept.sync()
+            try await server.update(old, .set(\.text, to: theirs), .increment(\.n))
+            try await kept.update(old, .set(\.text, to: mine))
+            try await kept.sync()
+            try await expect(Note(text: result, n: 1), kept, old.id)
+        }
+    }
+
     @Test func `a closure that returns nothing or throws leaves it to the server`() async throws {
         for policy: ConflictPolicy<Note> in [.merge { _ in nil }, .merge { _ in throw CancellationError() }] {
             let (kept, id) = try await conflict(policy, try await TestServer.offlineDevice())

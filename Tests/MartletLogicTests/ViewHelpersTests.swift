@@ -8,6 +8,7 @@ import Testing
         arguments: [
             (#"{"format_date":[{"var":"start"},"EEEE d MMMM HH:mm"]}"#, "Sonntag 22 November 10:30"),
             (#"{"format_date":[{"var":"start"},"yyyy-MM-dd HH:mm","UTC"]}"#, "2026-11-22 09:30"),
+            (#"{"format_date":[{"var":"end"},"yyyy-MM-dd HH:mm"]}"#, "2026-11-22 12:00"),
             (#"{"format_date":[0,"yyyy"]}"#, "1970"),
             (#"{"format_date":["soon","yyyy"]}"#, "soon"),
             (#"{"format_number":[1234.5,2]}"#, "1.234,50"),
@@ -18,7 +19,9 @@ import Testing
     func helpers(_ rule: String, _ text: String) throws {
         let zone = try #require(TimeZone(identifier: "Europe/Amsterdam"))
         let operations = LogicOperations.views(locale: Locale(identifier: "de_DE"), timeZone: zone)
-        let data = try LogicValue(json: #"{"start":"2026-11-22T09:30:00Z","person":{"first":"Anna","last":"Smith"}}"#)
+        let data = try LogicValue(
+            json: #"{"start":"2026-11-22T09:30:00Z","end":{"__type":"Date","iso":"2026-11-22T11:00:00.000Z"},"#
+                + #""person":{"first":"Anna","last":"Smith"}}"#)
         #expect(try JSONLogic(LogicValue(json: rule), operations: operations).evaluate(data) == .string(text))
     }
 }

@@ -2,8 +2,8 @@ public import Foundation
 
 extension LogicOperations {
     /// JsonLogic's operations, plus those with which the views of app definitions format values:
-    /// `format_date` (a time in RFC 3339 or seconds since 1970, a pattern of Unicode TS 35, optionally the name of a
-    /// time zone),
+    /// `format_date` (a time in RFC 3339, a stored `Date` or seconds since 1970, a pattern of Unicode TS 35, optionally
+    /// the name of a time zone),
     /// `format_number` (a number, optionally the minimum and maximum number of decimals) and
     /// `template` (a text with `{name}` or `{name.name}`, an object).
     ///
@@ -28,11 +28,15 @@ extension LogicOperations {
     private static func date(_ value: LogicValue) -> Date? {
         switch value {
         case .number(let seconds) where seconds.magnitude < 1e12: Date(timeIntervalSince1970: seconds)
-        case .string(let text):
-            (try? Date.ISO8601FormatStyle().parse(text))
-                ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+        case .string(let text): date(text)
+        case .object(let members): if case .string(let text)? = members["iso"] { date(text) } else { nil }
         default: nil
         }
+    }
+
+    private static func date(_ text: String) -> Date? {
+        (try? Date.ISO8601FormatStyle().parse(text))
+            ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
     }
 
     private static func format(_ date: Date, _ pattern: String, _ locale: Locale, _ timeZone: TimeZone) -> String {

@@ -9,8 +9,10 @@ struct Examples {
         usage: examples STORY [--connection FILE]
           sportlook                people meet at events and chat
           sportlook-load [PEOPLE]  1,000 people do so, and the time that each call takes
+          offline-load [NOTES]     a phone keeps 10,000 notes, and the time that this takes
           findmybike               owners and others find missing bikes
           timetable                the server decides looks and texts; a crash becomes a ticket
+          napton [FOLDER]          two apps that the server describes; their screens become pages in FOLDER
         """
 
     static func main() async {
@@ -37,12 +39,18 @@ struct Examples {
         switch name {
         case "sportlook": try await SportLookStory.run(developer, simulators)
         case "sportlook-load":
-            try await SportLookLoad.run(developer, people: arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000)
+            try await SportLookLoad.run(developer, people: count(arguments) ?? 1_000)
+        case "offline-load": try await OfflineLoad.run(developer, count: count(arguments) ?? 10_000)
         case "findmybike": try await FindMyBikeStory.run(developer, simulators)
+        case "napton":
+            let folder = arguments.dropFirst().first ?? ".martlet/napton"
+            try await NaptonStory.run(developer, pages: URL(fileURLWithPath: folder))
         case "timetable": try await TimetableStory.run(developer, crash: crash)
         default: print(usage)
         }
     }
+
+    private static func count(_ arguments: [String]) -> Int? { arguments.dropFirst().first.flatMap { Int($0) } }
 
     /// Runs this program again, as the app that crashes.
     private static func crash(_ folder: URL) async throws {

@@ -44,6 +44,7 @@ public final class DefinitionLoader: Sendable {
     private let parts: Parts
     private let server: DefinitionServer
     private let store: DefinitionStore
+    private let trust: DefinitionTrust
     private let runs = SharedRun()
     private let state = Locked(State())
     private let observers = Observers<AppDefinition>()
@@ -53,6 +54,7 @@ public final class DefinitionLoader: Sendable {
         self.options = options
         self.api = api
         self.parts = parts
+        trust = DefinitionTrust(name: name, options: options, configuration: api.configuration)
         server = DefinitionServer(api: api, name: name, options: options, deviceID: parts.identity.id)
         store = DefinitionStore(
             folder: parts.definitions.subfolder(Self.folderName(of: name, api.configuration, options)))
@@ -159,7 +161,7 @@ public final class DefinitionLoader: Sendable {
             return DefinitionUpdate(
                 version: before.0?.version ?? 0, isNew: false, downloadedParts: [], downloadedBytes: 0)
         }
-        let manifest = try check(answer, latest: latest(before.0), at: now)
+        let manifest = try trust.check(answer, latest: latest(before.0), at: now)
         if options.preview == nil { try? store.note(manifest, trusted: api.configuration.definitionKeys) }
         let parts = DefinitionParts(manifest, from: server, store, usesDisk: !options.alwaysRefreshes)
         if !options.loadsOnDemand { try await parts.loadAll() }
@@ -189,39 +191,6 @@ public final class DefinitionLoader: Sendable {
         }
     }
 
-    /// - Parameter date: For the expiry of a manifest that has just arrived. One that was accepted stays valid.
-    private func check(_ answer: DefinitionStore.Answer, latest: Int?, at date: Date) throws -> DefinitionManifest {
-        let keys = api.configuration.definitionKeys
-        guard !keys.isEmpty else {
-            throw MartletError(
-                .invalidArgument, "Martlet.Configuration.definitionKeys is empty: no definition can be trusted.")
-        }
-        let manifest: DefinitionManifest
-        do {
-            // Refuses more than 64 levels, which `SignedManifest` would read by recursion.
-            _ = try JSON(parsing: answer.json)
-            manifest = try SignedManifest(json: answer.json).verified(
-                name: name, environment: Self.environment(api.configuration, options), latest: latest, at: date
-            ) { signature, message, id in
-                keys.contains { $0.id == id && $0.isValid(signature: signature, of: message) }
-            }
-        } catch {
-            let failure = error as? SignedManifest.Failure ?? .unreadable
-            throw MartletError(.definitionRefused, Self.sentence(for: failure), underlyingError: error)
-        }
-        try manifest.checkShape()
-        var missing = options.components.missing(manifest.requires)
-        if let least = manifest.minClient, Self.isVersion(api.configuration.device.appVersion, below: least) {
-            missing.append("version \(least) of the app")
-        }
-        guard missing.isEmpty else {
-            throw MartletError(
-                .definitionNotSupported,
-                "The definition needs what this app does not have: \(missing.joined(separator: ", ")).")
-        }
-        return manifest
-    }
-
     private func definition(of parts: DefinitionParts) async throws -> AppDefinition {
         let translations = self.parts.translations
         let values = DefinitionValues(options, language: translations.language) { translations.text($0) }
@@ -236,10 +205,7 @@ public final class DefinitionLoader: Sendable {
         var mayPass = false
         if let answer = store.answer {
             do {
-                let manifest = try check(answer, latest: nil, at: .distantPast)
-                let parts = DefinitionParts(manifest, from: server, store)
-                parts.readKept()
-                kept = try await definition(of: parts)
+                kept = try await definition(of: keptParts(of: trust.check(answer, latest: nil, at: .distantPast)))
             } catch {
                 // A part is missing and cannot be loaded now.
                 mayPass = error is CancellationError || (error as? MartletError)?.mayPass == true
@@ -247,14 +213,42 @@ public final class DefinitionLoader: Sendable {
                     .warning, "Could not use the app definition of this device", ["error": "\(error)"])
             }
         }
-        let tag = store.answer?.entityTag
-        state.withLock { [kept, mayPass] state in
+        var tag = kept == nil ? nil : store.answer?.entityTag
+        if let bundled = await bundled(after: kept) { (kept, tag, mayPass) = (bundled, nil, false) }
+        state.withLock { [kept, tag, mayPass] state in
             // Another task may have been faster.
             guard !state.hasRead else { return }
             state.hasRead = !mayPass
             state.current = kept
-            state.entityTag = kept == nil ? nil : tag
+            state.entityTag = tag
         }
+    }
+
+    /// The definition that is built into the app, if it is newer than the one of this device and not older than any
+    /// that the device has seen. It becomes the last good one.
+    private func bundled(after kept: AppDefinition?) async -> AppDefinition? {
+        guard options.preview == nil, let bundle = options.bundle.map(DefinitionBundle.init) else { return nil }
+        do {
+            let manifest = try trust.check(bundle.answer, latest: nil, at: .distantPast)
+            guard manifest.version > kept?.version ?? Int.min, manifest.version >= latest(kept) ?? Int.min else {
+                return nil
+            }
+            let parts = keptParts(of: manifest)
+            let definition = try await definition(of: parts)
+            try? store.note(manifest, trusted: api.configuration.definitionKeys)
+            if parts.areKept { try? store.keep(bundle.answer, manifest, after: kept?.parts.manifest) }
+            return definition
+        } catch {
+            api.configuration.log(
+                .warning, "Could not use the definition that is built into the app", ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    private func keptParts(of manifest: DefinitionManifest) -> DefinitionParts {
+        let parts = DefinitionParts(manifest, from: server, store)
+        parts.readKept()
+        return parts
     }
 
     private var now: Date { api.configuration.clock.now() }
@@ -262,31 +256,10 @@ public final class DefinitionLoader: Sendable {
     /// Escaped names have no plus sign, so no two definitions share a folder.
     static func folderName(
         of name: String, _ configuration: Martlet.Configuration, _ options: DefinitionOptions
-    ) -> String { environment(configuration, options) + "+" + APIRequest.escape(name) }
-
-    private static func environment(_ configuration: Martlet.Configuration, _ options: DefinitionOptions) -> String {
-        let own = configuration.appKey.hasPrefix("mk_test_") ? "test" : "live"
-        return (configuration.environment?.rawValue ?? own) + (options.preview == nil ? "" : "-preview")
-    }
+    ) -> String { DefinitionTrust.environment(configuration, options) + "+" + APIRequest.escape(name) }
 
     private static func hasExpired(_ manifest: DefinitionManifest, _ now: Date) -> Bool {
         guard let expires = manifest.expires else { return false }
         return RFC3339.date(expires).map { $0 <= now } ?? true
-    }
-
-    private static func isVersion(_ version: String, below least: String) -> Bool {
-        func numbers(_ text: String) -> [Int] { text.split(separator: ".").prefix(4).map { Int($0) ?? 0 } }
-        func padded(_ numbers: [Int]) -> [Int] { numbers + [Int](repeating: 0, count: 4 - numbers.count) }
-        return padded(numbers(version)).lexicographicallyPrecedes(padded(numbers(least)))
-    }
-
-    private static func sentence(for failure: SignedManifest.Failure) -> String {
-        switch failure {
-        case .unreadable: "The manifest cannot be read."
-        case .notSigned: "The manifest is not signed by a key that the app trusts, or was changed since."
-        case .notThisApp: "The manifest is for another definition or environment."
-        case .older(let latest): "The manifest is older than version \(latest), which the device has seen."
-        case .expired: "The manifest has expired: newer ones are withheld, or the device's clock is wrong."
-        }
     }
 }

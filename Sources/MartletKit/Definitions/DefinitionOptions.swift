@@ -9,6 +9,10 @@ public struct DefinitionOptions: Sendable {
     /// Downloads only what the first screen needs, and the parts of another controller when it is opened. By default
     /// everything is downloaded at once, so that every screen works without a connection.
     public var loadsOnDemand = false
+    /// The definition as it was when the app was built, for a first start without a connection: a folder in the app
+    /// with `manifest.json` as the server answers it, and each part as `<sha256>.json`. It is checked like one from the
+    /// server, except that it does not expire, and comes into effect if the device has seen no later version.
+    public var bundle: URL?
     /// The token of a preview: the draft is shown instead of the published version.
     public var preview: String?
     /// For dates and numbers; nil: the language of the texts.

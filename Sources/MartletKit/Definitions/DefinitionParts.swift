@@ -1,7 +1,7 @@
 import Foundation
 import MartletLogic
 
-/// The parts of one version of a definition: in memory, on disk, or still on the server.
+/// The parts of one version of a definition: in memory, on disk, built into the app, or still on the server.
 final class DefinitionParts: Sendable {
     /// What was downloaded.
     struct Traffic: Sendable {
@@ -14,7 +14,8 @@ final class DefinitionParts: Sendable {
     let manifest: DefinitionManifest
     private let server: DefinitionServer
     private let store: DefinitionStore
-    /// Whether downloaded parts are kept, and parts on disk used.
+    private let bundle: DefinitionBundle?
+    /// Whether parts on disk and in the app are used.
     private let usesDisk: Bool
     private let paths: [String: DefinitionManifest.Part]
     private let loaded = Locked<[String: JSON]>([:])
@@ -26,6 +27,7 @@ final class DefinitionParts: Sendable {
         self.server = server
         self.store = store
         self.usesDisk = usesDisk
+        bundle = server.options.bundle.map(DefinitionBundle.init)
         paths = Dictionary(manifest.parts.map { ($0.path, $0) }) { first, _ in first }
     }
 
@@ -35,8 +37,15 @@ final class DefinitionParts: Sendable {
     /// The part if the device has it.
     func kept(_ path: String) -> JSON? {
         if let json = loaded.withLock({ $0[path] }) { return json }
-        guard usesDisk, let part = paths[path], let json = store.part(part) else { return nil }
+        guard usesDisk, let part = paths[path], let json = store.part(part) ?? builtIn(part) else { return nil }
         loaded.withLock { $0[path] = json }
+        return json
+    }
+
+    /// The part if it is in the app, undamaged. It is copied to the disk: the next version of the app may not have it.
+    private func builtIn(_ part: DefinitionManifest.Part) -> JSON? {
+        guard let data = bundle?.data(of: part), let json = try? DefinitionStore.check(data, part) else { return nil }
+        try? store.keep(data, as: part)
         return json
     }
 

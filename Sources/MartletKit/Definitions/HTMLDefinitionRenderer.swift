@@ -9,7 +9,7 @@ public import Foundation
 ///
 /// Everything that comes from the definition or the models is escaped; colours, sizes and addresses that are not valid
 /// are left out.
-public struct HTMLDefinitionRenderer: DefinitionRenderer {
+public struct HTMLDefinitionRenderer: DefinitionRenderer, Sendable {
     /// Shows a kind of the app's own.
     public typealias CustomView = @Sendable (_ node: DefinitionNode, _ contents: [String]) -> String
 

@@ -14,4 +14,27 @@ extension Martlet {
         await notifications.flush()
         await translations.refreshQuietly()
     }
+
+    /// What an app does when the system wakes it in the background: it sends what waits, refreshes configuration, flags
+    /// and texts, and runs the sync of ``Notifications/onSync(_:)`` without data. Failures are logged.
+    ///
+    /// When the system's time is up, cancel the task: the call returns at once, and what waits is sent another time.
+    ///
+    /// - Returns: Whether there was time for everything.
+    public func refreshInBackground() async -> Bool {
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let work = Task {
+            await leaveForeground()
+            await enteredForeground()
+            _ = await notifications.sync([:])
+            end.yield()
+        }
+        return await withTaskCancellationHandler {
+            // Sending does not end with one of its callers, so nothing waits for it here after a cancellation.
+            var iterator = ends.makeAsyncIterator()
+            return await iterator.next() != nil
+        } onCancel: {
+            work.cancel()
+        }
+    }
 }

@@ -121,7 +121,8 @@ public final class Notifications: Sendable {
 
     // MARK: Notifications that arrive
 
-    /// Sets what a silent notification does, such as a fetch. The closure returns whether there was new data.
+    /// Sets what a silent notification does, such as a fetch, and ``Martlet/refreshInBackground()`` without data. The
+    /// closure returns whether there was new data.
     public func onSync(_ sync: @escaping @Sendable (_ data: JSON) async throws -> Bool) {
         state.withLock { $0.syncHook = sync }
     }
@@ -160,12 +161,13 @@ public final class Notifications: Sendable {
         }
     }
 
-    private func sync(_ data: JSON) async -> Bool {
+    /// Runs the hook of ``onSync(_:)``. Returns whether there was new data.
+    func sync(_ data: JSON) async -> Bool {
         guard let hook = state.withLock({ $0.syncHook }) else { return false }
         do {
             return try await hook(data)
         } catch {
-            api.configuration.log(.info, "The sync that a notification asked for failed", ["error": "\(error)"])
+            api.configuration.log(.info, "The sync in the background failed", ["error": "\(error)"])
             return false
         }
     }

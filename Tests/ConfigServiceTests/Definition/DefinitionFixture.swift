@@ -1,7 +1,7 @@
 import Foundation
 import MartletCore
 
-/// App definitions stored next to the tests.
+/// The app definitions of the example Napton.
 enum DefinitionFixture {
     static let addressBook = text("address-book")
     static let kickIn = text("kick-in")
@@ -16,8 +16,9 @@ enum DefinitionFixture {
     static func kickIn(_ patch: String) throws -> JSONValue { try json(kickIn).merging(json(patch)) }
 
     private static func text(_ name: String) -> String {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
-            path: "Fixtures")
-        return (try? String(contentsOf: folder.appending(path: name + ".json"), encoding: .utf8)) ?? ""
+        let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let file = tests.appending(path: "../Sources/Examples/ExampleApps/Napton/\(name).json")
+        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     }
 }

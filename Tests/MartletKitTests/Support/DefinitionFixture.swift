@@ -4,14 +4,15 @@ import Testing
 
 @testable import MartletKit
 
-/// App definitions for tests: those next to the server's tests, and made-up ones without a server.
+/// App definitions for tests: those of the example Napton, and made-up ones without a server.
 enum DefinitionFixture {
-    /// A document of `Tests/ConfigServiceTests/Fixtures`.
+    /// A document of `Sources/Examples/ExampleApps/Napton`.
     static func text(_ name: String) throws -> String {
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         return try String(
-            contentsOf: tests.appendingPathComponent("ConfigServiceTests/Fixtures/\(name).json"), encoding: .utf8)
+            contentsOf: tests.appendingPathComponent("../Sources/Examples/ExampleApps/Napton/\(name).json"),
+            encoding: .utf8)
     }
 
     /// The definition as the device gets it, with its parts from a scripted server.

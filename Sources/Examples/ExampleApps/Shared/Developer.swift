@@ -52,19 +52,32 @@ struct Call: Sendable {
     }
 
     func json(_ method: String, _ path: String, _ body: JSON? = nil, _ more: HTTPHeaders = [:]) async throws -> JSON {
+        try await json(method, path, bytes: body?.data, more)
+    }
+
+    /// - Parameter bytes: The body as it is sent: a file, or JSON whose members keep their order.
+    func json(_ method: String, _ path: String, bytes: Data?, _ more: HTTPHeaders = [:]) async throws -> JSON {
+        let answer = try await data(method, path, bytes, more)
+        return answer.isEmpty ? .null : try JSON(parsing: answer)
+    }
+
+    /// The answer as it comes.
+    func data(
+        _ method: String, _ path: String, _ body: Data? = nil, _ more: HTTPHeaders = [:]
+    ) async throws -> Data {
         guard let address = URL(string: url.absoluteString + "/" + path) else {
             throw StoryError("\(path) is not a path.")
         }
-        var request = HTTPRequest(method: method, url: address, headers: headers, body: body?.data)
+        var request = HTTPRequest(method: method, url: address, headers: headers, body: body)
         for header in more.all { request.headers[header.name] = header.value }
         let response = try await Self.transport.send(request, progress: nil)
-        let answer = response.body.isEmpty ? JSON.null : try JSON(parsing: response.body)
         guard (200..<300).contains(response.status) else {
+            let answer = (try? JSON(parsing: response.body)) ?? .null
             throw MartletError(
                 MartletError.Code(rawValue: answer["code"]?.stringValue ?? "http-\(response.status)"),
                 "\(method) \(path): \(answer.text)", status: response.status)
         }
-        return answer
+        return response.body
     }
 
     /// Opens a page as a browser does, and returns where it leads.

@@ -44,9 +44,18 @@ struct ExampleApp: Sendable {
     @discardableResult
     func manage(_ method: String, _ path: String, _ body: JSON? = nil, headers: HTTPHeaders = [:]) async throws -> JSON
     {
-        try await Call(url, headers: ["x-martlet-master-key": key("masterKey")]).json(
-            method, "api/\(appKey)/\(path)", body, headers)
+        try await asServer.json(method, "api/\(appKey)/\(path)", body, headers)
     }
+
+    /// A call with the master key, whose body is sent as it is: a file, or JSON whose members keep their order.
+    @discardableResult
+    func manage(
+        _ method: String, _ path: String, bytes: [UInt8], headers: HTTPHeaders = [:]
+    ) async throws -> JSON {
+        try await asServer.json(method, "api/\(appKey)/\(path)", bytes: Data(bytes), headers)
+    }
+
+    private var asServer: Call { Call(url, headers: ["x-martlet-master-key": key("masterKey")]) }
 
     /// Sets what the collections look like and who may do what in them. The live environment of a new app allows
     /// nothing by itself; this closes the test environment, too.

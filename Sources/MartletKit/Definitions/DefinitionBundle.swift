@@ -1,0 +1,19 @@
+import Foundation
+import MartletLogic
+
+/// A definition that is built into the app: a folder with the signed manifest as the server answers it, and each part
+/// under its digest.
+struct DefinitionBundle: Sendable {
+    private let folder: LocalFolder
+
+    init(_ url: URL) { folder = LocalFolder(url: url) }
+
+    /// Nothing, which is no manifest, if there is none.
+    var answer: DefinitionStore.Answer {
+        let json = folder.read("manifest.json").flatMap { $0.count <= DefinitionStore.maximumManifestSize ? $0 : nil }
+        return DefinitionStore.Answer(json: json ?? Data(), entityTag: nil)
+    }
+
+    /// Nil if the folder does not have it. It may be damaged.
+    func data(of part: DefinitionManifest.Part) -> Data? { folder.read(part.sha256 + ".json") }
+}
