@@ -27,5 +27,6 @@ extension AuthService {
         Migration(number: 20, name: "audit", sql: PackageResources._20_audit_sql),
         Migration(number: 21, name: "staff_confirmation", sql: PackageResources._21_staff_confirmation_sql),
         Migration(number: 22, name: "staff_names", sql: PackageResources._22_staff_names_sql),
+        Migration(number: 33, name: "audit_targets", sql: PackageResources._33_audit_targets_sql),
     ]
 }
