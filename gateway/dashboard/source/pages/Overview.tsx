@@ -6,9 +6,12 @@ import { request } from "../api/client";
 import { callIn, given, Place, usePlace } from "../shell/place";
 import { Link, PageHead, Section } from "../system/basics";
 import { LineChart } from "../system/charts";
+import { lazy } from "../system/lazy";
 import { useInterval, useLoad } from "../system/load";
 import { compact, percent, plural, shortDay, t } from "../text";
 import { Checklist } from "./FirstSteps";
+
+const SavedAnswers = lazy(async () => (await import("./SavedAnswers")).SavedAnswers);
 
 /** The date (UTC) `count` days ago. */
 export function daysAgo(count: number): string {
@@ -35,6 +38,7 @@ export function OverviewPage() {
       <Tiles place={place} />
       <Checklist place={place} />
       {place.may("analytics", "read") && <Activity place={place} />}
+      {place.may("analytics", "read") && <SavedAnswers />}
     </div>
   );
 }
