@@ -28,5 +28,6 @@ extension AuthService {
         Migration(number: 21, name: "staff_confirmation", sql: PackageResources._21_staff_confirmation_sql),
         Migration(number: 22, name: "staff_names", sql: PackageResources._22_staff_names_sql),
         Migration(number: 33, name: "audit_targets", sql: PackageResources._33_audit_targets_sql),
+        Migration(number: 34, name: "waiting_jobs", sql: PackageResources._34_waiting_jobs_sql),
     ]
 }

@@ -112,6 +112,7 @@ export const de = {
   "Another step": "Weiterer Schritt",
   "Answer": "Antwort",
   "Answered": "Beantwortet",
+  "Answered in": "Antwort in",
   "App": "App",
   "App definitions": "App-Definitionen",
   "App key": "App-Schlüssel",
@@ -204,7 +205,7 @@ export const de = {
   "Changes": "Änderungen",
   "Changes by staff": "Änderungen durch Mitarbeitende",
   "Changes by staff. Those by users and servers are not kept.":
-    "Änderungen durch Mitarbeitende. Die von Nutzern und Servern werden nicht aufgehoben.",
+    "Änderungen durch Mitarbeitende. Die von Nutzern und Servern werden nicht aufbewahrt.",
   "Channels": "Kanäle",
   "Check the connection. A change that was being sent may have been stored.":
     "Prüfen Sie die Verbindung. Eine gerade gesendete Änderung ist möglicherweise gespeichert.",
@@ -310,6 +311,7 @@ export const de = {
   "Discard": "Verwerfen",
   "Do it": "Erledigen",
   "Do not trust these numbers yet.": "Trauen Sie diesen Zahlen noch nicht.",
+  "Does not restore": "Lässt sich nicht wiederherstellen",
   "Domain": "Domain",
   "Done": "Fertig",
   "done": "erledigt",
@@ -357,7 +359,8 @@ export const de = {
   "Every status": "Jeder Status",
   "Everybody": "Alle",
   "Everybody who may read the analytics of this app sees them.":
-    "Alle sehen sie, die die Statistik dieser App lesen dürfen.",
+    "Alle sehen sie, die die Analytik dieser App lesen dürfen.",
+  "Everything": "Alles",
   "Expired": "Abgelaufen",
   "Expires": "Läuft ab",
   "Export": "Exportieren",
@@ -426,6 +429,7 @@ export const de = {
   "Good until": "Gültig bis",
   "Group": "Gruppe",
   "Has not signed in yet": "Hat sich noch nicht angemeldet",
+  "Health": "Zustand",
   "Hide": "Ausblenden",
   "High": "Hoch",
   "History": "Verlauf",
@@ -458,7 +462,7 @@ export const de = {
   "In every app": "In allen Apps",
   "In force": "In Kraft",
   "In progress": "In Arbeit",
-  "In the audit log": "Im Audit-Log",
+  "In the audit log": "Im Protokoll",
   "In the last twelve months.": "In den letzten zwölf Monaten.",
   "In the sprint": "Im Sprint",
   "In {n} app": "In {n} App",
@@ -535,6 +539,7 @@ export const de = {
   "Last seen": "Zuletzt gesehen",
   "Last sign-in": "Letzte Anmeldung",
   "Last sign-in {when}": "Letzte Anmeldung {when}",
+  "Last tried by restoring it: {when}": "Zuletzt zur Probe wiederhergestellt: {when}",
   "Last used": "Zuletzt benutzt",
   "Leave it empty to keep the stored one.": "Leer lassen, um das gespeicherte zu behalten.",
   "Left to do": "Noch zu tun",
@@ -565,11 +570,16 @@ export const de = {
   "Mail that names it is refused from then on.": "Mail, die sie nennt, wird ab dann abgelehnt.",
   "Make a new secret": "Neues Geheimnis erzeugen",
   "Make a ticket": "Ticket anlegen",
+  "martlet backup has made none on this machine. OPERATIONS.md says how to back up.":
+    "martlet backup hat auf diesem Rechner keine gemacht. OPERATIONS.md sagt, wie man sichert.",
   "Move passkeys to {name}?": "Passkeys auf {name} umstellen?",
   "Name that users see": "Name, den Nutzer sehen",
+  "No backup has been restored to try it: martlet backup verify.":
+    "Noch keine Sicherung wurde zur Probe wiederhergestellt: martlet backup verify.",
   "No question is saved yet": "Noch ist keine Frage gespeichert",
   "Nobody can sign in with a passkey until there are settings again. Passkeys are kept.":
     "Niemand kann sich mit einem Passkey anmelden, bis es wieder Einstellungen gibt. Die Passkeys bleiben erhalten.",
+  "Not ready": "Nicht bereit",
   "Of what, such as Note/id": "Wovon, etwa Note/ID",
   "On the overview": "Auf der Übersicht",
   "One a line: https:// and the domain or a subdomain, or the hash of the Android app's certificate.":
@@ -581,11 +591,17 @@ export const de = {
     "Passkeys gehören für immer zu ihr. Zum Ausprobieren auf diesem Rechner: localhost.",
   "Passkeys of {name} no longer work. Their users need another way to sign in.":
     "Passkeys von {name} gelten nicht mehr. Ihre Nutzer müssen sich auf anderem Weg anmelden.",
+  "PostgreSQL {version}: {size}, {used} of {most} connections, answers in {time} ms":
+    "PostgreSQL {version}: {size}, {used} von {most} Verbindungen, antwortet in {time} ms",
+  "Restores": "Lässt sich wiederherstellen",
   "Save this question": "Diese Frage speichern",
   "Saved questions": "Gespeicherte Fragen",
   "Show on the overview": "Auf der Übersicht zeigen",
   "Show the answer on the overview": "Die Antwort auf der Übersicht zeigen",
+  "Since the last complete one": "Seit der letzten vollständigen",
+  "Since the last one": "Seit der letzten",
   "Take off the overview": "Von der Übersicht nehmen",
+  "The database does not answer": "Die Datenbank antwortet nicht",
   "The question is gone for everybody; the events stay.": "Die Frage ist für alle weg; die Ereignisse bleiben.",
   "The server has not read the file. Upload it again later.":
     "Der Server hat die Datei nicht gelesen. Laden Sie sie später noch einmal hoch.",
@@ -593,6 +609,7 @@ export const de = {
   "Upload a .dSYM folder…": "Einen .dSYM-Ordner hochladen …",
   "Upload files…": "Dateien hochladen …",
   "Upload from a build": "Hochladen aus einem Build",
+  "Waiting jobs": "Wartende Aufträge",
   "Where the app runs": "Wo die App läuft",
   "{count} slow queries, {time} ms on average:": "{count} langsame Abfragen, im Mittel {time} ms:",
   "An index would help:": "Ein Index würde helfen:",
@@ -741,7 +758,6 @@ export const de = {
   "Not published": "Nicht veröffentlicht",
   "Not published yet": "Noch nicht veröffentlicht",
   "Not set up": "Nicht eingerichtet",
-  "Not shown here": "Hier nicht zu sehen",
   "Not signed in anywhere.": "Nirgends angemeldet.",
   "Not started": "Nicht gestartet",
   "Not verified": "Nicht bestätigt",
@@ -1080,8 +1096,6 @@ export const de = {
     "Der eingebaute Text gilt. Was Sie hier speichern, ersetzt ihn.",
   "The connection broke": "Die Verbindung brach ab",
   "The copy is finished.": "Die Kopie ist fertig.",
-  "The dashboard does not show backups. In an installed package, martlet backup list does. OPERATIONS.md says how to back up.":
-    "Das Dashboard zeigt keine Sicherungen. Beim installierten Paket zeigt sie martlet backup list. Wie man sichert, steht in OPERATIONS.md.",
   "The draft is gone for good, and clients no longer get it.":
     "Der Entwurf ist endgültig weg, und Clients bekommen ihn nicht mehr.",
   "The draft is what is live.": "Der Entwurf ist das, was live ist.",
@@ -1324,6 +1338,8 @@ export const de = {
   "{n} keys": "{n} Schlüssel",
   "{n} more saved questions": "{n} weitere gespeicherte Fragen",
   "{n} of the stored objects do not fit.": "{n} der gespeicherten Objekte passen nicht.",
+  "{n} part does not work": "{n} Teil geht nicht",
+  "{n} parts do not work": "{n} Teile gehen nicht",
   "{n} people": "{n} Personen",
   "{n} people a day in the last week; fewer new ones come each day, so plan for longer.":
     "{n} Personen am Tag in der letzten Woche; neue kommen täglich weniger, planen Sie also länger.",
