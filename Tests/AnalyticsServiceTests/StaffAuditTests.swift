@@ -27,6 +27,30 @@ import Testing
         }
     }
 
+    @Test func `questions that staff save, and debug files that they upload, are in the audit log`() async throws {
+        try await AnalyticsApp.run { app in
+            let all = Set(StaffAction.allCases)
+            let rights = StaffRights(["app1": [.analytics: all, .crashes: all]])
+            let path = "/analytics/questions/People"
+            for days in [7, 30] {
+                let body = #"{"kind":"people","days":\#(days)}"#
+                #expect(try await app.staff("PUT", path, body, rights: rights).status == 200)
+            }
+            #expect(try await app.staff("DELETE", path, rights: rights).status == 204)
+            let file = Array("no debug file".utf8)
+            let sha1 = SymbolUpload.sha1(file)
+            #expect(try await SymbolUpload(app: app).send([(sha1, file)]).status == 200)
+            let body = #"{"\#(sha1)":{"name":"App","chunks":["\#(sha1)"]}}"#
+            #expect(try await app.staff("POST", "/crashes/symbols/assemble", body, rights: rights).status == 200)
+            let log = try await log(app)
+            #expect(log.count == 4, "\(log)")
+            #expect(log[0].hasPrefix("sam create-question analytics app1 live People"), "\(log)")
+            #expect(log[1].contains("update-question") && log[1].contains(#""days": 30"#), "\(log)")
+            #expect(log[2].contains("delete-question analytics app1 live People"), "\(log)")
+            #expect(log[3].hasPrefix("sam create-symbol-upload crashes app1 live App"), "\(log)")
+        }
+    }
+
     private func log(_ app: AnalyticsApp) async throws -> [String] {
         try await app.database.withSuperuser { client in
             try await client.query(

@@ -22,6 +22,8 @@ public enum HeaderName {
     public static let generation = "x-martlet-generation"
     /// Where the next call for a user's data continues; absent after the last call. Internal.
     public static let next = "x-martlet-next"
+    /// The version of the process that answers a health check. Internal.
+    public static let version = "x-martlet-version"
     /// Grants access to the receipt of an account's deletion. It lacks the prefix `x-martlet-`, so gateways let it
     /// pass.
     public static let receiptToken = "receipt-token"

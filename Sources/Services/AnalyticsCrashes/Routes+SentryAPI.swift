@@ -27,11 +27,9 @@ extension Crashes {
         routes.on(ChangeSentryIssues.route, ChangeSentryIssues(tracking: tracking))
         routes.on(ListSentryReports.route, ListSentryReports(postgres: releases.postgres, spaces: spaces))
 
-        let upload = ChunkUpload(chunks: symbols.chunks, backend: symbols.backend, settings: symbols.settings)
-        let assembly = Assembly(chunks: symbols.chunks, files: symbols.files, settings: symbols.settings)
         routes.on(DescribeChunkUpload.route, DescribeChunkUpload(settings: symbols.settings))
-        routes.on(UploadChunks.route, UploadChunks(upload: upload))
-        routes.on(AssembleDebugFiles.route, AssembleDebugFiles(assembly: assembly))
+        routes.on(UploadChunks.route, UploadChunks(upload: symbols.upload))
+        routes.on(AssembleDebugFiles.route, AssembleDebugFiles(assembly: symbols.assembly))
 
         for route in RefuseSentryCall.routes { routes.on(route, RefuseSentryCall()) }
     }

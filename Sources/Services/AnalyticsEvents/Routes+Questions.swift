@@ -13,6 +13,11 @@ extension Questions {
         routes.on(AskFunnel.route, AskFunnel(spaces: spaces, store: store))
         routes.on(ReadLive.route, ReadLive(spaces: spaces, store: store))
         routes.on(ListEvents.route, ListEvents(spaces: spaces, store: store, now: now))
+        let saved = SavedQuestionStore(postgres: postgres)
+        routes.on(ListSavedQuestions.route, ListSavedQuestions(spaces: spaces, questions: saved))
+        routes.on(ReadSavedQuestion.route, ReadSavedQuestion(spaces: spaces, questions: saved))
+        routes.on(SaveQuestion.route, SaveQuestion(spaces: spaces, questions: saved))
+        routes.on(DeleteSavedQuestion.route, DeleteSavedQuestion(spaces: spaces, questions: saved))
 
         routes.section = .staff
         // Counts for the whole server

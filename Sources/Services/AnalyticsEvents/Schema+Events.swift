@@ -97,4 +97,26 @@ extension Schema {
                 "isCollecting": .boolean,
                 "timeZone": .string.described("The name of a time zone in the IANA database, such as Europe/Zurich."),
             ]).closed)
+
+    static let savedQuestion: Schema = component(
+        "SavedQuestion",
+        .object(
+            [
+                "name": .string.readOnly,
+                "kind": .oneOf("counts", "people", "sessions", "screens", "retention", "funnel").described(
+                    "The call that answers the question, named as the last part of its path."),
+                "days": .integer.range(1, 800).defaulting(to: 30).described(
+                    "The length of the period, which ends today."),
+                "parameters": .map(of: .string.length(1, 1_000)).described(
+                    "Query parameters of that call other than `from`, `to`, `timeZone`, `format`, `limit` and `people`."
+                ),
+                "steps": .array(of: .string).items(2, 10).described("`funnel` only: the events, in order."),
+                "windowSeconds": .integer.range(60, 7_776_000).described("`funnel` only."),
+                "isOnOverview": .boolean.defaulting(to: false).described(
+                    "Whether the dashboard shows the answer on the app's overview."),
+                "created": .time.readOnly,
+                "createdBy": .string.readOnly,
+                "updated": .time.readOnly,
+                "updatedBy": .string.readOnly,
+            ], required: ["kind"]))
 }

@@ -24,5 +24,6 @@ extension AnalyticsService {
         Migration(number: 11, name: "blocks", sql: PackageResources._11_blocks_sql),
         Migration(number: 17, name: "opt-out secrets", sql: PackageResources._17_opt_out_secrets_sql),
         Migration(number: 26, name: "audit", sql: PackageResources._26_audit_sql),
+        Migration(number: 33, name: "questions", sql: PackageResources._33_questions_sql),
     ]
 }

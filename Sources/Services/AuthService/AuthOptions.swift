@@ -21,6 +21,8 @@ public struct AuthOptions: Sendable {
     public var auditRetentionInDays = 365
     /// Whether identity providers may have private addresses.
     public var arePrivateProvidersAllowed = false
+    /// Where `martlet backup` of the package keeps its records.
+    public var backupDirectory = "/var/lib/martlet-backup"
 
     public init() {}
 
@@ -36,5 +38,6 @@ public struct AuthOptions: Sendable {
         exportLimitInBytes = try settings.integer("export.limit.bytes", default: exportLimitInBytes, in: 1...(1 << 40))
         auditRetentionInDays = try settings.integer("audit.days", default: auditRetentionInDays, in: 30...36_500)
         arePrivateProvidersAllowed = try settings.flag("identity.private.allowed", default: arePrivateProvidersAllowed)
+        backupDirectory = settings.string("backup.directory", default: backupDirectory)
     }
 }

@@ -11,7 +11,8 @@ public import ServiceLifecycle
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret),
 /// `password.concurrency` (half the cores; the number of passwords hashed at a time, each taking 19 MiB), `public.url`
 /// (http://127.0.0.1:8080; the URL at which clients reach the gateway), `services.<name>` (each other service's usual
-/// port on this machine), `audit.days` (365; how long entries of the audit log are kept),
+/// port on this machine), `audit.days` (365; how long entries of the audit log are kept), `backup.directory`
+/// (/var/lib/martlet-backup; where `martlet backup` keeps its records),
 /// `export.limit.bytes` (64 MiB; the maximum size of a user's export),
 /// `identity.private.allowed` (false; whether identity providers may have private addresses), `store.lookup.url`
 /// (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com; see `StoreSettings`), and those of
@@ -49,6 +50,7 @@ public struct AuthService: ServiceDefinition {
     /// Deletions and exports of accounts.
     let userDataJobs: UserDataJobs
     let mailing: Mailing
+    let health: ServerHealth
     /// Signing in with identity providers.
     let federation: Federation
     private let auditRetentionInDays: Int
@@ -104,6 +106,8 @@ public struct AuthService: ServiceDefinition {
             postgres: postgres, jobs: jobs, revocation: federation.revocation, services: options.services,
             internalSecret: internalSecret,
             exportLimitInBytes: options.exportLimitInBytes)
+        health = ServerHealth(
+            postgres: postgres, services: options.services, backups: BackupRecords(directory: options.backupDirectory))
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         let notifications = options.services.first { $0.name == "notifications" }
         let returned = notifications.map {

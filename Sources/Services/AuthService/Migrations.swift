@@ -28,5 +28,7 @@ extension AuthService {
         Migration(number: 21, name: "staff_confirmation", sql: PackageResources._21_staff_confirmation_sql),
         Migration(number: 22, name: "staff_names", sql: PackageResources._22_staff_names_sql),
         Migration(number: 23, name: "disabled_users", sql: PackageResources._23_disabled_users_sql),
+        Migration(number: 24, name: "audit_targets", sql: PackageResources._24_audit_targets_sql),
+        Migration(number: 25, name: "waiting_jobs", sql: PackageResources._25_waiting_jobs_sql),
     ]
 }

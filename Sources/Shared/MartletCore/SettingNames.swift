@@ -34,7 +34,8 @@ public enum SettingNames {
             ] + ServiceName.allCases.map { "upstream." + $0.rawValue }),
         "auth": Set(
             everywhere + ofServices + mail + [
-                "audit.days", "public.url", "password.concurrency", "store.lookup.url", "store.icon.domains",
+                "audit.days", "backup.directory", "public.url", "password.concurrency", "store.lookup.url",
+                "store.icon.domains",
                 "export.limit.bytes",
                 "identity.private.allowed", "services.storage", "services.config", "services.analytics",
                 "services.notifications",

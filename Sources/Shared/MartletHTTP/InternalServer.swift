@@ -1,5 +1,8 @@
+import HTTPTypes
 public import Hummingbird
 public import Logging
+import MartletAPI
+import MartletCore
 
 /// The internal port with `/health/live`, `/health/ready` and `/metrics`, bound to an address that clients cannot
 /// reach.
@@ -26,6 +29,7 @@ public enum InternalServer {
         let ready = await isReady()
         return Response(
             status: ready ? .ok : .serviceUnavailable,
+            headers: [HTTPField.Name(HeaderName.version)!: MartletVersion.current],
             body: .init(byteBuffer: ByteBuffer(string: ready ? "ready\n" : "not ready\n")))
     }
 }

@@ -86,8 +86,11 @@ import Testing
         calls(
             .managers(.read, .analytics), "GET analytics/settings", "GET analytics/counts", "GET analytics/screens",
             "GET analytics/people", "GET analytics/sessions",
-            "GET analytics/retention", "POST analytics/funnel", "GET analytics/live", "GET analytics/events")
-        + calls(.managers(.update, .analytics), "PUT analytics/settings") + calls(.operators, "GET admin/requests")
+            "GET analytics/retention", "POST analytics/funnel", "GET analytics/live", "GET analytics/events",
+            "GET analytics/questions", "GET analytics/questions/:name")
+        + calls(.managers(.update, .analytics), "PUT analytics/settings", "PUT analytics/questions/:name")
+        + calls(.managers(.delete, .analytics), "DELETE analytics/questions/:name")
+        + calls(.operators, "GET admin/requests")
 
     private static let crashes =
         calls(
@@ -102,7 +105,9 @@ import Testing
             "GET crashes/settings", "GET crashes/alerts", "GET crashes/alerts/:alert",
             "GET crashes/alerts/:alert/deliveries", "GET crashes/symbols",
             "GET crashes/symbols/missing", "GET crashes/symbols/:file")
-        + calls(.managers(.create, .crashes), "POST crashes/alerts")
+        + calls(
+            .managers(.create, .crashes), "POST crashes/alerts", "POST crashes/symbols/chunks",
+            "POST crashes/symbols/assemble")
         + calls(
             .managers(.update, .crashes), "POST crashes/issues/update", "PATCH crashes/issues/:issue",
             "POST crashes/issues/:issue/merge",

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import MartletAPI
 import MartletCore
 import MartletTesting
 import Testing
@@ -95,6 +96,18 @@ struct SymbolUpload {
 
     /// A form with chunks, each under the given name.
     func send(_ pieces: [(name: String, bytes: [UInt8])]) async throws -> Answer {
+        try await send(pieces, to: "/crash/api/0/organizations/any/chunk-upload/", as: app.principal(.master))
+    }
+
+    /// The same as a staff member.
+    func send(_ pieces: [(name: String, bytes: [UInt8])], asStaffWith rights: StaffRights) async throws -> Answer {
+        let staff = app.principal(.staff, staff: StaffGrant(id: Colleague.ada.id, userName: "ada", rights: rights))
+        return try await send(pieces, to: "/crashes/symbols/chunks", as: staff)
+    }
+
+    private func send(_ pieces: [(name: String, bytes: [UInt8])], to path: String, as principal: Principal)
+        async throws -> Answer
+    {
         var body: [UInt8] = []
         for piece in pieces {
             body += Array(
@@ -102,9 +115,8 @@ struct SymbolUpload {
             body += piece.bytes + Array("\r\n".utf8)
         }
         body += Array("--edge--\r\n".utf8)
-        return try await app.gateway.acting(as: app.principal(.master)).send(
-            "POST", "/crash/api/0/organizations/any/chunk-upload/", bytes: body,
-            headers: ["Content-Type": "multipart/form-data; boundary=edge"])
+        return try await app.gateway.acting(as: principal).send(
+            "POST", path, bytes: body, headers: ["Content-Type": "multipart/form-data; boundary=edge"])
     }
 
     func assemble(_ file: [UInt8], name: String = "app.dSYM", debugID: String? = nil, project: String = "1")

@@ -228,6 +228,35 @@ import Testing
         }
     }
 
+    @Test func `staff with the right to create upload files, too`() async throws {
+        try await AnalyticsApp.run { app in
+            let creator = StaffRights(["app1": [.crashes: [.create, .read]]])
+            let upload = SymbolUpload(app: app)
+            let file = try DebugFiles.real()
+            let sha1 = SymbolUpload.sha1(file)
+            let pieces = upload.chunks(file).map { (name: SymbolUpload.sha1($0), bytes: $0) }
+            let names = pieces.map { "\"\($0.name)\"" }.joined(separator: ",")
+            let body = #"{"\#(sha1)":{"name":"app.dSYM","chunks":[\#(names)]}}"#
+            let path = "/crashes/symbols/assemble"
+
+            let reader = StaffRights(["app1": [.crashes: [.read, .update, .delete]]])
+            #expect(try await app.staff("POST", path, body, rights: reader).isProblem(.forbidden))
+            #expect(try await upload.send(pieces, asStaffWith: reader).isProblem(.forbidden))
+            #expect(try await app.symbolRows("symbol_chunks") == 0)
+
+            #expect(try await app.staff("POST", path, body, rights: creator)["\(sha1).state"] == "\"not_found\"")
+            #expect(try await upload.send(pieces, asStaffWith: creator).status == 204)
+            let (state, answer) = try await upload.settled { try await app.staff("POST", path, body, rights: creator) }
+            #expect(state == "ok", "\(answer)")
+            let list = try await app.staff("GET", "/crashes/symbols", rights: creator)
+            #expect(list["data.0.author"]?.hasPrefix("\"staff:") == true, "\(list)")
+
+            let large = [UInt8](repeating: 0, count: (8 << 20) + (65 << 10))
+            #expect(try await upload.send([(sha1, large)], asStaffWith: creator).isProblem(.payloadTooLarge))
+            #expect(try await app.staff("POST", path, "[]", rights: creator).isProblem(.invalidBody))
+        }
+    }
+
     @Test func `staff list and delete files according to their rights`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)

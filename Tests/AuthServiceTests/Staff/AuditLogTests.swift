@@ -120,6 +120,44 @@ import Testing
         }
     }
 
+    @Test func `The log of one target includes what is in it, and nothing that only begins like it`() async throws {
+        try await StaffClient.run { client, root async throws in
+            let audit = AuditStore(postgres: client.auth.postgres)
+            let names = [
+                "Note", "Note/a", "Note/a/b", "Note0", "Notes", "Notes/a", "note/a", "Note.a", "100%/a", "100x/a",
+            ]
+            for name in names {
+                try await audit.record(AuditEntry(by: Self.ada, "update", .storage, of: "shop", target: name, from: ""))
+            }
+            func targets(_ target: String) async throws -> [String] {
+                let answer = try await client.send("GET", "audit?app=shop&target=\(target)", as: root)
+                #expect(answer.status == 200, "\(answer)")
+                return (0..<20).compactMap { answer.string("data.\($0).target") }
+            }
+            #expect(try await targets("Note") == ["Note/a/b", "Note/a", "Note"])
+            #expect(try await targets("Note/a") == ["Note/a/b", "Note/a"])
+            #expect(try await targets("100%25") == ["100%/a"])
+            #expect(try await targets("Not") == [])
+            let file = try await client.send("GET", "audit/export?format=csv&target=Notes", as: root)
+            #expect(file.text.split(separator: "\r\n").count == 3, "the header, Notes and Notes/a: \(file)")
+            for target in ["", String(repeating: "x", count: 256), "a%00"] {
+                #expect(
+                    try await client.send("GET", "audit?target=\(target)", as: root).isProblem(
+                        .invalidParameter, field: "target"), "\(target)")
+            }
+        }
+    }
+
+    @Test func `A target that is too long for an index is logged all the same`() async throws {
+        try await StaffClient.run { client, root async throws in
+            let audit = AuditStore(postgres: client.auth.postgres)
+            let scalars = (0..<1_000).compactMap { UnicodeScalar(0x1_0000 + UInt32($0) * 37) }
+            let long = String(String.UnicodeScalarView(scalars))
+            try await audit.record(AuditEntry(by: Self.ada, "update", .storage, of: "shop", target: long, from: ""))
+            #expect(try await client.send("GET", "audit?limit=1", as: root).string("data.0.target") == long)
+        }
+    }
+
     @Test func `The log is exported as JSON Lines and as CSV without formulas`() async throws {
         try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)

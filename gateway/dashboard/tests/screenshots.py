@@ -13,10 +13,10 @@ PAGES = [
     ("moderation", "moderation"), ("hooks", "hooks"), ("hook", "hooks/thank-finder"), ("jobs", "jobs"), ("definitions", "definitions"), ("definition", "definitions/kick-in"),
     ("configurations", "configuration"), ("configuration", "configuration/1.1.0~Light"), ("changes", "configuration/1.1.0~Light?tab=diff"), ("json", "configuration/1.1.0~Light?tab=json"),
     ("flags", "flags"), ("experiments", "experiments"), ("experiment", "experiments/checkout"), ("sample-size", "experiments/checkout?tab=size"), ("languages", "languages/1.1.0"), ("analytics", "analytics"),
-    ("people", "analytics?question=people"), ("sessions", "analytics?question=sessions"), ("screens", "analytics?question=screens"), ("retention", "analytics?question=retention&interval=week"), ("funnel", "analytics?question=funnel&steps=Opened|Searched|Reported"), ("live", "analytics?question=live"), ("raw", "analytics?question=raw"),
+    ("people", "analytics?question=people"), ("sessions", "analytics?question=sessions"), ("screens", "analytics?question=screens"), ("retention", "analytics?question=retention&interval=week"), ("funnel", "analytics?question=funnel&steps=Opened|Searched|Reported"), ("live", "analytics?question=live"), ("raw", "analytics?question=raw"), ("saved", "analytics?question=saved"),
     ("crashes", "crashes"), ("crash", "crashes/5"), ("releases", "crashes?tab=releases"), ("board", "tickets"), ("list", "tickets?view=list"), ("sprints", "tickets?view=sprints"), ("ticket", "tickets/1"), ("push", "push"), ("compose", "push/new"), ("credentials", "push?tab=credentials"),
     ("mail", "mail?tab=templates"),
-    ("user-sign-in", "sign-in"), ("providers", "sign-in?tab=providers"), ("invitations", "sign-in?tab=invitations"), ("mail-texts", "sign-in?tab=mail"), ("sender", "sign-in?tab=sender"), ("clients", "sign-in?tab=clients"),
+    ("user-sign-in", "sign-in"), ("providers", "sign-in?tab=providers"), ("passkeys", "sign-in?tab=passkeys"), ("invitations", "sign-in?tab=invitations"), ("mail-texts", "sign-in?tab=mail"), ("sender", "sign-in?tab=sender"), ("clients", "sign-in?tab=clients"),
     ("push-rules", "push?tab=rules"), ("segments", "push?tab=segments"), ("push-templates", "push?tab=templates"), ("alerts", "crashes?tab=alerts"), ("symbols", "crashes?tab=symbols"),
     ("settings", "settings"), ("versions", "settings?tab=versions"),
 ]

@@ -152,6 +152,8 @@ def events(server, chance):
     for start in range(0, len(batch), 1500):
         server.call("POST", "/segment/v1/batch", {"batch": batch[start:start + 1500]},
                     {"Authorization": "Basic " + base64.b64encode((server.keys["ingestKey"] + ":").encode()).decode()})
+    question = {"kind": "counts", "parameters": {"event": "Reported", "group": "release"}, "isOnOverview": True}
+    server.of_app("PUT", "/analytics/questions/Reports%20by%20release", question)
 
 
 def crashes(server, chance):
@@ -219,6 +221,7 @@ def sign_in(server):
     server.of_app("PUT", "/auth/providers/google", {"kind": "google", "clientIDs": ["1-web.apps.googleusercontent.com", "1-ios.apps.googleusercontent.com"], "clientSecret": "GOCSPX-not-a-secret"})
     server.of_app("POST", "/auth/invitations", {"days": 14})
     server.of_app("POST", "/auth/clients", {"name": "Bike forum", "redirectUris": ["https://forum.example.org/signed-in"]})
+    server.of_app("PUT", "/auth/passkeys/settings", {"rpId": "example.org", "rpName": "FindMyBike", "origins": ["https://findmybike.example.org"]})
     server.of_app("PUT", "/auth/mail/templates/sign-in/de", {"subject": "Dein Code: {{code}}", "text": "{{code}}"})
 
 

@@ -12,14 +12,14 @@ UNAVAILABLE = {"status": 503, "code": "unavailable", "title": "Unavailable", "de
 VIEWS = [("files", "upload"), ("moderation", "reports"), ("hooks", "hooks"), ("jobs", "jobs"), ("definitions", "config/definition"), ("users?tab=roles", "roles"),
          ("sign-in?tab=providers", "auth/providers"), ("sign-in?tab=invitations", "auth/invitations"), ("sign-in?tab=clients", "auth/clients"),
          ("push?tab=rules", "notifications/rules"), ("push?tab=segments", "notifications/segments"), ("push?tab=templates", "notifications/templates"),
-         ("crashes?tab=alerts", "crashes/alerts"), ("crashes?tab=symbols", "crashes/symbols")]
+         ("crashes?tab=alerts", "crashes/alerts"), ("crashes?tab=symbols", "crashes/symbols"), ("analytics?question=saved", "analytics/questions")]
 
 
 # Dialogs, by the page and the button that open them.
 DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks", "New hook"), ("moderation", "Resolve…"), ("experiments", "New test"),
            ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv"),
            ("sign-in?tab=providers", "New provider"), ("sign-in?tab=invitations", "New invitation"), ("sign-in?tab=clients", "New application"), ("sign-in?tab=mail", "sign-in, en: built in"),
-           ("push?tab=rules", "New rule"), ("push?tab=rules", "order-sent"), ("crashes?tab=alerts", "New alert"), ("jobs", "Test environment…")]
+           ("push?tab=rules", "New rule"), ("push?tab=rules", "order-sent"), ("crashes?tab=alerts", "New alert"), ("jobs", "Test environment…"), ("analytics", "Save")]
 
 
 class ViewTests(BrowserTests):

@@ -15,6 +15,9 @@ package struct Symbols: Sendable {
     let chunks: SymbolChunkStore
     let files: SymbolFileStore
     let awaited: AwaitedSymbols
+    /// One for all routes, because it limits how many uploads run at the same time.
+    let upload: ChunkUpload
+    let assembly: Assembly
     private let symbolication: Symbolication
     let sweep: SymbolSweep
 
@@ -33,6 +36,8 @@ package struct Symbols: Sendable {
         chunks = SymbolChunkStore(postgres: postgres)
         files = SymbolFileStore(postgres: postgres, queue: queue)
         awaited = AwaitedSymbols(postgres: postgres)
+        upload = ChunkUpload(chunks: chunks, backend: backend, settings: settings)
+        assembly = Assembly(chunks: chunks, files: files, settings: settings)
         let store = DebugFileStore(postgres: postgres)
         symbolication = Symbolication(
             store: store, pool: pool,

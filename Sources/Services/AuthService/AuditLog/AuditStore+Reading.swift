@@ -9,6 +9,9 @@ struct AuditFilter: Sendable {
     var appID: String?
     var environment: AppEnvironment?
     var action: String?
+    /// Matches this target, and those whose path begins with it: `Note` also matches `Note/0190…`. At most 255
+    /// characters.
+    var target: String?
     /// The time range: `from` is inclusive, `to` is exclusive.
     var from: Date?
     var to: Date?
@@ -20,6 +23,14 @@ struct AuditFilter: Sendable {
         if let appID { parts.append("app_id = \(appID)") }
         if let environment { parts.append("environment = \(environment.rawValue)") }
         if let action { parts.append("action = \(action)") }
+        if let target {
+            // As in the index. In byte order, everything that begins with "<target>/" comes before "<target>0".
+            parts.append(
+                """
+                (left(target, 256) COLLATE "C" = \(target)
+                    OR left(target, 256) COLLATE "C" >= \(target + "/") AND left(target, 256) COLLATE "C" < \(target + "0"))
+                """)
+        }
         if let from { parts.append("at >= \(from)") }
         if let to { parts.append("at < \(to)") }
         return parts.isEmpty ? "TRUE" : parts.joined(separator: " AND ")

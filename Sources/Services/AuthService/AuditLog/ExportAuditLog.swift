@@ -19,6 +19,7 @@ struct ExportAuditLog: Endpoint {
             .query("app"),
             .query("environment", .oneOf("live", "test")),
             .query("action"),
+            .auditTarget,
             .query("from", .time, "The earliest time, inclusive."),
             .query("to", .time, "The latest time, exclusive."),
         ],

@@ -14,6 +14,7 @@ struct ReadAuditLog: Endpoint {
             .query("app"),
             .query("environment", .oneOf("live", "test")),
             .query("action"),
+            .auditTarget,
             .query("from", .time, "The earliest time, inclusive."),
             .query("to", .time, "The latest time, exclusive."),
             .query("before", .integer, "The `next` of the previous page."),
@@ -59,6 +60,7 @@ extension AuditFilter {
         appID = try request.word("app")
         environment = parameters["environment"].flatMap { AppEnvironment(rawValue: String($0)) }
         action = try request.word("action")
+        target = try request.target
         from = try request.time("from")
         to = try request.time("to")
     }
@@ -73,4 +75,22 @@ extension Request {
         }
         return String(text)
     }
+
+    /// - Throws: `invalid-parameter` for a value that cannot occur in the log.
+    fileprivate var target: String? {
+        get throws {
+            guard let text = uri.queryParameters["target"].map(String.init) else { return nil }
+            guard (1...255).contains(text.unicodeScalars.count), !text.utf8.contains(0) else {
+                throw ServiceError(.invalidParameter, "This must have 1 to 255 characters.", field: "target")
+            }
+            return text
+        }
+    }
+}
+
+extension RouteParameter {
+    static let auditTarget: RouteParameter = .query(
+        "target", .string.maxLength(255),
+        "What was changed, such as `Note/0190163d-8694-739b-aea5-966c26f8ad91`. `Note` also finds everything in `Note`."
+    )
 }

@@ -59,9 +59,10 @@ extension AuthService {
         // Calls from other processes of the suite
         routes.on(ListStaffNames.route, ListStaffNames(staff: staff))
 
-        // Sign-ins and the audit log
+        // The whole server: sign-ins, the audit log and health
         routes.on(ListSignIns.route, ListSignIns(sessions: sessions, now: now))
         routes.on(ReadAuditLog.route, ReadAuditLog(audit: audit))
         routes.on(ExportAuditLog.route, ExportAuditLog(audit: audit))
+        routes.on(ReadHealth.route, ReadHealth(health: health))
     }
 }

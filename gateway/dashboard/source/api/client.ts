@@ -93,9 +93,9 @@ export function setConfirmation(ask: () => Promise<boolean>): void {
 async function attempt(method: string, address: string, given: Given): Promise<Response> {
   const headers: Record<string, string> = { ...(await authorization()), ...given.headers };
   if (given.environment && given.environment !== "live") headers["x-martlet-environment"] = given.environment;
-  const isRaw = given.body instanceof Blob;
+  const isRaw = given.body instanceof Blob || given.body instanceof FormData;
   if (given.body !== undefined && !isRaw) headers["content-type"] ??= "application/json";
-  const body = given.body === undefined ? undefined : isRaw ? (given.body as Blob) : JSON.stringify(given.body);
+  const body = given.body === undefined ? undefined : isRaw ? (given.body as Blob | FormData) : JSON.stringify(given.body);
   try {
     return await fetch(address, { method, headers, body, signal: given.signal, cache: "no-store" });
   } catch (error) {

@@ -1,13 +1,21 @@
 // Questions about events, each with its chart; the question is the address.
 
-import { PageHead, Tabs } from "../system/basics";
+import { useState } from "react";
+import type { SavedQuestion } from "../../generated/api";
+import { usePlace } from "../shell/place";
+import { Button, PageHead, Tabs } from "../system/basics";
 import { Select } from "../system/form";
-import { setQuery } from "../system/router";
+import { lazy } from "../system/lazy";
+import { setQuery, useAddress } from "../system/router";
 import { plural, t } from "../text";
 import { Asked, Question, questions, useAsked } from "./AnalyticsQuestion";
 import { Counts, Funnel, People, Retention } from "./AnalyticsCharts";
 import { Screens, Sessions } from "./AnalyticsSessions";
 import { Live, SingleEvents } from "./AnalyticsEvents";
+import { questionOf } from "./SavedQuestions";
+
+const SavedList = lazy(async () => (await import("./SavedList")).SavedList);
+const SaveDialog = lazy(async () => (await import("./SavedList")).SaveDialog);
 
 export function AnalyticsPage() {
   const asked = useAsked();
@@ -19,6 +27,7 @@ export function AnalyticsPage() {
           t("Release {version}; choose another one at the top.", { version: asked.release }) :
           undefined}>
         <Period asked={asked} />
+        <Save asked={asked} />
       </PageHead>
       <Tabs
         label={t("Question")}
@@ -30,8 +39,22 @@ export function AnalyticsPage() {
   );
 }
 
+function Save({ asked }: { asked: Asked }) {
+  const place = usePlace();
+  const { query } = useAddress();
+  const [question, setQuestion] = useState<SavedQuestion | null>(null);
+  const present = questionOf(asked, query);
+  if (!present || !place.may("analytics", "update")) return null;
+  return (
+    <>
+      <Button onPress={() => setQuestion(present)}>{t("Save")}</Button>
+      {question && <SaveDialog question={question} close={() => setQuestion(null)} />}
+    </>
+  );
+}
+
 function Period({ asked }: { asked: Asked }) {
-  if (asked.question === "live" || asked.question === "raw") return null;
+  if (asked.question === "live" || asked.question === "raw" || asked.question === "saved") return null;
   return (
     <>
       <Select
@@ -72,6 +95,8 @@ function Answer({ asked }: { asked: Asked }) {
       return <Live />;
     case "raw":
       return <SingleEvents asked={asked} />;
+    case "saved":
+      return <SavedList />;
     default:
       return <Counts asked={asked} />;
   }

@@ -22,7 +22,7 @@ const groups: Record<string, Text> = {
   variants: "By variant"
 };
 
-interface Count {
+export interface Count {
   interval?: string;
   value?: string | null;
   other?: boolean;
@@ -62,21 +62,11 @@ export function Counts({ asked }: { asked: Asked }) {
       <Show from={counts}>
         {(found) => {
           if (found.data.length === 0) return noEvents();
-          const points = [...new Set(found.data.map((row) => row.interval ?? ""))].sort();
-          const names = [...new Set(found.data.map((row) => (row.other ? t("others") : row.value ?? t("Events"))))];
-          const at = (name: string, point: string) =>
-            found.data.filter((row) =>
-              (row.other ? t("others") : row.value ?? t("Events")) === name && row.interval === point
-            ).reduce((sum, row) => sum + (row.events ?? 0), 0);
           return (
             <Section
               title={asked.event || t("All events")}
               note={t("{n} in all", { n: found.data.reduce((sum, row) => sum + (row.events ?? 0), 0) })}>
-              <LineChart
-                label={t("Events")}
-                points={points.map(shortDay)}
-                series={names.slice(0, 6).map((name) => ({ name, values: points.map((point) => at(name, point)) }))}
-                tall={240} />
+              <CountLines rows={found.data} tall={240} />
               <AsOf at={found.asOf} />
             </Section>
           );
@@ -104,16 +94,52 @@ export function Counts({ asked }: { asked: Asked }) {
   );
 }
 
+/** Events by interval, with a line for each value of the group. */
+export function CountLines({ rows, tall }: { rows: Count[]; tall?: number }) {
+  const nameOf = (row: Count) => row.other ? t("others") : row.value ?? t("Events");
+  const points = [...new Set(rows.map((row) => row.interval ?? ""))].sort();
+  const names = [...new Set(rows.map(nameOf))];
+  const at = (name: string, point: string) =>
+    rows.filter((row) => nameOf(row) === name && (row.interval ?? "") === point)
+      .reduce((sum, row) => sum + (row.events ?? 0), 0);
+  return (
+    <LineChart
+      label={t("Events")}
+      points={points.map(shortDay)}
+      series={names.slice(0, 6).map((name) => ({ name, values: points.map((point) => at(name, point)) }))}
+      tall={tall} />
+  );
+}
+
 function sums(rows: Count[]): { name: string; value: number }[] {
   const all = new Map<string, number>();
   for (const row of rows) if (row.value) all.set(row.value, (all.get(row.value) ?? 0) + (row.events ?? 0));
   return [...all].map(([name, value]) => ({ name, value })).sort((a, b) => b.value - a.value);
 }
 
+export interface PeopleRow {
+  interval?: string;
+  active?: number;
+  new?: number;
+}
+
+export function PeopleLines({ rows, tall }: { rows: PeopleRow[]; tall?: number }) {
+  return (
+    <LineChart
+      label={t("People")}
+      tall={tall}
+      points={rows.map((row) => shortDay(row.interval ?? ""))}
+      series={[
+        { name: t("Active"), values: rows.map((row) => row.active ?? 0) },
+        { name: t("New"), values: rows.map((row) => row.new ?? 0) }
+      ]} />
+  );
+}
+
 export function People({ asked }: { asked: Asked }) {
   const people = useQuestion<
     {
-      data: { interval?: string; active?: number; new?: number }[];
+      data: PeopleRow[];
       total?: { active?: number; new?: number };
       asOf?: string | null;
     }
@@ -129,14 +155,7 @@ export function People({ asked }: { asked: Asked }) {
               active: found.total?.active ?? 0,
               new: found.total?.new ?? 0
             })}>
-            <LineChart
-              label={t("People")}
-              tall={260}
-              points={found.data.map((row) => shortDay(row.interval ?? ""))}
-              series={[{ name: t("Active"), values: found.data.map((row) => row.active ?? 0) }, {
-                name: t("New"),
-                values: found.data.map((row) => row.new ?? 0)
-              }]} />
+            <PeopleLines rows={found.data} tall={260} />
             <AsOf at={found.asOf} />
           </Section>
         )}
@@ -144,41 +163,68 @@ export function People({ asked }: { asked: Asked }) {
   );
 }
 
-export function Retention({ asked }: { asked: Asked }) {
-  const retention = useQuestion<{ data: { cohort?: string; size?: number; period?: number; people?: number }[] }>(
-    "retention",
-    span(asked)
+export interface CohortRow {
+  cohort?: string;
+  size?: number;
+  period?: number;
+  people?: number;
+}
+
+export function Cohorts({ rows }: { rows: CohortRow[] }) {
+  const cohorts = [...new Set(rows.map((row) => row.cohort ?? ""))].sort();
+  return (
+    <RetentionGrid
+      rows={cohorts.map((cohort) => {
+        const mine = rows.filter((row) => row.cohort === cohort);
+        const people: (number | undefined)[] = [];
+        for (const row of mine) people[row.period ?? 0] = row.people;
+        return { cohort: shortDay(cohort), size: mine[0]?.size ?? 0, people };
+      })} />
   );
+}
+
+export function Retention({ asked }: { asked: Asked }) {
+  const retention = useQuestion<{ data: CohortRow[] }>("retention", span(asked));
   return (
     <Show from={retention}>
-      {(found) => {
-        const cohorts = [...new Set(found.data.map((row) => row.cohort ?? ""))].sort();
-        if (cohorts.length === 0) return noEvents();
-        return (
+      {(found) =>
+        found.data.length === 0 ? noEvents() : (
           <Section
             title={t("Who came back")}
             note={t("Of those first seen in a period, the share that was active so many periods later.")}
             actions={<CSV path="retention" query={span(asked)} name="retention" />}>
-            <RetentionGrid
-              rows={cohorts.map((cohort) => {
-                const rows = found.data.filter((row) => row.cohort === cohort);
-                const people: (number | undefined)[] = [];
-                for (const row of rows) people[row.period ?? 0] = row.people;
-                return { cohort: shortDay(cohort), size: rows[0]?.size ?? 0, people };
-              })} />
+            <Cohorts rows={found.data} />
           </Section>
-        );
-      }}
+        )}
     </Show>
   );
 }
 
-interface Step {
+export interface Step {
   step?: number;
   event?: string;
   people?: number;
   ofFirst?: number | null;
   ofPrevious?: number | null;
+}
+
+export function FunnelBars({ steps }: { steps: Step[] }) {
+  return (
+    <BarList
+      label={t("Funnel")}
+      bars={steps.map((row) => ({
+        key: String(row.step),
+        value: row.people ?? 0,
+        name: (
+          <>
+            {row.step}. {row.event}{" "}
+            {row.ofFirst != null && (
+              <span className="faint">{t("{share} of the first", { share: percent(row.ofFirst) })}</span>
+            )}
+          </>
+        )
+      }))} />
+  );
 }
 
 export function Funnel({ asked }: { asked: Asked }) {
@@ -218,22 +264,9 @@ export function Funnel({ asked }: { asked: Asked }) {
       <Section title={t("Answer")}>
         <Show from={answer}>
           {(found) =>
-            found === null ? <Empty icon="analytics" title={t("Name two events or more")} /> : (
-              <BarList
-                label={t("Funnel")}
-                bars={found.data.map((row) => ({
-                  key: String(row.step),
-                  value: row.people ?? 0,
-                  name: (
-                    <>
-                      {row.step}. {row.event}{" "}
-                      {row.ofFirst != null && (
-                        <span className="faint">{t("{share} of the first", { share: percent(row.ofFirst) })}</span>
-                      )}
-                    </>
-                  )
-                }))} />
-            )}
+            found === null ?
+              <Empty icon="analytics" title={t("Name two events or more")} /> :
+              <FunnelBars steps={found.data} />}
         </Show>
       </Section>
     </div>

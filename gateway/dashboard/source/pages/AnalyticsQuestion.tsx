@@ -16,7 +16,8 @@ export const questions = {
   retention: "Retention",
   funnel: "Funnel",
   live: "Now",
-  raw: "Single events"
+  raw: "Single events",
+  saved: "Saved"
 } as const;
 
 export type Question = keyof typeof questions;

@@ -5,7 +5,7 @@ import { BarList, LineChart } from "../system/charts";
 import { number, shortDay, t } from "../text";
 import { Asked, AsOf, CSV, noEvents, span, useQuestion } from "./AnalyticsQuestion";
 
-interface SessionRow {
+export interface SessionRow {
   interval?: string;
   sessions?: number;
   averageSeconds?: number | null;
@@ -18,23 +18,19 @@ export function Sessions({ asked }: { asked: Asked }) {
       {(found) => {
         const sum = found.data.reduce((total, row) => total + (row.sessions ?? 0), 0);
         if (sum === 0) return noEvents();
-        const points = found.data.map((row) => shortDay(row.interval ?? ""));
         return (
           <div className="stack-large">
             <Section
               title={t("Sessions")}
               note={t("{n} in all", { n: sum })}
               actions={<CSV path="sessions" query={span(asked)} name="sessions" />}>
-              <LineChart
-                label={t("Sessions")}
-                points={points}
-                series={[{ name: t("Sessions"), values: found.data.map((row) => row.sessions ?? 0) }]} />
+              <SessionLines rows={found.data} />
             </Section>
             <Section title={t("Average length in minutes")}>
               <LineChart
                 label={t("Average length in minutes")}
                 tall={140}
-                points={points}
+                points={found.data.map((row) => shortDay(row.interval ?? ""))}
                 series={[{ name: t("Minutes"), values: found.data.map((row) => minutes(row.averageSeconds)) }]} />
               <AsOf at={found.asOf} />
             </Section>
@@ -45,9 +41,18 @@ export function Sessions({ asked }: { asked: Asked }) {
   );
 }
 
+export function SessionLines({ rows }: { rows: SessionRow[] }) {
+  return (
+    <LineChart
+      label={t("Sessions")}
+      points={rows.map((row) => shortDay(row.interval ?? ""))}
+      series={[{ name: t("Sessions"), values: rows.map((row) => row.sessions ?? 0) }]} />
+  );
+}
+
 const minutes = (seconds: number | null | undefined) => seconds == null ? null : Math.round(seconds / 6) / 10;
 
-interface ScreenRow {
+export interface ScreenRow {
   value?: string | null;
   other?: boolean;
   events?: number;
@@ -66,21 +71,27 @@ export function Screens({ asked }: { asked: Asked }) {
             title={t("Most viewed screens")}
             note={t("With how many people saw each.")}
             actions={<CSV path="screens" query={query} name="screens" />}>
-            <BarList
-              label={t("Most viewed screens")}
-              bars={found.data.map((row, index) => ({
-                key: String(index),
-                value: row.events ?? 0,
-                name: (
-                  <>
-                    {row.other ? t("others") : row.value ?? "–"}{" "}
-                    {row.people != null && <span className="faint">{number(row.people)}</span>}
-                  </>
-                )
-              }))} />
+            <ScreenBars rows={found.data} />
             <AsOf at={found.asOf} />
           </Section>
         )}
     </Show>
+  );
+}
+
+export function ScreenBars({ rows }: { rows: ScreenRow[] }) {
+  return (
+    <BarList
+      label={t("Most viewed screens")}
+      bars={rows.map((row, index) => ({
+        key: String(index),
+        value: row.events ?? 0,
+        name: (
+          <>
+            {row.other ? t("others") : row.value ?? "–"}{" "}
+            {row.people != null && <span className="faint">{number(row.people)}</span>}
+          </>
+        )
+      }))} />
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { AuditEntry } from "../../generated/api";
 import { call, download } from "../api/client";
-import { Button, Empty, PageHead, Show } from "../system/basics";
+import { Badge, Button, Empty, PageHead, Show } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Select } from "../system/form";
 import { JSONView } from "../system/json";
@@ -25,19 +25,27 @@ const areas = [
   "status"
 ];
 
+/** The address of the entries about one thing, and what is in it. */
+export function historyOf(filter: { area: string; target: string; app?: string; environment?: string }): string {
+  return "/audit?" + new URLSearchParams(filter);
+}
+
 export function AuditPage() {
   const { query } = useAddress();
   const filter = {
     area: query.get("area") ?? "",
     action: query.get("action") ?? "",
     staff: query.get("staff") ?? "",
+    target: query.get("target") ?? "",
+    app: query.get("app") ?? "",
+    environment: query.get("environment") ?? "",
     from: query.get("from") ?? ""
   };
   const from = filter.from ? filter.from + "T00:00:00Z" : undefined;
-  const asked = { area: filter.area, action: filter.action, staff: filter.staff, from };
+  const asked = { ...filter, from };
   const list = usePages<AuditEntry>(
     (before) => call("GET /admin/audit", { query: { ...asked, before, limit: 50 } }),
-    [filter.area, filter.action, filter.staff, filter.from]
+    Object.values(filter)
   );
   const [shown, show] = useState<AuditEntry | null>(null);
   const isFiltered = Object.values(filter).some(Boolean);
@@ -57,7 +65,10 @@ export function AuditPage() {
           change={(area) => setQuery({ area })}
           options={[{ value: "", title: t("All areas") }, ...areas.map((area) => ({ value: area, title: area }))]} />
         <span style={{ width: 180 }}>
-          <TextFilter name="action" value={filter.action} label={t("Action")} />
+          <TextFilter key={filter.action} name="action" value={filter.action} label={t("Action")} />
+        </span>
+        <span style={{ width: 240 }}>
+          <TextFilter key={filter.target} name="target" value={filter.target} label={t("Of what, such as Note/id")} />
         </span>
         <input
           type="date"
@@ -66,10 +77,13 @@ export function AuditPage() {
           style={{ width: 150 }}
           onChange={(event) => setQuery({ from: event.currentTarget.value })} />
         {isFiltered && (
-          <Button kind="quiet" onPress={() => setQuery({ area: "", action: "", staff: "", from: "" })}>
+          <Button
+            kind="quiet"
+            onPress={() => setQuery(Object.fromEntries(Object.keys(filter).map((name) => [name, ""])))}>
             {t("Clear")}
           </Button>
         )}
+        {filter.app && <Badge>{[filter.app, filter.environment].filter(Boolean).join(" · ")}</Badge>}
       </div>
       <Show from={list}>
         {(rows) => (
@@ -118,7 +132,17 @@ export function AuditPage() {
             {shown.target && (
               <>
                 <dt>{t("Of")}</dt>
-                <dd className="break">{shown.target}</dd>
+                <dd className="break">
+                  {shown.target} <Button
+                    kind="quiet"
+                    isSmall
+                    onPress={() => {
+                      setQuery({ area: shown.area, target: shown.target, app: shown.app, action: "", from: "" });
+                      show(null);
+                    }}>
+                    {t("History")}
+                  </Button>
+                </dd>
               </>
             )}
           </dl>

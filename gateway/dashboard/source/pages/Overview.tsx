@@ -2,13 +2,17 @@
 
 import { ReactNode } from "react";
 import { Problem } from "../api/problem";
-import { request } from "../api/client";
+import { call, request } from "../api/client";
+import { may } from "../api/session";
 import { callIn, given, Place, usePlace } from "../shell/place";
 import { Link, PageHead, Section } from "../system/basics";
 import { LineChart } from "../system/charts";
+import { lazy } from "../system/lazy";
 import { useInterval, useLoad } from "../system/load";
-import { compact, percent, plural, shortDay, t } from "../text";
+import { bytes, compact, percent, plural, shortDay, t } from "../text";
 import { Checklist } from "./FirstSteps";
+
+const SavedAnswers = lazy(async () => (await import("./SavedAnswers")).SavedAnswers);
 
 /** The date (UTC) `count` days ago. */
 export function daysAgo(count: number): string {
@@ -35,6 +39,7 @@ export function OverviewPage() {
       <Tiles place={place} />
       <Checklist place={place} />
       {place.may("analytics", "read") && <Activity place={place} />}
+      {place.may("analytics", "read") && <SavedAnswers />}
     </div>
   );
 }
@@ -42,7 +47,8 @@ export function OverviewPage() {
 function Tiles({ place }: { place: Place }) {
   const numbers = useLoad(() => readNumbers(place), [place.app.id, place.environment, place.may]);
   useInterval(numbers.reload, 30);
-  const { people, live, crashes, releases, tickets, messages } = numbers.data ?? {};
+  const { people, live, crashes, releases, tickets, messages, health } = numbers.data ?? {};
+  const away = health && health.services.filter((one) => !one.isReady).length + (health.database ? 0 : 1);
   const crashFree = (releases?.body?.data as { crashFreeSessions?: number | null }[] | undefined)?.find((one) =>
     typeof one.crashFreeSessions === "number"
   );
@@ -85,6 +91,15 @@ function Tiles({ place }: { place: Place }) {
       {place.may("notifications", "read") && (
         <Tile to={place.to("push")} label={t("Recent pushes")} value={messages?.data?.length} more={t("Messages")} />
       )}
+      {may("status", "read") && (
+        <Tile
+          to="/status"
+          label={t("Server")}
+          text={away === undefined ? undefined : away === 0 ? t("Fine") : t("Not ready")}
+          more={health && (away ?
+            plural(away, "{n} part does not work", "{n} parts do not work") :
+            health.database && bytes(health.database.sizeInBytes))} />
+      )}
     </div>
   );
 }
@@ -92,7 +107,7 @@ function Tiles({ place }: { place: Place }) {
 async function readNumbers(place: Place) {
   const has = (area: "analytics" | "crashes" | "tickets" | "notifications") => place.may(area, "read");
   const skip = Promise.resolve(undefined);
-  const [people, live, crashes, releases, tickets, messages] = await Promise.all([
+  const [people, live, crashes, releases, tickets, messages, health] = await Promise.all([
     has("analytics") ?
       orNothing(
         callIn(place, "GET /admin/apps/{app}/analytics/people", {
@@ -112,9 +127,10 @@ async function readNumbers(place: Place) {
     has("tickets") ? orNothing(callIn(place, "GET /admin/apps/{app}/tickets/board", { query: { limit: 1 } })) : skip,
     has("notifications") ?
       orNothing(callIn(place, "GET /admin/apps/{app}/notifications/messages", { query: { limit: 50 } })) :
-      skip
+      skip,
+    may("status", "read") ? orNothing(call("GET /admin/health", {})) : skip
   ]);
-  return { people, live, crashes, releases, tickets, messages };
+  return { people, live, crashes, releases, tickets, messages, health };
 }
 
 interface PeopleAnswer {

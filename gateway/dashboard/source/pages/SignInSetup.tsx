@@ -1,4 +1,4 @@
-// How people sign up and sign in to the app: rules, providers, invitations, mail, other applications.
+// How people sign up and sign in to the app: rules, providers, passkeys, invitations, mail, other applications.
 
 import { PageHead, Tabs } from "../system/basics";
 import { lazy } from "../system/lazy";
@@ -8,11 +8,12 @@ import { t } from "../text";
 const Clients = lazy(async () => (await import("./Clients")).Clients);
 const Invitations = lazy(async () => (await import("./Invitations")).Invitations);
 const MailSender = lazy(async () => (await import("./MailSender")).MailSender);
+const Passkeys = lazy(async () => (await import("./Passkeys")).Passkeys);
 const Providers = lazy(async () => (await import("./Providers")).Providers);
 const SignInMail = lazy(async () => (await import("./SignInMail")).SignInMail);
 const SignInRules = lazy(async () => (await import("./SignInRules")).SignInRules);
 
-const tabs = ["rules", "providers", "invitations", "mail", "sender", "clients"] as const;
+const tabs = ["rules", "providers", "passkeys", "invitations", "mail", "sender", "clients"] as const;
 
 export function SignInSetupPage() {
   const { query } = useAddress();
@@ -29,6 +30,7 @@ export function SignInSetupPage() {
         tabs={[
           { name: "rules", title: t("Rules") },
           { name: "providers", title: t("Providers") },
+          { name: "passkeys", title: t("Passkeys") },
           { name: "invitations", title: t("Invitations") },
           { name: "mail", title: t("Mail texts") },
           { name: "sender", title: t("Sender of mail") },
@@ -36,6 +38,7 @@ export function SignInSetupPage() {
         ]} />
       {tab === "rules" && <SignInRules />}
       {tab === "providers" && <Providers />}
+      {tab === "passkeys" && <Passkeys />}
       {tab === "invitations" && <Invitations />}
       {tab === "mail" && <SignInMail />}
       {tab === "sender" && <MailSender />}

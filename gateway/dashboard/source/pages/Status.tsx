@@ -1,4 +1,4 @@
-// Requests at the gateway by service, and what is not set up.
+// Health of the services and the database, requests at the gateway by service, and backups.
 
 import { call } from "../api/client";
 import { Badge, Empty, PageHead, Section, Segmented, Show } from "../system/basics";
@@ -7,6 +7,7 @@ import { useInterval, useLoad } from "../system/load";
 import { Table } from "../system/table";
 import { setQuery, useAddress } from "../system/router";
 import { locale, number, percent, t } from "../text";
+import { Backups, Parts } from "./Health";
 
 interface Row {
   interval?: string;
@@ -31,7 +32,11 @@ export function StatusPage() {
     const from = new Date(Date.now() - seconds * 1000).toISOString();
     return (await call("GET /admin/requests", { query: { from, interval } })) as { data: Row[] };
   }, [span]);
+  const health = useLoad(() => call("GET /admin/health", {}), []);
   useInterval(requests.reload, 15);
+  useInterval(health.reload, 15);
+  // Two services answer; a member without the right is told so once.
+  const isAnswered = health.data !== undefined || requests.data !== undefined;
   return (
     <div className="page">
       <PageHead title={t("Status")}>
@@ -45,14 +50,9 @@ export function StatusPage() {
             { name: "month", title: t("Month") }
           ]} />
       </PageHead>
+      {isAnswered && <Show from={health}>{(found) => <Parts health={found} />}</Show>}
       <Show from={requests}>{(found) => <Requests rows={found.data} />}</Show>
-      <Section title={t("Backup")}>
-        <Empty icon="clock" title={t("Not shown here")}>
-          {t(
-            "The dashboard does not show backups. In an installed package, martlet backup list does. OPERATIONS.md says how to back up."
-          )}
-        </Empty>
-      </Section>
+      {health.data && <Backups backup={health.data.backup} />}
     </div>
   );
 }

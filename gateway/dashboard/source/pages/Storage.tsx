@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { download, request } from "../api/client";
+import { may } from "../api/session";
 import { given, usePlace } from "../shell/place";
 import { Button, Empty, Link, Menu, PageHead, sayProblem, Show, Tabs } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
@@ -11,6 +12,7 @@ import { useLoad } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
 import { bytes, compact, t, Text } from "../text";
+import { historyOf } from "./Audit";
 import { ImportDialog } from "./Import";
 import { Records } from "./Records";
 import { JSONPart } from "./CollectionRules";
@@ -145,6 +147,19 @@ function CollectionMenu({ collection, changed }: { collection: string; changed: 
             title: t(formats[format]),
             act: () => save(format)
           })),
+          {
+            title: t("Changes by staff"),
+            isHidden: !may("audit", "read"),
+            act: () =>
+              go(
+                historyOf({
+                  area: "storage",
+                  app: place.app.id,
+                  environment: place.environment,
+                  target: collection
+                })
+              )
+          },
           {
             title: t("Delete the collection"),
             isDanger: true,

@@ -1,11 +1,13 @@
 // Debug symbols: the files that are there, and those that reports wait for.
 
+import { useState } from "react";
 import type { DebugFile } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
 import { Badge, Copy, Empty, Menu, Section, Show, Tone } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { useLoad, usePages } from "../system/load";
 import { Table } from "../system/table";
+import { SymbolUpload } from "./SymbolUpload";
 import { ago, bytes, number, t, Text, time } from "../text";
 
 const states: Record<NonNullable<DebugFile["state"]>, { title: Text; tone: Tone }> = {
@@ -17,12 +19,20 @@ const states: Record<NonNullable<DebugFile["state"]>, { title: Text; tone: Tone 
 
 export function Symbols() {
   const place = usePlace();
+  const [uploads, setUploads] = useState(0);
   return (
     <div className="stack-large">
-      <Missing />
-      <Files />
+      <Missing on={uploads} />
+      <Files on={uploads} />
+      {place.may("crashes", "create") && (
+        <Section
+          title={t("Upload")}
+          note={t("Files with debug information: the DWARF files of Apple's .dSYM folders, ELF files, source bundles.")}>
+          <SymbolUpload done={() => setUploads((count) => count + 1)} />
+        </Section>
+      )}
       <Section
-        title={t("Upload")}
+        title={t("Upload from a build")}
         note={t("sentry-cli uploads files from your build, with a master key of the app as its token:")}>
         <span className="secret">
           <code>{command(place.app.number)}</code>
@@ -36,11 +46,11 @@ export function Symbols() {
 const command = (app: number) =>
   `sentry-cli --url ${location.origin}/ debug-files upload --wait -o any -p ${app} build/MyApp.xcarchive/dSYMs`;
 
-function Missing() {
+function Missing({ on }: { on: number }) {
   const place = usePlace();
   const list = useLoad(
     () => callIn(place, "GET /admin/apps/{app}/crashes/symbols/missing", { query: { limit: 100 } }),
-    [place.app.id, place.environment]
+    [place.app.id, place.environment, on]
   );
   return (
     <Section title={t("Missing")} note={t("Reports wait for these: their builds' symbols are not here.")}>
@@ -75,11 +85,11 @@ function Missing() {
   );
 }
 
-function Files() {
+function Files({ on }: { on: number }) {
   const place = usePlace();
   const list = usePages<DebugFile>(
     (after) => callIn(place, "GET /admin/apps/{app}/crashes/symbols", { query: { after, limit: 50 } }),
-    [place.app.id, place.environment]
+    [place.app.id, place.environment, on]
   );
   const [dialog, ask] = useConfirm();
   const remove = (file: DebugFile) =>

@@ -3,6 +3,7 @@
 import { useState } from "react";
 import type { User } from "../../generated/api";
 import { download, request } from "../api/client";
+import { may } from "../api/session";
 import { given, usePlace } from "../shell/place";
 import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Section, Show, Tabs } from "../system/basics";
 import { useConfirm } from "../system/dialog";
@@ -13,6 +14,7 @@ import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, day, t, time } from "../text";
+import { historyOf } from "./Audit";
 import { Roles } from "./Roles";
 import { UserSessions } from "./UserSessions";
 
@@ -199,6 +201,16 @@ export function UserPage({ id }: { id: string }) {
                 <dd>
                   {data.emailVerified ? <Badge tone="good">{t("Verified")}</Badge> : <Badge>{t("Not verified")}</Badge>}
                 </dd>
+                {may("audit", "read") && (
+                  <>
+                    <dt>{t("Changes by staff")}</dt>
+                    <dd>
+                      <Link to={historyOf({ area: "users", app: place.app.id, target: id })}>
+                        {t("In the audit log")}
+                      </Link>
+                    </dd>
+                  </>
+                )}
               </dl>
             </div>
             <UserSessions id={id} />

@@ -31,6 +31,7 @@ export const de = {
   "A new name makes a new collection.": "Ein neuer Name ergibt eine neue Sammlung.",
   "A new secret?": "Ein neues Geheimnis?",
   "A part of the server is not available": "Ein Teil des Servers ist nicht erreichbar",
+  "A question with this name is replaced.": "Eine Frage mit diesem Namen wird ersetzt.",
   "A resolved issue that is back": "Ein gelöster Fall, der wieder auftritt",
   "A rule sends when an object is written, a time comes, or a crash alert fires.":
     "Eine Regel sendet, wenn ein Objekt geschrieben wird, eine Zeit kommt oder ein Absturzalarm auslöst.",
@@ -111,6 +112,7 @@ export const de = {
   "Another step": "Weiterer Schritt",
   "Answer": "Antwort",
   "Answered": "Beantwortet",
+  "Answered in": "Antwort in",
   "App": "App",
   "App definitions": "App-Definitionen",
   "App key": "App-Schlüssel",
@@ -133,6 +135,8 @@ export const de = {
   "As the system": "Wie das System",
   "Ask": "Fragen",
   "Ask for a new password": "Neues Passwort verlangen",
+  "Ask one in another tab, then press Save. It keeps its period: the last so many days.":
+    "Stellen Sie eine in einem anderen Reiter und drücken Sie Speichern. Sie behält ihren Zeitraum: die letzten so vielen Tage.",
   "Ask somebody who may send push messages.": "Fragen Sie jemanden, der Push-Nachrichten senden darf.",
   "Asks the server with the rules that are stored. Nothing is changed.":
     "Fragt den Server mit den gespeicherten Regeln. Nichts wird geändert.",
@@ -158,6 +162,7 @@ export const de = {
   "begins with": "beginnt mit",
   "Begun": "Begonnen",
   "Being read": "Wird gelesen",
+  "Being sent": "Wird gesendet",
   "Between {low} and {high}": "Zwischen {low} und {high}",
   "blocked": "blockiert",
   "Board": "Board",
@@ -198,8 +203,9 @@ export const de = {
   "Changed since version {n}": "Geändert seit Version {n}",
   "Changed {when}": "Geändert {when}",
   "Changes": "Änderungen",
-  "Changes by staff, among the last {n} in this app. Those by users and servers are not kept.":
-    "Änderungen durch Mitarbeitende, unter den letzten {n} in dieser App. Die von Nutzern und Servern werden nicht aufbewahrt.",
+  "Changes by staff": "Änderungen durch Mitarbeitende",
+  "Changes by staff. Those by users and servers are not kept.":
+    "Änderungen durch Mitarbeitende. Die von Nutzern und Servern werden nicht aufbewahrt.",
   "Channels": "Kanäle",
   "Check the connection. A change that was being sent may have been stored.":
     "Prüfen Sie die Verbindung. Eine gerade gesendete Änderung ist möglicherweise gespeichert.",
@@ -274,6 +280,7 @@ export const de = {
   "Date": "Datum",
   "Day": "Tag",
   "Days": "Tage",
+  "Debug files to upload": "Debug-Dateien zum Hochladen",
   "Debug id": "Debug-ID",
   "Debug symbols": "Debugsymbole",
   "Decide": "Entscheiden",
@@ -304,6 +311,8 @@ export const de = {
   "Discard": "Verwerfen",
   "Do it": "Erledigen",
   "Do not trust these numbers yet.": "Trauen Sie diesen Zahlen noch nicht.",
+  "Does not restore": "Lässt sich nicht wiederherstellen",
+  "Domain": "Domain",
   "Done": "Fertig",
   "done": "erledigt",
   "Download": "Herunterladen",
@@ -349,6 +358,9 @@ export const de = {
   "Every row can be imported.": "Jede Zeile lässt sich importieren.",
   "Every status": "Jeder Status",
   "Everybody": "Alle",
+  "Everybody who may read the analytics of this app sees them.":
+    "Alle sehen sie, die die Analytik dieser App lesen dürfen.",
+  "Everything": "Alles",
   "Expired": "Abgelaufen",
   "Expires": "Läuft ab",
   "Export": "Exportieren",
@@ -366,6 +378,8 @@ export const de = {
   "Files": "Dateien",
   "Files to attach, at most 20 MB each": "Anzuhängende Dateien, je höchstens 20 MB",
   "Files to upload": "Dateien zum Hochladen",
+  "Files with debug information: the DWARF files of Apple's .dSYM folders, ELF files, source bundles.":
+    "Dateien mit Debug-Informationen: die DWARF-Dateien aus Apples .dSYM-Ordnern, ELF-Dateien, Quelltext-Pakete.",
   "Filter": "Filter",
   "Find by text": "Nach Text suchen",
   "Find in keys and texts": "In Schlüsseln und Texten suchen",
@@ -379,6 +393,7 @@ export const de = {
   "Flag": "Flag",
   "Flags": "Flags",
   "Folder": "Ordner",
+  "Folder of debug files to upload": "Ordner mit Debug-Dateien zum Hochladen",
   "Folders appear by themselves with the first file in them.":
     "Ordner entstehen von selbst mit der ersten Datei darin.",
   "For": "Für",
@@ -414,6 +429,7 @@ export const de = {
   "Good until": "Gültig bis",
   "Group": "Gruppe",
   "Has not signed in yet": "Hat sich noch nicht angemeldet",
+  "Health": "Zustand",
   "Hide": "Ausblenden",
   "High": "Hoch",
   "History": "Verlauf",
@@ -446,6 +462,7 @@ export const de = {
   "In every app": "In allen Apps",
   "In force": "In Kraft",
   "In progress": "In Arbeit",
+  "In the audit log": "Im Protokoll",
   "In the last twelve months.": "In den letzten zwölf Monaten.",
   "In the sprint": "Im Sprint",
   "In {n} app": "In {n} App",
@@ -522,6 +539,7 @@ export const de = {
   "Last seen": "Zuletzt gesehen",
   "Last sign-in": "Letzte Anmeldung",
   "Last sign-in {when}": "Letzte Anmeldung {when}",
+  "Last tried by restoring it: {when}": "Zuletzt zur Probe wiederhergestellt: {when}",
   "Last used": "Zuletzt benutzt",
   "Leave it empty to keep the stored one.": "Leer lassen, um das gespeicherte zu behalten.",
   "Left to do": "Noch zu tun",
@@ -552,6 +570,47 @@ export const de = {
   "Mail that names it is refused from then on.": "Mail, die sie nennt, wird ab dann abgelehnt.",
   "Make a new secret": "Neues Geheimnis erzeugen",
   "Make a ticket": "Ticket anlegen",
+  "martlet backup has made none on this machine. OPERATIONS.md says how to back up.":
+    "martlet backup hat auf diesem Rechner keine gemacht. OPERATIONS.md sagt, wie man sichert.",
+  "Move passkeys to {name}?": "Passkeys auf {name} umstellen?",
+  "Name that users see": "Name, den Nutzer sehen",
+  "No backup has been restored to try it: martlet backup verify.":
+    "Noch keine Sicherung wurde zur Probe wiederhergestellt: martlet backup verify.",
+  "No question is saved yet": "Noch ist keine Frage gespeichert",
+  "Nobody can sign in with a passkey until there are settings again. Passkeys are kept.":
+    "Niemand kann sich mit einem Passkey anmelden, bis es wieder Einstellungen gibt. Die Passkeys bleiben erhalten.",
+  "Not ready": "Nicht bereit",
+  "Of what, such as Note/id": "Wovon, etwa Note/ID",
+  "On the overview": "Auf der Übersicht",
+  "One a line: https:// and the domain or a subdomain, or the hash of the Android app's certificate.":
+    "Eine Adresse je Zeile: https:// und die Domain oder eine Subdomain, oder der Hash des Zertifikats der Android-App.",
+  "Passkeys": "Passkeys",
+  "Passkeys are not set up: users cannot make or use any.":
+    "Passkeys sind nicht eingerichtet: Nutzer können keine anlegen oder verwenden.",
+  "Passkeys belong to it for good. To try them out on this machine: localhost.":
+    "Passkeys gehören für immer zu ihr. Zum Ausprobieren auf diesem Rechner: localhost.",
+  "Passkeys of {name} no longer work. Their users need another way to sign in.":
+    "Passkeys von {name} gelten nicht mehr. Ihre Nutzer müssen sich auf anderem Weg anmelden.",
+  "PostgreSQL {version}: {size}, {used} of {most} connections, answers in {time} ms":
+    "PostgreSQL {version}: {size}, {used} von {most} Verbindungen, antwortet in {time} ms",
+  "Restores": "Lässt sich wiederherstellen",
+  "Save this question": "Diese Frage speichern",
+  "Saved questions": "Gespeicherte Fragen",
+  "Show on the overview": "Auf der Übersicht zeigen",
+  "Show the answer on the overview": "Die Antwort auf der Übersicht zeigen",
+  "Since the last complete one": "Seit der letzten vollständigen",
+  "Since the last one": "Seit der letzten",
+  "Take off the overview": "Von der Übersicht nehmen",
+  "The database does not answer": "Die Datenbank antwortet nicht",
+  "The question is gone for everybody; the events stay.": "Die Frage ist für alle weg; die Ereignisse bleiben.",
+  "The server has not read the file. Upload it again later.":
+    "Der Server hat die Datei nicht gelesen. Laden Sie sie später noch einmal hoch.",
+  "Turn passkeys off?": "Passkeys ausschalten?",
+  "Upload a .dSYM folder…": "Einen .dSYM-Ordner hochladen …",
+  "Upload files…": "Dateien hochladen …",
+  "Upload from a build": "Hochladen aus einem Build",
+  "Waiting jobs": "Wartende Aufträge",
+  "Where the app runs": "Wo die App läuft",
   "{count} slow queries, {time} ms on average:": "{count} langsame Abfragen, im Mittel {time} ms:",
   "An index would help:": "Ein Index würde helfen:",
   "No index would help.": "Kein Index würde helfen.",
@@ -699,7 +758,6 @@ export const de = {
   "Not published": "Nicht veröffentlicht",
   "Not published yet": "Noch nicht veröffentlicht",
   "Not set up": "Nicht eingerichtet",
-  "Not shown here": "Hier nicht zu sehen",
   "Not signed in anywhere.": "Nirgends angemeldet.",
   "Not started": "Nicht gestartet",
   "Not verified": "Nicht bestätigt",
@@ -1038,8 +1096,6 @@ export const de = {
     "Der eingebaute Text gilt. Was Sie hier speichern, ersetzt ihn.",
   "The connection broke": "Die Verbindung brach ab",
   "The copy is finished.": "Die Kopie ist fertig.",
-  "The dashboard does not show backups. In an installed package, martlet backup list does. OPERATIONS.md says how to back up.":
-    "Das Dashboard zeigt keine Sicherungen. Beim installierten Paket zeigt sie martlet backup list. Wie man sichert, steht in OPERATIONS.md.",
   "The draft is gone for good, and clients no longer get it.":
     "Der Entwurf ist endgültig weg, und Clients bekommen ihn nicht mehr.",
   "The draft is what is live.": "Der Entwurf ist das, was live ist.",
@@ -1280,7 +1336,10 @@ export const de = {
   "{n} issues changed": "{n} Fälle geändert",
   "{n} key": "{n} Schlüssel",
   "{n} keys": "{n} Schlüssel",
+  "{n} more saved questions": "{n} weitere gespeicherte Fragen",
   "{n} of the stored objects do not fit.": "{n} der gespeicherten Objekte passen nicht.",
+  "{n} part does not work": "{n} Teil geht nicht",
+  "{n} parts do not work": "{n} Teile gehen nicht",
   "{n} people": "{n} Personen",
   "{n} people a day in the last week; fewer new ones come each day, so plan for longer.":
     "{n} Personen am Tag in der letzten Woche; neue kommen täglich weniger, planen Sie also länger.",

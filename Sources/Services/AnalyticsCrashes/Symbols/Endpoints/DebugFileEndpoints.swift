@@ -128,14 +128,3 @@ struct ListMissingSymbols: Endpoint {
         return .page(try await awaited.list(in: try await spaces.space(of: try context.principal), limit: limit))
     }
 }
-
-extension ServiceContext {
-    /// - Throws: `app-not-found` if the principal names no app.
-    fileprivate var symbolAppID: String {
-        get throws {
-            let principal = try principal
-            guard !principal.appID.isEmpty else { throw ServiceError(.appNotFound) }
-            return principal.appID
-        }
-    }
-}

@@ -18,6 +18,17 @@ extension ServiceContext {
         return principal
     }
 
+    /// The app whose debug files the call is about.
+    ///
+    /// - Throws: `app-not-found` if the principal names no app.
+    var symbolAppID: String {
+        get throws {
+            let principal = try principal
+            guard !principal.appID.isEmpty else { throw ServiceError(.appNotFound) }
+            return principal.appID
+        }
+    }
+
     /// - Throws: `debug-file-not-found` if the path has no valid id.
     var debugFileID: UUID {
         get throws { try uuid("file", else: .debugFileNotFound) }

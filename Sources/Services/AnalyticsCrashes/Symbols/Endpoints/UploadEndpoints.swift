@@ -119,15 +119,13 @@ struct AssembleDebugFiles: Endpoint {
             404: "The key belongs to another project (`app-not-found`).",
         ])
 
-    private static let maximumBodySizeInBytes = 4 << 20
-
     let assembly: Assembly
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.symbolProject("project")
-        let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
+        let value = try await request.json(upTo: Assembly.maximumRequestSizeInBytes)
         let answers = try await assembly.advance(
             try Assembly.requests(in: value), of: principal.appID, by: "key:" + principal.credentialID)
-        return .json("{" + answers.map { JSONValue.quote($0.sha1) + ":" + $0.json }.joined(separator: ",") + "}")
+        return .json(Assembly.json(answers))
     }
 }

@@ -6,6 +6,7 @@ import MartletJobs
 
 /// Reports the state of files, and starts assembling those whose chunks are complete.
 struct Assembly: Sendable {
+    static let maximumRequestSizeInBytes = 4 << 20
     private static let maximumFiles = 500
     private static let maximumNameLength = 256
     /// Maximum number of an app's files that wait or are being assembled.
@@ -96,6 +97,11 @@ struct Assembly: Sendable {
             answers.append(Answer(sha1: request.sha1, json: json))
         }
         return answers
+    }
+
+    /// The answers as an object, by SHA-1.
+    static func json(_ answers: [Answer]) -> String {
+        "{" + answers.map { JSONValue.quote($0.sha1) + ":" + $0.json }.joined(separator: ",") + "}"
     }
 
     private func begin(_ request: Request, sizeInBytes: Int, of appID: String, by author: String) async throws -> String

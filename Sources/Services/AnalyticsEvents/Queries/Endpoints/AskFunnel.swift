@@ -53,7 +53,7 @@ struct AskFunnel: Endpoint {
         let space = try await context.askedSpace(spaces)
         let format = try request.format()
         let spanRequest = try request.spanRequest(intervals: [.none], default: .none)
-        let question = try Self.question(try await BodyFields(request, ["steps", "windowSeconds"]))
+        let question = try FunnelQuestion(try await BodyFields(request, ["steps", "windowSeconds"]))
         let span = try await store.span(spanRequest, in: space)
         let people = try await store.funnel(question, in: span)
         var table = AnswerTable(
@@ -71,10 +71,13 @@ struct AskFunnel: Endpoint {
     private static func share(_ part: Int, of whole: Int) -> AnswerTable.Cell {
         whole > 0 ? AnswerTable.Cell.real(Double(part) / Double(whole)) : AnswerTable.Cell.none
     }
+}
 
-    private static func question(_ fields: BodyFields) throws -> FunnelQuestion {
-        let steps = try fields.strings("steps", upTo: FunnelQuestion.stepCount.upperBound) ?? []
-        guard FunnelQuestion.stepCount.contains(steps.count),
+extension FunnelQuestion {
+    /// - Throws: `invalid-body`.
+    init(_ fields: BodyFields) throws {
+        let steps = try fields.strings("steps", upTo: Self.stepCount.upperBound) ?? []
+        guard Self.stepCount.contains(steps.count),
             steps.allSatisfy({ (1...1_000).contains($0.utf8.count) && !$0.utf8.contains(0) })
         else {
             throw ServiceError(
@@ -83,7 +86,7 @@ struct AskFunnel: Endpoint {
         guard Set(steps).count == steps.count else {
             throw ServiceError(.invalidBody, "Each event may be a step only once.", field: "steps")
         }
-        let window = try fields.integer("windowSeconds", in: FunnelQuestion.windowInSeconds) ?? 7 * 86_400
-        return FunnelQuestion(steps: steps, windowInSeconds: window)
+        let window = try fields.integer("windowSeconds", in: Self.windowInSeconds) ?? 7 * 86_400
+        self.init(steps: steps, windowInSeconds: window)
     }
 }

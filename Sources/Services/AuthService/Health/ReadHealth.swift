@@ -1,0 +1,70 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+struct ReadHealth: Endpoint {
+    static let route = Route(
+        .get, "/admin/health", "readHealth",
+        "Checks whether the services and the database work, and tells about the last backups.",
+        callers: .staff(.read, .status),
+        details: """
+            The answer takes at most two seconds; what has not answered by then is not ready. Of a service with several \
+            copies, one is asked. A service without `waitingJobs` has no jobs. `database` is missing if it does not \
+            answer, `backup` if `martlet backup` has made none on this machine.
+            """,
+        answers: [
+            .answer(200, "The state of each part.", .json(.serverHealth))
+        ])
+
+    let health: ServerHealth
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try .encoding(await health.report())
+    }
+}
+
+extension Schema {
+    fileprivate static let serverHealth: Schema = component(
+        "ServerHealth",
+        .object(
+            [
+                "services": .array(
+                    of: .object(
+                        [
+                            "name": .string,
+                            "isReady": .boolean,
+                            "version": .string,
+                            "milliseconds": .number.described("How long the service took to answer."),
+                            "waitingJobs": .integer.described("Jobs that are due and wait, at most 10,000."),
+                        ], required: ["name", "isReady"])),
+                "database": .object(
+                    [
+                        "version": .string,
+                        "sizeInBytes": .integer,
+                        "connections": .integer,
+                        "maximumConnections": .integer,
+                        "milliseconds": .number,
+                    ], required: ["version", "sizeInBytes", "connections", "maximumConnections", "milliseconds"]),
+                "backup": .object(
+                    [
+                        "backups": .array(
+                            of: .object(
+                                [
+                                    "id": .string,
+                                    "type": .oneOf("full", "diff", "incr"),
+                                    "time": .time,
+                                    "sizeInBytes": .integer,
+                                ], required: ["type", "time", "sizeInBytes"])
+                        ).described("The newest first, at most 20."),
+                        "proof": .object(
+                            [
+                                "id": .string,
+                                "time": .time,
+                                "result": .string,
+                                "seconds": .number,
+                            ], required: ["id", "time", "result", "seconds"]
+                        ).described("The last time that a backup was restored to try it."),
+                    ], required: ["backups"]),
+            ], required: ["services"]))
+}

@@ -1,0 +1,108 @@
+import AsyncHTTPClient
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Checks whether the services and the database work, as seen by this process.
+struct ServerHealth: Sendable {
+    private static let timeLimit: Duration = .seconds(2)
+
+    let postgres: PostgresClient
+    /// All services but this one.
+    let services: [ServiceAddress]
+    let backups: BackupRecords
+    private let client = OutgoingClient(.anywhere)
+
+    init(postgres: PostgresClient, services: [ServiceAddress], backups: BackupRecords) {
+        self.postgres = postgres
+        self.services = services
+        self.backups = backups
+    }
+
+    struct Report: Encodable {
+        var services: [ServiceHealth]
+        /// Nil if the database does not answer.
+        var database: DatabaseHealth?
+        /// Nil if no backup was made by `martlet backup` on this machine.
+        var backup: BackupRecords.Summary?
+    }
+
+    struct ServiceHealth: Encodable {
+        var name: String
+        var isReady: Bool
+        /// Nil if the service does not answer.
+        var version: String?
+        var milliseconds: Double?
+        /// Nil for services without jobs, and while the database does not answer.
+        var waitingJobs: Int?
+    }
+
+    struct DatabaseHealth: Encodable {
+        var version: String
+        var sizeInBytes: Int
+        var connections: Int
+        var maximumConnections: Int
+        var milliseconds: Double
+    }
+
+    /// Takes at most `timeLimit`.
+    func report() async -> Report {
+        async let database = readDatabase()
+        async let others = checkServices()
+        let (found, jobs) = await database ?? (nil, [:])
+        let own = ServiceHealth(
+            name: ServiceName.auth.rawValue, isReady: found != nil, version: MartletVersion.current)
+        let services = ([own] + (await others)).map { service in
+            var service = service
+            service.waitingJobs = jobs[service.name]
+            return service
+        }
+        return Report(services: services, database: found, backup: backups.summary())
+    }
+
+    private func checkServices() async -> [ServiceHealth] {
+        await withTaskGroup(of: (Int, ServiceHealth).self) { group in
+            for (place, service) in services.enumerated() {
+                group.addTask { (place, await check(service)) }
+            }
+            var found: [(Int, ServiceHealth)] = []
+            for await one in group { found.append(one) }
+            return found.sorted { $0.0 < $1.0 }.map { $0.1 }
+        }
+    }
+
+    private func check(_ service: ServiceAddress) async -> ServiceHealth {
+        let base = service.url.absoluteString
+        let request = HTTPClientRequest(url: (base.hasSuffix("/") ? String(base.dropLast()) : base) + "/health/ready")
+        let start = ContinuousClock.now
+        guard let answer = try? await client.send(request, within: Self.timeLimit, upTo: 1 << 10) else {
+            return ServiceHealth(name: service.name, isReady: false)
+        }
+        return ServiceHealth(
+            name: service.name, isReady: answer.status == 200,
+            version: answer.headers.first(name: HeaderName.version).map { String($0.prefix(40)) },
+            milliseconds: Self.milliseconds(since: start))
+    }
+
+    private func readDatabase() async -> (DatabaseHealth?, [String: Int])? {
+        let start = ContinuousClock.now
+        let rows = try? await postgres.query(
+            """
+            SELECT current_setting('server_version'), pg_database_size(current_database()),
+                (SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database)::bigint,
+                current_setting('max_connections')::bigint, auth.waiting_jobs()::text
+            """, timeout: Self.timeLimit)
+        guard let row = rows?.first, let jobs = try? row.decode(4, as: String.self) else { return nil }
+        let database = try? DatabaseHealth(
+            version: row.decode(0), sizeInBytes: row.decode(1), connections: row.decode(2),
+            maximumConnections: row.decode(3), milliseconds: Self.milliseconds(since: start))
+        return (database, (try? JSONDecoder().decode([String: Int].self, from: Data(jobs.utf8))) ?? [:])
+    }
+
+    private static func milliseconds(since start: ContinuousClock.Instant) -> Double {
+        let milliseconds: Double = start.duration(to: .now) / Duration.milliseconds(1)
+        return (milliseconds * 10).rounded() / 10
+    }
+}

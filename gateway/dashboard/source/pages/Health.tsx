@@ -1,0 +1,114 @@
+// The parts of the server and its backups, as GET /admin/health tells them.
+
+import type { ServerHealth } from "../../generated/api";
+import { Badge, Empty, Section } from "../system/basics";
+import { Table } from "../system/table";
+import { ago, bytes, number, t, Text, time } from "../text";
+
+export function Parts({ health }: { health: ServerHealth }) {
+  const { database } = health;
+  return (
+    <Section
+      title={t("Health")}
+      note={database ?
+        t("PostgreSQL {version}: {size}, {used} of {most} connections, answers in {time} ms", {
+          version: database.version,
+          size: bytes(database.sizeInBytes),
+          used: database.connections,
+          most: database.maximumConnections,
+          time: database.milliseconds
+        }) :
+        <Badge tone="bad">{t("The database does not answer")}</Badge>}>
+      <Table
+        label={t("Health")}
+        rows={health.services}
+        id={(one) => one.name}
+        columns={[
+          { name: "name", title: t("Service"), cell: (one) => one.name },
+          {
+            name: "state",
+            title: t("State"),
+            width: "140px",
+            cell: (one) =>
+              one.isReady ? <Badge tone="good">{t("Ready")}</Badge> : <Badge tone="bad">{t("Not ready")}</Badge>
+          },
+          {
+            name: "version",
+            title: t("Version"),
+            width: "120px",
+            isExtra: true,
+            cell: (one) => <code>{one.version}</code>
+          },
+          {
+            name: "time",
+            title: t("Answered in"),
+            isNumber: true,
+            width: "130px",
+            isExtra: true,
+            cell: (one) => one.milliseconds !== undefined && `${number(one.milliseconds)} ms`
+          },
+          {
+            name: "jobs",
+            title: t("Waiting jobs"),
+            isNumber: true,
+            width: "140px",
+            cell: (one) => one.waitingJobs !== undefined && number(one.waitingJobs)
+          }
+        ]} />
+    </Section>
+  );
+}
+
+const kinds: Record<"full" | "diff" | "incr", Text> = {
+  full: "Everything",
+  diff: "Since the last complete one",
+  incr: "Since the last one"
+};
+
+export function Backups({ backup }: { backup: ServerHealth["backup"] }) {
+  return (
+    <Section title={t("Backup")} note={backup && <Proof proof={backup.proof} />}>
+      {backup ?
+        (
+          <Table
+            label={t("Backup")}
+            rows={backup.backups}
+            id={(one) => one.time}
+            columns={[
+              {
+                name: "time",
+                title: t("When"),
+                width: "190px",
+                cell: (one) => <span title={time(one.time)}>{ago(one.time)}</span>
+              },
+              { name: "type", title: t("What"), cell: (one) => t(kinds[one.type]) },
+              {
+                name: "size",
+                title: t("Size"),
+                isNumber: true,
+                width: "120px",
+                cell: (one) => bytes(one.sizeInBytes)
+              },
+              { name: "id", title: "ID", width: "190px", isExtra: true, cell: (one) => <code>{one.id}</code> }
+            ]} />
+        ) :
+        (
+          <Empty icon="clock" title={t("Not set up")}>
+            {t("martlet backup has made none on this machine. OPERATIONS.md says how to back up.")}
+          </Empty>
+        )}
+    </Section>
+  );
+}
+
+function Proof({ proof }: { proof: NonNullable<ServerHealth["backup"]>["proof"] }) {
+  if (!proof) return <>{t("No backup has been restored to try it: martlet backup verify.")}</>;
+  return (
+    <>
+      {t("Last tried by restoring it: {when}", { when: ago(proof.time) })}{" "}
+      {proof.result === "good" ?
+        <Badge tone="good">{t("Restores")}</Badge> :
+        <Badge tone="bad">{t("Does not restore")}</Badge>}
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+"""Questions that are saved, debug files that staff upload, histories in the audit log, passkeys, and the state of the server."""
+
+import pathlib
+import re
+import unittest
+
+from playwright.sync_api import expect
+
+from cases import BrowserTests
+
+HEALTH = re.compile("/admin/health$")
+
+
+class AdministrationTests(BrowserTests):
+    def test_a_question_is_saved_shown_on_the_overview_opened_and_deleted(self):
+        self.window.sign_in()
+        self.window.place("analytics?question=funnel&steps=Opened|Reported&days=90")
+        self.button("Save").click()
+        self.dialog().get_by_label("Name").fill("From opening to reporting")
+        self.dialog().get_by_label("Show the answer on the overview").check()
+        self.dialog().get_by_role("button", name="Save").click()
+        expect(self.dialog()).to_have_count(0)
+        stored = self.server.of_app("GET", "/analytics/questions/From%20opening%20to%20reporting")
+        self.assertEqual((stored["kind"], stored["days"], stored["steps"]), ("funnel", 90, ["Opened", "Reported"]))
+        self.window.place("overview")
+        expect(self.page.get_by_role("heading", name="From opening to reporting")).to_be_visible()
+        self.see(re.compile("of the first"))
+        self.window.place("analytics?question=saved")
+        self.page.get_by_role("link", name="From opening to reporting").click()
+        expect(self.page.get_by_label("Step 2")).to_have_value("Reported")
+        expect(self.page.get_by_label("Period")).to_have_value("90")
+        self.page.go_back()
+        self.page.get_by_label("More about From opening to reporting").click()
+        self.page.get_by_role("menuitem", name="Take off the overview").click()
+        expect(self.page.get_by_role("row").filter(has_text="From opening")).not_to_contain_text("On the overview")
+        self.window.place("overview")
+        self.window.settle()
+        expect(self.page.get_by_text("From opening to reporting")).to_have_count(0)
+        self.window.place("analytics?question=saved")
+        self.page.get_by_label("More about From opening to reporting").click()
+        self.page.get_by_role("menuitem", name="Delete").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        expect(self.page.get_by_role("link", name="From opening to reporting")).to_have_count(0)
+
+    def test_each_kind_of_question_has_its_chart_on_the_overview(self):
+        self.window.sign_in()
+        kinds = {"counts": {"group": "event"}, "people": {"interval": "week"}, "sessions": {}, "screens": {}, "retention": {"interval": "week"}}
+        for kind, parameters in kinds.items():
+            self.server.of_app("PUT", f"/analytics/questions/My%20{kind}", {"kind": kind, "parameters": parameters, "isOnOverview": True})
+        self.window.place("overview")
+        self.window.settle()
+        expect(self.page.locator(".refused")).to_have_count(0)
+        for kind in kinds:
+            section = self.page.locator("section").filter(has=self.page.get_by_role("heading", name=f"My {kind}"))
+            expect(section.locator("figure, .bars, .retention").first).to_be_visible()
+            self.server.of_app("DELETE", f"/analytics/questions/My%20{kind}")
+
+    def test_debug_files_are_uploaded_and_a_file_without_symbols_is_refused(self):
+        self.window.sign_in()
+        self.window.place("crashes?tab=symbols")
+        program = {"name": "true", "mimeType": "application/octet-stream", "buffer": pathlib.Path("/bin/true").read_bytes()}
+        other = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"No symbols in here"}
+        self.page.get_by_label("Debug files to upload", exact=True).set_input_files([program, other])
+        uploads = self.page.get_by_label("Uploads")
+        expect(uploads.locator(".row").filter(has_text="true")).to_contain_text("Ready", timeout=30_000)
+        expect(uploads.locator(".row").filter(has_text="notes.txt")).to_contain_text("Failed", timeout=30_000)
+        files = self.page.get_by_role("table", name="Files")
+        expect(files.get_by_role("row").filter(has_text="true").filter(has_text="Ready")).to_have_count(1)
+        self.page.get_by_label("More about true").click()
+        self.page.get_by_role("menuitem", name="Delete").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        expect(self.page.get_by_label("More about true")).to_have_count(0)
+
+    def test_a_history_in_the_audit_log_has_one_thing_and_what_is_in_it(self):
+        for bike in ("bike-011", "bike-012"):
+            self.server.of_app("PATCH", f"/storage/Bikes/{bike}", {"colour": "striped"})
+        self.window.sign_in()
+        self.window.place("storage/Bikes/bike-011?tab=history")
+        self.page.get_by_role("link", name="In the audit log").click()
+        rows = self.page.locator("tr[data-row]")
+        expect(rows.filter(has_text="Bikes/bike-011").first).to_be_visible()
+        expect(rows.filter(has_text="bike-012")).to_have_count(0)
+        self.page.get_by_label("Of what").fill("Bikes")
+        self.page.get_by_label("Of what").press("Enter")
+        expect(rows.filter(has_text="Bikes/bike-012").first).to_be_visible()
+        self.window.place("storage/Bikes")
+        self.page.get_by_label("More about Bikes").click()
+        self.page.get_by_role("menuitem", name="Changes by staff").click()
+        expect(self.page).to_have_url(re.compile("/audit.*target=Bikes$"))
+        expect(rows.filter(has_text="Bikes/bike-012").first).to_be_visible()
+
+    def test_passkeys_are_set_up_moved_and_turned_off(self):
+        self.window.expect_refusals(400, 404)
+        self.window.sign_in()
+        self.window.place("sign-in?tab=passkeys", "test")
+        self.see("Passkeys are not set up")
+        self.page.get_by_label("Domain").fill("example.org")
+        self.page.get_by_label("Where the app runs").fill("https://example.com")
+        self.button("Save").click()
+        self.see(re.compile("is neither https://"))
+        self.page.get_by_label("Where the app runs").fill("https://example.org\nhttps://shop.example.org")
+        self.button("Save").click()
+        expect(self.button("Turn off")).to_be_visible()
+        test = {"X-Martlet-Environment": "test"}
+        stored = self.server.of_app("GET", "/auth/passkeys/settings", headers=test)
+        self.assertEqual((stored["rpId"], len(stored["origins"])), ("example.org", 2))
+        self.page.get_by_label("Domain").fill("example.net")
+        self.page.get_by_label("Where the app runs").fill("https://example.net")
+        self.button("Save").click()
+        self.see("Passkeys of example.org no longer work.", exact=False)
+        self.dialog().get_by_role("button", name="Save").click()
+        expect(self.dialog()).to_have_count(0)
+        self.assertEqual(self.server.of_app("GET", "/auth/passkeys/settings", headers=test)["rpId"], "example.net")
+        self.button("Turn off").click()
+        self.dialog().get_by_role("button", name="Turn off").click()
+        self.see("Passkeys are not set up")
+
+    def test_the_state_of_services_database_and_backups_is_told(self):
+        self.window.sign_in()
+        self.window.open("status")
+        health = self.page.get_by_role("table", name="Health")
+        for service in ("auth", "storage", "config", "analytics", "notifications"):
+            expect(health.get_by_role("row").filter(has_text=service)).to_contain_text("Ready")
+        self.see(re.compile("PostgreSQL 1"))
+        expect(self.page.locator("section").filter(has_text="Backup").get_by_text("Not set up")).to_be_visible()
+        answer = {
+            "services": [{"name": "auth", "isReady": True, "version": "9.9.9", "waitingJobs": 3}, {"name": "storage", "isReady": False}],
+            "backup": {"backups": [{"id": "20261128T020000Z", "type": "full", "time": "2026-11-28T02:00:09Z", "sizeInBytes": 52_000_000}],
+                       "proof": {"id": "20261128T020000Z", "time": "2026-11-28T03:00:00Z", "result": "good", "seconds": 22}},
+        }
+        self.page.route(HEALTH, lambda route: route.fulfill(json=answer))
+        self.page.reload()
+        expect(health.get_by_role("row").filter(has_text="storage")).to_contain_text("Not ready")
+        self.see("The database does not answer")
+        self.see("52 MB")
+        self.see("Restores", exact=True)
+        self.window.place("overview")
+        self.see("2 parts do not work")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
