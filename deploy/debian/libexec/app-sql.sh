@@ -15,6 +15,7 @@ begin_script() {
     cat << 'SQL'
 BEGIN;
 SET LOCAL lock_timeout = '60s';
+SET client_min_messages = warning;
 SELECT pg_advisory_xact_lock(hashtextextended('martlet.app-archive', 0)) \g /dev/null
 CREATE FUNCTION pg_temp.require(is_so boolean, otherwise text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN IF is_so IS NOT TRUE THEN RAISE EXCEPTION '%', otherwise; END IF; END $$;
@@ -81,6 +82,8 @@ load_schema() {
         require_digest "$name" "$target.${table#*.}" "$columns" true "$rows" "$checksum"
     done
     echo "\\i sql/$2-post.sql"
+    # pg_dump switches it off.
+    echo "SET LOCAL lock_timeout = '60s';"
 }
 
 rename() { [[ $1 == "$2" ]] || sed -i "s/\\b$1\\b/$2/g; / TO $1_copy;\$/d" "$3"; }
