@@ -7,10 +7,10 @@ DELETE FROM auth.sessions WHERE user_id IN (SELECT id FROM former_users_@environ
 UPDATE notifications.installations AS i SET user_id = NULL, session_id = NULL
 WHERE space = (SELECT id FROM notifications.spaces WHERE app_id = '@app' AND environment = '@environment') AND session_id IS NOT NULL
     AND NOT EXISTS (SELECT FROM auth.sessions AS s WHERE s.id = i.session_id AND s.revoked IS NULL);
-INSERT INTO analytics.people AS p (space, person, opted_out)
-SELECT s.id, o.person, o.opted_out FROM opted_out_@environment AS o, analytics.spaces AS s
+INSERT INTO analytics.people AS p (space, person, opted_out, opt_outs)
+SELECT s.id, o.person, o.opted_out, o.opt_outs FROM opted_out_@environment AS o, analytics.spaces AS s
 WHERE s.app_id = '@app' AND s.environment = '@environment'
-ON CONFLICT (space, person) DO UPDATE SET opted_out = coalesce(p.opted_out, excluded.opted_out);
+ON CONFLICT (space, person) DO UPDATE SET opted_out = excluded.opted_out, opt_outs = excluded.opt_outs WHERE p.opted_out IS NULL;
 
 -- What was under way at the time of the archive has been sent since then, or is too late.
 UPDATE notifications.deliveries SET state = CASE state WHEN 'queued' THEN 'cancelled' ELSE 'unknown' END, updated = now()

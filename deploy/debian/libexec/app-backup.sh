@@ -147,6 +147,8 @@ SELECT jsonb_build_object(
     'created', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
     'app', (SELECT jsonb_build_object('id', id, 'number', number, 'name', name) FROM auth.apps WHERE id = '@app'),
     'days', (SELECT coalesce(jsonb_agg(day), '[]') FROM analytics.events_days() AS day),
+    'lastEvent', (SELECT max(e.received) FROM analytics.events AS e JOIN analytics.spaces AS s ON s.id = e.space
+        WHERE s.app_id = '@app' AND e.received > now() - interval '2 minutes'),
     'spaces', (SELECT coalesce(jsonb_object_agg(CASE schema WHEN '@schema' THEN 'live' ELSE 'test' END,
         jsonb_build_object('version', version, 'access', access)), '{}') FROM storage.spaces WHERE schema IN ('@schema', '@schema_test')));
 SQL

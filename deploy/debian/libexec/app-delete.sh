@@ -14,6 +14,7 @@ delete() {
     confirm "Delete the app $app and all its data? The archive $2 and $key are then all that is left of it."
     {
         begin_script
+        lock_analytics
         for name in $environments; do fill "$app" "$name" < "$scripts/app-delete.sql"; done
         echo "SET LOCAL session_replication_role = replica;"
         delete_rows "$app" 'replace clear merge same'

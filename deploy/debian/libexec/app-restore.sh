@@ -22,6 +22,7 @@ restore() {
     [[ -z $dry_run ]] || return 0
     confirm "Replace the data of $app, $environments, by those of the archive?"
     extract "$file"
+    wait_for_rollups
     close_app "$app"
     put_files "$app"
     if [[ -n $from ]]; then write_copy_script "$app"; else write_restore_script "$app"; fi
@@ -112,6 +113,13 @@ extract() {
     open_archive "$1" | tar -x -f - -C "$work/archive" --no-same-owner
     (cd "$work/archive" && members manifest.json files.sha256 | sha256sum --check --quiet --strict -) >&2 || die "the archive changed while it was read"
     mv "$work/archive/sql" "$work/archive/rows" "$work/"
+}
+
+# Roll-ups read events of the last minute again, and would count those twice that the archive has counted.
+wait_for_rollups() {
+    local seconds
+    seconds=$(read_json "$work/manifest.json" 'if .lastEvent then (.lastEvent[0:19] + "Z" | fromdate) + 90 - now | ceil else 0 end')
+    ((seconds <= 0)) || { say "waiting $seconds s, because the archive has events of its last minute"; sleep "$seconds"; }
 }
 
 # --- clients stay out meanwhile ---

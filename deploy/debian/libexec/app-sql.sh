@@ -22,6 +22,9 @@ BEGIN IF is_so IS NOT TRUE THEN RAISE EXCEPTION '%', otherwise; END IF; END $$;
 SQL
 }
 
+# Roll-ups and blocks of events are not written meanwhile.
+lock_analytics() { echo "SELECT FROM analytics.rollups, analytics.block_reach FOR UPDATE \\g /dev/null"; }
+
 # copy_in QUOTED COLUMNS PATH
 copy_in() { printf "\\\\copy %s (%s) FROM PROGRAM 'zstd -d -q -c %s'\n" "$1" "$2" "$3"; }
 
@@ -95,6 +98,7 @@ write_restore_script() {
     local name
     {
         begin_script
+        lock_analytics
         for name in $environments; do fill "$1" "$name" < "$scripts/app-before.sql"; done
         echo "SET LOCAL session_replication_role = replica;"
         if [[ $exists == 0 ]]; then load_tables app; fi
