@@ -32,6 +32,7 @@ SELECT format('SELECT setval(''auth.user_versions'', greatest((SELECT last_value
     (SELECT coalesce(max(version), 1) FROM %s)))', profiles)
 FROM to_regclass('@schema."_User"') AS profiles WHERE profiles IS NOT NULL \gexec
 UPDATE config.spaces SET generation = generation + 1 WHERE app_id = '@app' AND environment = '@environment';
-UPDATE notifications.rule_feeds SET generation = generation + 1
+UPDATE notifications.rule_feeds AS f SET generation = generation + 1, is_active = EXISTS (
+    SELECT FROM notifications.rules AS r WHERE r.space = f.space AND r.is_enabled AND r.rule -> 'when' ? 'collection')
 WHERE space = (SELECT id FROM notifications.spaces WHERE app_id = '@app' AND environment = '@environment');
-SELECT pg_notify('martlet_storage_rights', '@schema'), pg_notify('martlet_config', '@app'), pg_notify('martlet_user_changes', '') \g /dev/null
+SELECT pg_notify('martlet_storage_rights', '@schema'), pg_notify('martlet_user_changes', '') \g /dev/null

@@ -131,8 +131,8 @@ SQL
 
 # Writes files.sha256 from the bytes, and compares it with what the database knows.
 check_files() {
-    ln -s "$(realpath -m "$files")" "$work/files"
-    ln -s "$(realpath -m "$analytics_files")" "$work/analytics"
+    fetch_files files "$files"
+    fetch_files analytics "$analytics_files"
     (cd "$work" && xargs -r -d '\n' -a wanted.files sha256sum) > "$work/files.sha256" 2> "$work/unreadable" ||
         die "files have no bytes (--files, --analytics-files and --no-files say where they are): $(head -n 3 "$work/unreadable" | paste -s -d ';')"
     LC_ALL=C sort -o "$work/files.sha256" "$work/files.sha256"

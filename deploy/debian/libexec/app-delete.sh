@@ -34,10 +34,3 @@ delete() {
 drop_role() {
     echo "DO \$\$ BEGIN DROP OWNED BY $1; DROP ROLE $1; EXCEPTION WHEN undefined_object OR dependent_objects_still_exist THEN END \$\$;"
 }
-
-delete_files() {
-    [[ -n $with_files ]] || return 0
-    local number
-    rm -rf "${files:?}/app_$1" "${files:?}/app_$1_test" "${analytics_files:?}/symbols_$1"
-    while read -r number; do rm -rf "${analytics_files:?}/crash_$number" "${analytics_files:?}/tickets_$number"; done < "$work/numbers"
-}

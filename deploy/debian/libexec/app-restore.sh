@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # Brings an app back from its archive. Sourced by `app`, not run.
-# All changes of the database are one transaction. Bytes of files are written before it, under names that nothing else uses, and
-# removed if it fails.
+# All changes of the database are one transaction. Bytes of files are written before it and removed if it fails.
 # shellcheck disable=SC2154  # `work`, `key` and the options are set by `app`
 
 # restore FILE
@@ -132,48 +131,3 @@ close_app() {
 }
 
 open_app() { [[ -z $closed ]] || query "UPDATE auth.apps SET archived = NULL WHERE id = '$closed'"; closed=; }
-
-# --- files ---
-
-# put_files APP: copies bytes that are missing to where they belong. A blob's bytes never change, so one that is there stays.
-put_files() {
-    [[ -n $with_files && $(read_json "$work/manifest.json" .files.included) == true ]] || return 0
-    : > "$work/placed"
-    undo+=(remove_files)
-    local path target
-    sed 's/^[^ ]*  //' "$work/archive/files.sha256" | while IFS= read -r path; do
-        target=$(target_of "$1" "$path")
-        [[ -n $target && ! -e $target ]] || continue
-        place "$work/archive/$path" "$target"
-    done
-    sync
-}
-
-# target_of APP PATH: where a file of the archive belongs; nothing if it does not belong to what is restored.
-target_of() {
-    local source=${2%%/*} rest=${2#*/} space
-    space=${rest%%/*}
-    case $source in
-        files)
-            if [[ -n $from ]]; then
-                [[ $space != "$(schema_of "$1" "$from")" ]] || echo "$files/$(schema_of "$1" "$environment")/${rest#*/}"
-            elif [[ -z $environment || $space == "$(schema_of "$1" "$environment")" ]]; then
-                echo "$files/$rest"
-            fi
-            ;;
-        analytics) [[ -n $from ]] || echo "$analytics_files/$rest" ;;
-    esac
-}
-
-# place SOURCE TARGET: complete under its name, or not there; owned like the folder of all files.
-place() {
-    local root=$files
-    [[ $2 == "$files"/* ]] || root=$analytics_files
-    mkdir -p "$root" "$(dirname "$2")"
-    echo "$2" >> "$work/placed"
-    cp "$1" "$2.part"
-    if ((EUID == 0)); then chown --reference="$root" "$2.part" "$(dirname "$2")" "$(dirname "$(dirname "$2")")"; fi
-    mv "$2.part" "$2"
-}
-
-remove_files() { while IFS= read -r path; do rm -f "$path" "$path.part"; done < "$work/placed"; }

@@ -2,7 +2,7 @@
 # The SQL that writes an archive's rows into the database, and that deletes an app's. Sourced by `app`, not run.
 # shellcheck disable=SC2154  # `work`, `exists`, `environments` and the options are set by `app` and `restore`
 
-# tables POLICIES: the archive's tables of these policies, as lines: name, quoted, columns, condition, path, rows, checksum.
+# archived_tables POLICIES: the archive's tables of these policies, as lines: name, quoted, columns, condition, path, rows, checksum.
 archived_tables() {
     read_json "$work/manifest.json" '.tables | sort_by(.level)[] | select(.policy | IN($policies | splits(" ")))
         | select(.environment == null or (.environment | IN($environments | splits(" "))))
