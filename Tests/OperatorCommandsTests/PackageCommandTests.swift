@@ -27,12 +27,17 @@ import Testing
         #expect((command as? BackupCommand)?.arguments == ["now", "--help", "-x", "--", "full"])
     }
 
-    @Test func `without the package its commands are refused`() throws {
-        for command in ["setup", "backup", "restore"] {
-            var command = try MartletCommand.parseAsRoot([command, "list"])
-            let error = #expect(throws: ValidationError.self) { try command.run() }
-            #expect(error?.message.contains("needs the Debian package") == true)
-        }
+    @Test func `the commands of an app's archive tell the script which they are`() throws {
+        let command = try MartletCommand.parseAsRoot(["app", "restore", "shop.age", "--dry-run"])
+        #expect((command as? AppRestoreCommand)?.arguments == ["shop.age", "--dry-run"])
+        #expect(AppRestoreCommand.words == ["restore"])
+    }
+
+    @Test(arguments: [["setup"], ["backup"], ["restore"], ["app", "backup"], ["app", "delete"]])
+    func `without the package its commands are refused`(words: [String]) throws {
+        var command = try MartletCommand.parseAsRoot(words + ["list"])
+        let error = #expect(throws: ValidationError.self) { try command.run() }
+        #expect(error?.message.contains("needs the Debian package") == true)
     }
 
     @Test func `the announcement shows a key and a secret, but no master key`() {

@@ -2,10 +2,14 @@ import ArgumentParser
 import AuthService
 import Foundation
 
-/// `martlet app create|list`
+/// `martlet app create|list`, and `backup|verify|restore|delete` of the Debian package.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "Creates and lists apps.", subcommands: [Create.self, List.self])
+        commandName: "app", abstract: "Creates, lists, archives and deletes apps.",
+        subcommands: [
+            Create.self, List.self, AppBackupCommand.self, AppVerifyCommand.self, AppRestoreCommand.self,
+            AppDeleteCommand.self,
+        ])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -32,14 +32,62 @@ struct RestoreCommand: ScriptCommand {
     var arguments: [String] = []
 }
 
+/// `martlet app backup`: see deploy/debian/libexec/app.
+struct AppBackupCommand: ScriptCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Writes one app, with its rows and files, to an encrypted archive.")
+    static let script = "app"
+    static let words = ["backup"]
+
+    @Argument(parsing: .captureForPassthrough)
+    var arguments: [String] = []
+}
+
+/// `martlet app verify`
+struct AppVerifyCommand: ScriptCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Reads an app's archive and compares it with its checksums.")
+    static let script = "app"
+    static let words = ["verify"]
+
+    @Argument(parsing: .captureForPassthrough)
+    var arguments: [String] = []
+}
+
+/// `martlet app restore`
+struct AppRestoreCommand: ScriptCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore", abstract: "Brings an app, or one of its environments, back from its archive.")
+    static let script = "app"
+    static let words = ["restore"]
+
+    @Argument(parsing: .captureForPassthrough)
+    var arguments: [String] = []
+}
+
+/// `martlet app delete`
+struct AppDeleteCommand: ScriptCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Deletes an app and all its data for good, after a last archive.")
+    static let script = "app"
+    static let words = ["delete"]
+
+    @Argument(parsing: .captureForPassthrough)
+    var arguments: [String] = []
+}
+
 /// A command that a shell script of the Debian package carries out, because all it does is run other programs.
 protocol ScriptCommand: ParsableCommand {
     /// The file in the folder `libexec` beside the programs' folder.
     static var script: String { get }
+    /// The script's first arguments.
+    static var words: [String] { get }
     var arguments: [String] { get }
 }
 
 extension ScriptCommand {
+    static var words: [String] { [] }
+
     /// Replaces this process by the script.
     func run() throws {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -52,7 +100,7 @@ extension ScriptCommand {
         var signals = sigset_t()
         sigemptyset(&signals)
         pthread_sigmask(SIG_SETMASK, &signals, nil)
-        var strings = ([path] + arguments).map { strdup($0) } + [nil]
+        var strings = ([path] + Self.words + arguments).map { strdup($0) } + [nil]
         execv(path, &strings)
         throw ValidationError("could not run \(path): \(String(cString: strerror(errno)))")
     }
