@@ -94,7 +94,7 @@ public struct Files: Sendable {
             next: answer["next"]?.stringValue)
     }
 
-    /// Sets who may read and replace a file; nil: everyone.
+    /// Sets who may read and who may replace a file. Nil keeps the present list; `[.everyone]` admits everyone.
     public func setAccess(of path: String, readers: [Grantee]?, writers: [Grantee]?) async throws {
         let body: JSON = ["_readers": Grantee.json(readers), "_writers": Grantee.json(writers)]
         try await api.send(APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .harmless))
