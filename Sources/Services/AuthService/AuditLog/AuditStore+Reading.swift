@@ -16,6 +16,7 @@ struct AuditFilter: Sendable {
     var from: Date?
     var to: Date?
 
+    /// Which index is best depends on the values: statements with it are planned for them.
     fileprivate var condition: PostgresQuery {
         var parts: [PostgresQuery] = []
         if let staffID { parts.append("staff_id = \(staffID)") }
@@ -48,22 +49,24 @@ struct AuditRow: Sendable {
 extension AuditStore {
     /// Entries before `number`, the newest first, each with its number.
     func list(_ filter: AuditFilter, before number: Int64, limit: Int) async throws -> [(number: Int64, json: String)] {
-        try await postgres.query(
-            """
+        var query: PostgresQuery = """
             SELECT number, \(Self.json) FROM auth.audit_log WHERE number < \(number) AND \(filter.condition) ORDER BY number DESC LIMIT \(limit)
             """
-        ).map { (try $0.decode(0), try $0.decode(1)) }
+        query.isPlannedForValues = true
+        return try await postgres.query(query).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
     /// Entries after `number`, the oldest first.
     func rows(_ filter: AuditFilter, after number: Int64, limit: Int) async throws -> [AuditRow] {
-        try await postgres.query(
-            """
+        var query: PostgresQuery = """
             SELECT number, \(Self.json), ARRAY[number::text, \(PostgresQuery.rfc3339("at")), staff_id::text, staff_name, action, area, app_id, target,
                 before::text, after::text, address, environment]
             FROM auth.audit_log WHERE number > \(number) AND \(filter.condition) ORDER BY number LIMIT \(limit)
-            """, timeout: .seconds(30)
-        ).map { AuditRow(number: try $0.decode(0), json: try $0.decode(1), cells: try $0.decode(2)) }
+            """
+        query.isPlannedForValues = true
+        return try await postgres.query(query, timeout: .seconds(30)).map {
+            AuditRow(number: try $0.decode(0), json: try $0.decode(1), cells: try $0.decode(2))
+        }
     }
 
     private static let json: PostgresQuery = """

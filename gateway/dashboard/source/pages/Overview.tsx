@@ -47,8 +47,7 @@ export function OverviewPage() {
 function Tiles({ place }: { place: Place }) {
   const numbers = useLoad(() => readNumbers(place), [place.app.id, place.environment, place.may]);
   useInterval(numbers.reload, 30);
-  const { people, live, crashes, releases, tickets, messages, health } = numbers.data ?? {};
-  const away = health && health.services.filter((one) => !one.isReady).length + (health.database ? 0 : 1);
+  const { people, live, crashes, releases, tickets, messages } = numbers.data ?? {};
   const crashFree = (releases?.body?.data as { crashFreeSessions?: number | null }[] | undefined)?.find((one) =>
     typeof one.crashFreeSessions === "number"
   );
@@ -91,15 +90,7 @@ function Tiles({ place }: { place: Place }) {
       {place.may("notifications", "read") && (
         <Tile to={place.to("push")} label={t("Recent pushes")} value={messages?.data?.length} more={t("Messages")} />
       )}
-      {may("status", "read") && (
-        <Tile
-          to="/status"
-          label={t("Server")}
-          text={away === undefined ? undefined : away === 0 ? t("Fine") : t("Not ready")}
-          more={health && (away ?
-            plural(away, "{n} part does not work", "{n} parts do not work") :
-            health.database && bytes(health.database.sizeInBytes))} />
-      )}
+      {may("status", "read") && <ServerTile />}
     </div>
   );
 }
@@ -107,7 +98,7 @@ function Tiles({ place }: { place: Place }) {
 async function readNumbers(place: Place) {
   const has = (area: "analytics" | "crashes" | "tickets" | "notifications") => place.may(area, "read");
   const skip = Promise.resolve(undefined);
-  const [people, live, crashes, releases, tickets, messages, health] = await Promise.all([
+  const [people, live, crashes, releases, tickets, messages] = await Promise.all([
     has("analytics") ?
       orNothing(
         callIn(place, "GET /admin/apps/{app}/analytics/people", {
@@ -127,10 +118,25 @@ async function readNumbers(place: Place) {
     has("tickets") ? orNothing(callIn(place, "GET /admin/apps/{app}/tickets/board", { query: { limit: 1 } })) : skip,
     has("notifications") ?
       orNothing(callIn(place, "GET /admin/apps/{app}/notifications/messages", { query: { limit: 50 } })) :
-      skip,
-    may("status", "read") ? orNothing(call("GET /admin/health", {})) : skip
+      skip
   ]);
-  return { people, live, crashes, releases, tickets, messages, health };
+  return { people, live, crashes, releases, tickets, messages };
+}
+
+/** By itself, because the server waits for those of its services that do not answer. */
+function ServerTile() {
+  const { data: health, reload } = useLoad(() => orNothing(call("GET /admin/health", {})), []);
+  useInterval(reload, 30);
+  const away = health && health.services.filter((one) => !one.isReady).length + (health.database ? 0 : 1);
+  return (
+    <Tile
+      to="/status"
+      label={t("Server")}
+      text={away === undefined ? undefined : away === 0 ? t("Fine") : t("Not ready")}
+      more={away ?
+        plural(away, "{n} part does not work", "{n} parts do not work") :
+        health?.database && bytes(health.database.sizeInBytes)} />
+  );
 }
 
 interface PeopleAnswer {
