@@ -4,6 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
+import NIOHTTP1
 
 /// Checks whether the services and the database work, as seen by this process.
 struct ServerHealth: Sendable {
