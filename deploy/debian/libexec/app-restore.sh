@@ -34,12 +34,12 @@ restore() {
     say "restart the services: copies of them cache what was replaced. Clients that follow changes start over once (410)"
 }
 
-# The archive holds users who were erased after it was made.
+# The archive holds users who were erased after it was made, or just then.
 say_of_erasures() {
     local erased
     [[ -z $from ]] || return 0
     erased=$(query "SELECT count(*) FROM auth.receipts WHERE app_id = '$1'
-        AND environment = ANY (string_to_array('$environments', ' ')) AND created > '$(read_json "$work/manifest.json" .created)'")
+        AND environment = ANY (string_to_array('$environments', ' ')) AND coalesce(finished, 'infinity') > '$(read_json "$work/manifest.json" .created)'")
     ((erased == 0)) || say "$erased users were erased since the archive was made. They are back: erase them again"
 }
 

@@ -77,6 +77,8 @@ load_schema() {
     echo "DROP SCHEMA IF EXISTS $target CASCADE;"
     [[ -e $work/sql/$2-pre.sql ]] || return 0
     rename "$source" "$target" "$work/sql/$2-pre.sql" && rename "$source" "$target" "$work/sql/$2-post.sql"
+    # pg_dump 17 and later sets it, and older servers do not have it.
+    sed -i '/^SET transaction_timeout = /d' "$work/sql/$2-pre.sql" "$work/sql/$2-post.sql"
     echo "\\i sql/$2-pre.sql"
     archived_tables space | while IFS=$'\t' read -r name table columns condition path rows checksum of; do
         [[ $of == "$2" ]] || continue

@@ -102,7 +102,7 @@ actor LiveTail {
         if self.rights.revision != revision { staleJoins += 1 }
         if runner == nil { self.start(at: end.snapshot) }
         guard cursor != nil else { return }
-        try await catchUp(subscriber, start.position, to: position, shape)
+        try await catchUp(number, subscriber, start.position, to: position, shape)
         release(number)
     }
 
@@ -144,10 +144,12 @@ actor LiveTail {
     }
 
     private func catchUp(
-        _ subscriber: Subscriber, _ start: ChangeCursor.Position, to end: Snapshot, _ shape: LiveShape
+        _ number: Int, _ joined: Subscriber, _ start: ChangeCursor.Position, to end: Snapshot, _ shape: LiveShape
     ) async throws {
-        let outbox = subscriber.outbox
-        let push = { (delivery: Delivery) in
+        let outbox = joined.outbox
+        let push = { (delivery: Delivery) -> Void in
+            // As it is now: it may have lost a role since it joined.
+            guard let subscriber = self.groups[shape]?.subscribers[number] else { return }
             if let frame = delivery.frame(for: subscriber) { outbox.push(frame, isBounded: false) }
         }
         switch start {
@@ -159,7 +161,7 @@ actor LiveTail {
         }
         // The log may have been pruned while it was read.
         let cursor = ChangeCursor(epoch: epoch, position: start)
-        _ = try await changes.end(of: subscriber.request.collection, after: cursor, in: space)
+        _ = try await changes.end(of: joined.request.collection, after: cursor, in: space)
     }
 
     /// Passes on the frames that the group held back for the subscriber, which from now on receives events with its

@@ -2,10 +2,10 @@
 
 -- The field; NULL: bound to none. `object_created`: when the object was created, because an id may be used again.
 ALTER TABLE _files
-    ADD COLUMN object_collection text,
-    ADD COLUMN object_id text,
-    ADD COLUMN object_key text,
-    ADD COLUMN object_created timestamptz(3);
+    ADD COLUMN IF NOT EXISTS object_collection text,
+    ADD COLUMN IF NOT EXISTS object_id text,
+    ADD COLUMN IF NOT EXISTS object_key text,
+    ADD COLUMN IF NOT EXISTS object_created timestamptz(3);
 
 CREATE OR REPLACE TRIGGER audit
     AFTER INSERT OR DELETE OR UPDATE OF blob, readers, writers, state, object_id, object_key, object_created ON _files FOR EACH ROW

@@ -50,12 +50,14 @@ struct Batch: Sendable {
 
     /// Runs each write independently: a failure is an outcome, and the others continue.
     ///
-    /// - Parameter present: Reads the caller's rights again, in case they changed while hooks were asked.
+    /// - Parameters:
+    ///   - revision: The revision of rights before `rights` were read.
+    ///   - present: Reads the caller's rights again, in case they changed while hooks were asked.
     func run(
-        _ items: [Item], in space: AppSchema, with rights: Rights, requestID: String,
+        _ items: [Item], in space: AppSchema, with rights: Rights, at revision: Int, requestID: String,
         present: () async throws -> Rights
     ) async throws -> [Outcome] {
-        var (rights, revision) = (rights, self.rights.revision)
+        var (rights, revision) = (rights, revision)
         var outcomes: [Outcome] = []
         let deadline = ContinuousClock.now + before.settings.totalTime
         for item in items {

@@ -56,6 +56,7 @@ struct RunBatch: Endpoint {
         let (items, isTransaction) = try Self.items(Array(body.readableBytesView))
         let (principal, names) = (try context.principal, items.map(\.collection))
         func present() async throws -> Rights { try await self.rights.rights(of: principal, in: space, to: names) }
+        let revision = self.rights.revision
         let rights = try await present()
         guard isTransaction else {
             guard request.headers[Idempotency.header] == nil else {
@@ -65,7 +66,7 @@ struct RunBatch: Endpoint {
             }
             return Self.response(
                 try await batch.run(
-                    items, in: space, with: rights, requestID: context.requestID, present: present))
+                    items, in: space, with: rights, at: revision, requestID: context.requestID, present: present))
         }
         guard let first = items.first else { return Self.response([]) }
         let scope = QueryScope(space: space, collection: first.collection, rights: rights)

@@ -225,7 +225,8 @@ struct Access: Sendable {
     var timeLimit: Duration? {
         let lists = [Operation.get, .find, .count].compactMap(rules.grantees) + (rules.hidden ?? [:]).values
         let readsOthers = lists.contains { list in
-            permission(of: list).ways.contains { $0.condition?.collections.isEmpty == false }
+            list.conditions.contains { !$0.collections.isEmpty }
+                && permission(of: list).ways.contains { $0.condition?.collections.isEmpty == false }
         }
         return readsOthers ? .seconds(3) : nil
     }

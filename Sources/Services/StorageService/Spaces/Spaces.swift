@@ -121,8 +121,9 @@ final class Spaces: Sendable {
             try await transaction.executeScript("SET LOCAL search_path TO DEFAULT")
             try await transaction.execute(
                 """
-                INSERT INTO storage.spaces (schema, version) VALUES (\(space.schema), \(Self.scripts.last?.number ?? 0))
-                ON CONFLICT (schema) DO UPDATE SET version = excluded.version
+                -- A copy of a newer version may have been first.
+                INSERT INTO storage.spaces AS s (schema, version) VALUES (\(space.schema), \(Self.scripts.last?.number ?? 0))
+                ON CONFLICT (schema) DO UPDATE SET version = greatest(s.version, excluded.version)
                 """)
         }
     }
