@@ -28,7 +28,9 @@ import Testing
     @Test func `the code of the tutorial for DocC is in the example, too`() throws {
         let known = try Self.exampleLines()
         let folder = Self.root.appendingPathComponent("Sources/MartletKit/MartletKit.docc/Resources")
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter {
+            $0.pathExtension == "swift"
+        }
         let tutorial = try String(
             contentsOf: folder.appendingPathComponent("../Tutorials/BuildingSportLook.tutorial"), encoding: .utf8)
         for file in files {

@@ -1,6 +1,7 @@
 /// How far stored values may differ from what a type declares.
 ///
-/// A field that the type does not know is always ignored when it is read, and ``Storage/save(_:)`` never removes it.
+/// A field that the type does not know is always ignored when it is read, and ``Storage/save(_:ifUnchanged:)`` never
+/// removes it.
 public struct Tolerance: OptionSet, Sendable {
     public let rawValue: Int
 

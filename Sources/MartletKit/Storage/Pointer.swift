@@ -70,7 +70,7 @@ extension Pointer: Sampled {
 }
 
 /// A field with any number of objects of another collection, which are not part of the object: find them with
-/// ``Condition/isLinked(from:by:)``, change them with ``Change/link(_:to:)``.
+/// `isLinked(from:by:)` of ``Condition``, change them with ``Change/link(_:to:)``.
 public struct Relation<Target: Storable>: Sendable, Hashable, Codable {
     private enum CodingKeys: String, CodingKey {
         case type = "__type"
