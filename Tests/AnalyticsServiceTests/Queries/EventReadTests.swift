@@ -4,6 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletPostgres
 import MartletTesting
 import Testing

@@ -5,6 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AuthService
@@ -40,7 +41,8 @@ import Testing
             #expect(report.services.map(\.version) == [MartletVersion.current, MartletVersion.current, nil])
             #expect(report.services[1].waitingJobs == 1 && report.services[2].waitingJobs == nil)
             let database = try #require(report.database)
-            #expect(database.sizeInBytes > 1_000_000 && database.connections > 0 && database.maximumConnections > 9)
+            #expect(
+                (database.sizeInBytes ?? 0) > 1_000_000 && database.connections > 0 && database.maximumConnections > 9)
             #expect(report.backup == nil)
         }
     }

@@ -45,7 +45,7 @@ extension Schema {
                         "connections": .integer,
                         "maximumConnections": .integer,
                         "milliseconds": .number,
-                    ], required: ["version", "sizeInBytes", "connections", "maximumConnections", "milliseconds"]),
+                    ], required: ["version", "connections", "maximumConnections", "milliseconds"]),
                 "backup": .object(
                     [
                         "backups": .array(

@@ -42,13 +42,14 @@ struct ServerHealth: Sendable {
 
     struct DatabaseHealth: Encodable {
         var version: String
-        var sizeInBytes: Int
+        /// Nil if it took too long to read.
+        var sizeInBytes: Int?
         var connections: Int
         var maximumConnections: Int
         var milliseconds: Double
     }
 
-    /// Takes at most `timeLimit`.
+    /// Takes at most twice `timeLimit`.
     func report() async -> Report {
         async let database = readDatabase()
         async let others = checkServices()
@@ -91,14 +92,18 @@ struct ServerHealth: Sendable {
         let start = ContinuousClock.now
         let rows = try? await postgres.query(
             """
-            SELECT current_setting('server_version'), pg_database_size(current_database()),
-                (SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database)::bigint,
+            SELECT current_setting('server_version'), (SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database)::bigint,
                 current_setting('max_connections')::bigint, auth.waiting_jobs()::text
             """, timeout: Self.timeLimit)
-        guard let row = rows?.first, let jobs = try? row.decode(4, as: String.self) else { return nil }
+        guard let row = rows?.first, let jobs = try? row.decode(3, as: String.self) else { return nil }
+        let milliseconds = Self.milliseconds(since: start)
+        // Reads the size of every file, which can take longer than all else.
+        let size = try? await postgres.query(
+            "SELECT pg_database_size(current_database())", timeout: Self.timeLimit
+        ).first?.decode(0, as: Int.self)
         let database = try? DatabaseHealth(
-            version: row.decode(0), sizeInBytes: row.decode(1), connections: row.decode(2),
-            maximumConnections: row.decode(3), milliseconds: Self.milliseconds(since: start))
+            version: row.decode(0), sizeInBytes: size, connections: row.decode(1),
+            maximumConnections: row.decode(2), milliseconds: milliseconds)
         return (database, (try? JSONDecoder().decode([String: Int].self, from: Data(jobs.utf8))) ?? [:])
     }
 

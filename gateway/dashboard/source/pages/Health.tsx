@@ -13,7 +13,7 @@ export function Parts({ health }: { health: ServerHealth }) {
       note={database ?
         t("PostgreSQL {version}: {size}, {used} of {most} connections, answers in {time} ms", {
           version: database.version,
-          size: bytes(database.sizeInBytes),
+          size: database.sizeInBytes === undefined ? "…" : bytes(database.sizeInBytes),
           used: database.connections,
           most: database.maximumConnections,
           time: database.milliseconds

@@ -135,7 +135,7 @@ function ServerTile() {
       text={away === undefined ? undefined : away === 0 ? t("Fine") : t("Not ready")}
       more={away ?
         plural(away, "{n} part does not work", "{n} parts do not work") :
-        health?.database && bytes(health.database.sizeInBytes)} />
+        health?.database?.sizeInBytes ? bytes(health.database.sizeInBytes) : undefined} />
   );
 }
 
