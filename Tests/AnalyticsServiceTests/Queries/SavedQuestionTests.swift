@@ -11,7 +11,7 @@ import Testing
     private static let rights = StaffRights(["app1": [.analytics: Set(StaffAction.allCases)]])
 
     @Test func `questions are saved under a name, listed by name, replaced and deleted`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             let counts = #"{"kind":"counts","days":7,"parameters":{"group":"release","event":"Opened"}}"#
             let first = try await app.staff(
                 "PUT", "/analytics/questions/Opened%20by%20release", counts, rights: Self.rights)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `environments and apps have questions of their own`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             #expect(try await app.master("PUT", "/analytics/questions/a", #"{"kind":"people"}"#).status == 200)
             var (test, other) = (app, app)
             test.environment = .test
@@ -76,14 +76,14 @@ import Testing
     ]
 
     @Test func `an invalid question is refused by member, and nothing is saved`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             _ = try await app.space
             try await app.expect(Self.refusals, as: app.principal(.master))
         }
     }
 
     @Test func `an app may have 100 questions; those that it has can still be replaced`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             let space = try await app.space
             try await app.postgres.execute(
                 """
