@@ -61,7 +61,8 @@ export const de = {
   "Add a language": "Sprache hinzufügen",
   "Add this key to your authenticator app, then type the code that it shows.":
     "Fügen Sie diesen Schlüssel Ihrer Authenticator-App hinzu und geben Sie den Code ein, den sie zeigt.",
-  "Add those that you have released or plan.": "Fügen Sie die hinzu, die Sie veröffentlicht haben oder planen.",
+  "Add the versions that you have released or plan to release.":
+    "Fügen Sie die Versionen hinzu, die Sie veröffentlicht haben oder planen.",
   "Address": "Adresse",
   "Addresses after signing out": "Adressen nach dem Abmelden",
   "Addresses of throw-away mail providers are refused": "Adressen von Wegwerf-Anbietern werden abgelehnt",
@@ -214,6 +215,8 @@ export const de = {
   "Checks an address": "Prüft eine Adresse",
   "Choose a file.": "Wählen Sie eine Datei.",
   "Choose a new password": "Neues Passwort wählen",
+  "Choose a version at the top to see only its crashes, analytics and configurations.":
+    "Wählen Sie oben eine Version, um nur ihre Abstürze, Analytik und Konfigurationen zu sehen.",
   "Choose…": "Wählen …",
   "Clear": "Leeren",
   "Clear the filter": "Filter leeren",
@@ -1113,6 +1116,8 @@ export const de = {
   "The mail server took it.": "Der Mailserver hat sie angenommen.",
   "The new key": "Der neue Schlüssel",
   "The newest 100": "Die neuesten 100",
+  "The number in grey says how many people saw the screen.":
+    "Die graue Zahl sagt, wie viele Personen den Bildschirm sahen.",
   "The old secret is refused at once.": "Das alte Geheimnis wird sofort abgelehnt.",
   "The password was changed": "Das Passwort wurde geändert",
   "The password was changed. Other sessions have ended.": "Das Passwort wurde geändert. Andere Sitzungen sind beendet.",
@@ -1233,8 +1238,6 @@ export const de = {
   "Version {number}": "Version {number}",
   "Version {n} is live again": "Version {n} ist wieder live",
   "Versions": "Versionen",
-  "Versions narrow crashes, analytics and configurations to a release: choose one at the top.":
-    "Versionen grenzen Abstürze, Analytik und Konfigurationen auf ein Release ein: Wählen Sie oben eine.",
   "Versions without one get that of the newest version below.":
     "Versionen ohne eine bekommen die der nächstniedrigeren Version.",
   "View": "Ansicht",
@@ -1274,7 +1277,6 @@ export const de = {
   "With - for descending.": "Mit - für absteigend.",
   "With an address, a mail brings the code. Without, you get it here.":
     "Mit Adresse bringt eine Mail den Code. Ohne erhalten Sie ihn hier.",
-  "With how many people saw each.": "Mit der Zahl der Personen, die sie sahen.",
   "With rights for what they work on, and no more.": "Mit Rechten für das, woran sie arbeiten, und nicht mehr.",
   "With the people of the last week, about {n} day.": "Mit den Personen der letzten Woche etwa {n} Tag.",
   "With the people of the last week, about {n} days.": "Mit den Personen der letzten Woche etwa {n} Tage.",
