@@ -23,7 +23,8 @@ extension ConflictPolicy {
     ///
     /// ```swift
     /// let notes = try await martlet.offline.collection(
-    ///     Note.self, conflicts: .mergeFields(.field(\.likes) { before, mine, theirs in theirs + mine - (before ?? 0) }))
+    ///     Note.self,
+    ///     conflicts: .mergeFields(.field(\.likes) { before, mine, theirs in theirs + mine - (before ?? 0) }))
     /// ```
     public static func mergeFields(_ rules: FieldMerge<Value>...) -> ConflictPolicy {
         .merge { conflict in
