@@ -91,7 +91,7 @@ def drop_packets(port, share):
 
 
 def kill_supervisor(server):
-    """SIGKILL for `martlet up`, whose processes go on; the next one replaces them all."""
+    """Kills `martlet up`, whose processes keep running; the next `martlet up` replaces them all."""
     server.process.kill()
     server.process.wait()
     time.sleep(1)

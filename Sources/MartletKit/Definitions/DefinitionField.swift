@@ -21,7 +21,7 @@ struct DefinitionField: Sendable {
     /// The definition's own message for all problems; empty if there is none.
     private let message: String
 
-    /// Nil if the view is no field.
+    /// Nil if the view is not a field.
     init?(_ node: DefinitionNode) {
         guard let name = node.field else { return nil }
         self.name = name

@@ -147,7 +147,7 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
     }
 }
 
-/// Waits between attempts that may go on for ever: longer each time, and random.
+/// Delays between attempts of which there may be any number: longer each time, and random.
 struct Backoff {
     private static let longest: TimeInterval = 30
 

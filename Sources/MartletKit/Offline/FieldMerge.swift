@@ -2,8 +2,8 @@
 public struct FieldMerge<Value: Storable>: Sendable {
     fileprivate let apply: @Sendable (_ merged: inout Value, _ conflict: Conflict<Value>) throws -> Void
 
-    /// - Parameter merge: Gets the field as it was before, as it is on the device and as it is on the server. `original`
-    ///   is nil if the object was created on both sides.
+    /// - Parameter merge: Gets the field as it was before, as it is on the device and as it is on the server.
+    ///   `original` is nil if the object was created on both sides.
     public static func field<Member: Equatable & Sendable>(
         _ path: any WritableKeyPath<Value, Member> & Sendable,
         _ merge: @escaping @Sendable (_ original: Member?, _ local: Member, _ server: Member) throws -> Member

@@ -81,7 +81,8 @@ actor OfflineStore {
         observers.yield(())
     }
 
-    /// Rewrites the journal when most of it may be outdated. The records are on disk: a failure is no error of theirs.
+    /// Rewrites the journal when most of it may be outdated. A failure is ignored, because the
+    /// records are on disk already.
     private func compactIfOutdated() {
         let limit = 2 * journal.compactedSize + configuration.offline.compactionSlack
         guard journal.size > max(limit, failedCompactionSize * 3 / 2) else { return }

@@ -14,7 +14,7 @@ struct OfflineSynchronizer: Sendable {
     func run() async throws {
         let failure = try await OfflineSender(store: store, api: api, reports: reports).sendAll()
         try await receive()
-        // Reading went on: one object's failure must not keep the others from arriving.
+        // Thrown only after reading: one object's failure must not keep the others from arriving.
         if let failure { throw failure }
     }
 
