@@ -53,7 +53,7 @@ import Testing
             #expect(try await client.post("/storage/batch", batch).isProblem(.forbidden))
         }
         #expect(try await app.testMaster.get("/storage/Note/a")["n"] == "1")
-        #expect(try await app.user("ada").get("/storage/Note/a")["n"] == "1", "live goes on")
+        #expect(try await app.user("ada").get("/storage/Note/a")["n"] == "1", "live stays open")
         // Another instance of the service knows it too.
         let other = try await ServiceClient(
             StorageService(
