@@ -76,7 +76,7 @@ function NewExperiment({ close }: { close: () => void }) {
           change={setName}
           isCode
           isRequired
-          hint={t("Stands in answers and events.")} />
+          hint={t("Appears in responses and events.")} />
         <div className="pair">
           <TextField label={t("Flag")} value={flag} change={setFlag} isCode isOptional placeholder="new-checkout" />
           <TextField label={t("Its value in the variation")} value={value} change={setValue} isCode />

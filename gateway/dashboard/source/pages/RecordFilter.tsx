@@ -148,7 +148,7 @@ export function FilterBar(
                 value={value}
                 change={setValue}
                 autoFocus
-                hint={t("Numbers and true are taken as such; quote them for texts.")} />
+                hint={t("Numbers and true are read as such; put them in quotes for text.")} />
             )}
           </div>
         </Form>
