@@ -57,7 +57,7 @@ def lack_files(server, name):
 
 
 def fill_disk(server):
-    """For five seconds not a byte is free on the disk that everything is on."""
+    """Fills the disk that everything is on for five seconds."""
     filler = server.folder / "filler"
     try:
         with open(filler, "wb", buffering=0) as file:

@@ -91,7 +91,7 @@ struct DefinitionField: Sendable {
         return nil
     }
 
-    /// What the user types may have a comma for the point.
+    /// The user may type a comma as the decimal separator.
     private static func number(_ value: JSON) -> JSONNumber? {
         if let number = value.numberValue { return number }
         let text = value.shownText.replacingOccurrences(of: ",", with: ".")

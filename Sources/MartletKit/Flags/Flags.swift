@@ -91,7 +91,7 @@ public final class Flags: Sendable {
     /// The user's variations by experiment, as of the last answer.
     public var experiments: [String: String] { state.withLock { $0.answers.experiments } }
 
-    /// What rules know of this user beyond the device: a plan, a brand. They apply from the next ``refresh()``.
+    /// What rules know about this user besides the device, such as a plan or a brand. Applies from the next ``refresh()``.
     public var attributes: [String: JSON] {
         get { state.withLock { $0.attributes } }
         set { state.withLock { $0.attributes = newValue } }

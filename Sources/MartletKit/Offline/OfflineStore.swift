@@ -229,7 +229,7 @@ extension OfflineStore {
 
     var position: (cursor: String?, filter: JSON) { (state.cursor, state.filter) }
 
-    /// Drops a page that answers a question that is no longer the present one.
+    /// Stores a page. Drops it if it is for another cursor or filter than the present one.
     ///
     /// - Returns: Whether there is more to read.
     func receive(_ page: OfflineRecord.Page, since cursor: String?, filter: JSON) throws -> Bool {
@@ -240,7 +240,7 @@ extension OfflineStore {
 }
 
 extension JSON {
-    /// The entity tag of an object as the server answers it.
+    /// The entity tag of an object as the server returns it.
     var entityTag: String? {
         guard let version = self["_version"]?.intValue, version > 0, let updated = self["updated"]?.dateValue else {
             return nil

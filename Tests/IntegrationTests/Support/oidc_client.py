@@ -27,7 +27,7 @@ def management(method, path, body):
 
 
 def retrying(body):
-    """The key ring brings word of new apps and keys within seconds."""
+    """Repeats a call until it succeeds: the gateway learns of new apps and keys within seconds."""
     for attempt in range(50):
         answer = body()
         if answer.status_code == 200:

@@ -8,7 +8,7 @@ import MartletKit
 public struct SportLookLoad: Sendable {
     private static let registeringCount = 60
     private static let password = "correct horse battery"
-    /// Of the password, with the lowest cost of bcrypt. The server replaces it at the first sign-in.
+    /// The hash of the password, with the lowest cost of bcrypt. The server replaces it at the first sign-in.
     private static let passwordHash = "$2b$04$SportLookExampleUsersuIuHXND.BuJEG3xMJANBlXVBzn87QPQy"
     /// As in the source of the app: no call may take longer.
     private static let longest: TimeInterval = 30

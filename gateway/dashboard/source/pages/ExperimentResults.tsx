@@ -1,4 +1,4 @@
-// Results of an A/B test, drawn and in words.
+// Results of an A/B test, as charts and sentences.
 
 import type { ExperimentResults } from "../../generated/api";
 import { request } from "../api/client";

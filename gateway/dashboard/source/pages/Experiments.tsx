@@ -1,4 +1,4 @@
-// A/B tests: the document, its course, and its results drawn and in words.
+// A/B tests: the document, the state of the test, and its results as charts and sentences.
 
 import { useState } from "react";
 import { request, Tagged } from "../api/client";
