@@ -55,6 +55,7 @@ import Testing
             !$0.hasPrefix("analytics.") || $0.contains("ticket")
         }
         #expect(open.sorted() == [])
-        #expect(Self.exceptions.subtracting(tables).sorted() == [], "logged, or gone")
+        #expect(
+            Self.exceptions.subtracting(tables).sorted() == [], "exceptions for tables that are logged or do not exist")
     }
 }

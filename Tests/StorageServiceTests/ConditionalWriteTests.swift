@@ -221,8 +221,8 @@ import Testing
         #expect(try await eve.post("/storage/Bike", #"{"_id":"z","owner":"eve","place":"x"}"#)["place"] == #""x""#)
     }
 
-    /// Anyone signed in joins and leaves an open event, for themselves only; the creator changes the rest, but not who
-    /// created it.
+    /// Every signed-in user may join and leave an open event, for themselves only. The creator may change the rest, but
+    /// not the creator.
     private static let events = #"""
         {"rules":{"update":[
         {"who":["authenticated"],"where":{"state":"open"},"operations":{"participants":{"AddUnique":["$user.id"],"Remove":["$user.id"]},"views":{"Increment":[1]}}},

@@ -103,7 +103,7 @@ import Testing
         let all = try await app.master.get("/rules")
         #expect(all["access"] == #""open""# && all["collections.Note"] == Self.find(#"["*"]"#), "\(all)")
         let base = try #require(all["base"])
-        // Bikes is new, and its rule reads New, which comes with it.
+        // Bikes is new, and its rule reads New, which the same file creates.
         let file = """
             {"base":\(base),"access":"closed","collections":{"Note":\(Self.find(#"["authenticated"]"#)),"New":{},
             "Bikes":{"rules":{"find":[{"where":{"x":{"$inQuery":{"className":"New","where":{}}}}}]}},"Kept":\(Self.find("[]"))}}

@@ -67,7 +67,7 @@ extension AppDefinition {
             try await models.submit(values, to: address)
         }
         var outcomes = [DefinitionOutcome.submitted(values)]
-        // From above the form, which would send itself again.
+        // Starts above the form, which would otherwise send itself again.
         for action in DefinitionAction.list(object.members["actions"], from: object) {
             outcomes += try await perform(action, from: object.parent ?? app)
         }

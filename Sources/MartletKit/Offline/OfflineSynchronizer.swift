@@ -40,7 +40,7 @@ struct OfflineSynchronizer: Sendable {
             // A full synchronization that was interrupted continues at its last page.
             guard let last = state.fullySynced, state.cursor != nil, !state.isRestarting else { return false }
             let age = api.configuration.clock.now().timeIntervalSince(last)
-            // A clock that was set back counts as well.
+            // Also true if the clock was set back.
             return age < -60 || age > api.configuration.offline.fullSyncInterval
         }
     }

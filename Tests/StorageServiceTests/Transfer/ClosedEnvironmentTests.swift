@@ -62,7 +62,7 @@ import Testing
 
         #expect(try await app.master.put("/environment", #"{"open":true}"#).text == #"{"open":true}"#)
         #expect(try await app.acting(as: guest).get("/storage/Note/a")["n"] == "1")
-        #expect(try await app.testClient.get("/storage/Note/a").isProblem(.forbidden), "the rules came along")
+        #expect(try await app.testClient.get("/storage/Note/a").isProblem(.forbidden), "the rules were copied")
         #expect(try await app.master.put("/environment", #"{"open":false}"#).status == 200)
         #expect(try await app.acting(as: guest).get("/storage/Note/a").isProblem(.forbidden))
         // An empty environment is open again.
