@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: ["", "ms_unknown"])
-    func `no request without a valid key`(secret: String) async throws {
+    func `a request without a valid key is refused`(secret: String) async throws {
         let app = try await Self.app.value
         let phone = app.phone(of: "Mallory") { $0.secret = secret }
         await expectRefusal(.unauthorized) { try await phone.users.signInAnonymously() }

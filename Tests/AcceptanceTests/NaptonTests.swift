@@ -27,7 +27,7 @@ import Testing
         #expect(answer.status == 200 && answer.body == Data(PackageResources.ball_png))
     }
 
-    @Test func `nobody but the server's owner changes events or reads who has signed up`() async throws {
+    @Test func `only the server's owner changes events or reads who has signed up`() async throws {
         let story = try await Self.story.value
         let (guest, user) = (story.phone(), story.phone())
         try await user.users.signInAnonymously()
@@ -51,7 +51,7 @@ import Testing
         #expect(all?.compactMap { $0["_id"]?.stringValue } == [stored.id])
     }
 
-    @Test func `what an app has does not open its definition for writing`() async throws {
+    @Test func `an app's own keys cannot change its definition`() async throws {
         let app = try await Self.story.value.app
         let call = Call(app.url, headers: ["x-martlet-secret": app.key("secret")])
         let document = "api/\(app.appKey)/config/definition/\(Napton.kickIn)"

@@ -34,7 +34,7 @@ import Testing
         try await SportLookStory.run(Acceptance.developer(), Simulators(), Acceptance.story)
     }
 
-    @Test func `who does not participate reads nothing of a chat, on any path, and writes nothing`() async throws {
+    @Test func `users who do not participate can neither read nor write a chat, on any path`() async throws {
         let world = try await Self.world()
         let message = try await world.ada.app.say("Hello", in: world.event)
         let storage = world.eve.app.martlet.storage
@@ -56,7 +56,7 @@ import Testing
             try await world.ben.app.martlet.storage.find(SportLook.messages(of: world.event)).map(\.text) == ["Hello"])
     }
 
-    @Test func `who has left gets no message of an open stream any more`() async throws {
+    @Test func `users who have left get no more messages on an open stream`() async throws {
         let world = try await Self.world()
         let seen = SeenTexts()
         let following = Task {

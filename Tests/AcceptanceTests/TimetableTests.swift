@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `only editors read drafts and notes, and write`() async throws {
+    @Test func `only editors write, and only they read drafts and notes`() async throws {
         let app = try await Timetable.setUp(Acceptance.developer())
         let story = TimetableStory(story: Acceptance.story, app: app) { _ in }
         let (emma, ann) = (story.phone("Emma"), story.phone("Ann"))

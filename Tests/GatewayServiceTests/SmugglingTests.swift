@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `Valid chunks with extensions and trailers are framed anew`() async throws {
+    @Test func `Valid chunks with extensions and trailers are reframed`() async throws {
         try await withGateway { test in
             let request =
                 Self.head

@@ -55,7 +55,7 @@ extension IntegrationTests {
             #expect(try await client.get("storage/Notes")["count"] == "0")
 
             #expect(try await keys("PATCH", "/\(id)", #"{"scopes":["storage"]}"#).status == 200)
-            try await eventually("the wider scope counts", within: .seconds(180)) {
+            try await eventually("the wider scope is in effect", within: .seconds(180)) {
                 try await reader.post("storage/Notes", #"{"_id":"a"}"#).isSuccess
             }
             #expect(try await keys("PATCH", "/\(id)", #"{"networks":["192.0.2.0/24"]}"#).status == 200)

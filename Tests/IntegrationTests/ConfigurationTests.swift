@@ -22,7 +22,7 @@ extension IntegrationTests {
         @Test func `a published configuration is read, announced in lists, and served without config's database`()
             async throws
         {
-            try await eventually("the app is known") { try await client.get("storage/Note").status == 200 }
+            try await eventually("the gateway knows the app") { try await client.get("storage/Note").status == 200 }
             #expect(try await client.get("storage/Note")["config.version"] == "null")
             #expect(try await client.get("remote/1.0").isProblem(.documentNotFound))
             let body =
@@ -39,7 +39,7 @@ extension IntegrationTests {
             let again = try await client.adding("if-none-match", tag).get("remote/1.2")
             #expect(again.status == 304 && again.text.isEmpty, "\(again)")
 
-            try await eventually("lists tell it") {
+            try await eventually("lists announce the version") {
                 try await client.get("storage/Note").string("config.version") == "1.0.1"
             }
             let list = try await client.get("storage/Note")
@@ -49,10 +49,10 @@ extension IntegrationTests {
                     && list.header(HeaderName.configVersion) == "\"1.0.1\";date=\"\(date)\"", "\(list)")
 
             #expect(try await master.post("remote", body.replacing("1.0.1", with: "1.0.2")).status == 201)
-            try await eventually("lists tell the next") {
+            try await eventually("lists announce the next version") {
                 try await client.get("storage/Note").string("config.version") == "1.0.2"
             }
-            try await eventually("who has the old one gets the next") {
+            try await eventually("a client with the old version gets the next") {
                 try await client.adding("if-none-match", tag).get("remote/1.0").status == 200
             }
 
@@ -60,7 +60,7 @@ extension IntegrationTests {
                 try server.signal("config", SIGKILL)
                 #expect(try await client.get("storage/Note").string("config.version") == "1.0.2", "the last known stay")
             }
-            try await eventually("config is back", within: .seconds(180)) {
+            try await eventually("config is ready again", within: .seconds(180)) {
                 try await client.get("remote/1.0/Dark").status == 200
             }
         }

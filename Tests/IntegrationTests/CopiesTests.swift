@@ -59,11 +59,13 @@ extension IntegrationTests {
             // Cached values are valid for 10 s; the instance was notified well before that.
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["ada"]}"#).isSuccess)
             let (start, limit) = (ContinuousClock.now, Duration.seconds(9))
-            try await eventually("the role holds", within: limit) {
+            try await eventually("the role is in effect", within: limit) {
                 try await user.get("storage/Ruled/a").status == 200
             }
             #expect(try await master.send("PUT", "collections/Ruled/rules", #"{"rules":{"find":[]}}"#).isSuccess)
-            try await eventually("the rule holds", within: limit) { try await other.get("storage/Ruled").status == 403 }
+            try await eventually("the rule is in effect", within: limit) {
+                try await other.get("storage/Ruled").status == 403
+            }
             print("rules and roles in the other copy after \(ContinuousClock.now - start)")
         }
 

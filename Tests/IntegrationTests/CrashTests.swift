@@ -37,7 +37,7 @@ extension IntegrationTests {
             try await LocalServer.with(environment: ["MARTLET_ANALYTICS_CRASHES_QUOTA_ERRORS": "25"]) { server in
                 let sent = try await sentryClient("report", server)
                 let crashes = try #require(sent["crashes"] as? [String])
-                try await eventually("all of it is stored") {
+                try await eventually("everything sent is stored") {
                     let events = try await texts(server, "SELECT count(*)::text FROM analytics.crash_events")
                     let sessions = try await texts(
                         server, "SELECT coalesce(sum(sessions), 0)::text FROM analytics.crash_sessions")
@@ -81,7 +81,7 @@ extension IntegrationTests {
                         == ["2|1"])
 
                 let taken = try #require(try await sentryClient("flood", server)["taken"] as? Int)
-                try await eventually("what was taken is stored") {
+                try await eventually("every accepted event is stored") {
                     try await texts(
                         server, "SELECT count(*)::text FROM analytics.crash_events WHERE message LIKE 'flood%'") == [
                             "\(taken)"
@@ -133,7 +133,7 @@ extension IntegrationTests {
                 print("drill: \(kills) kills, \(ids.count) acknowledged")
                 let others = unclean.withLock { $0 }
                 #expect(ids.count > 100 && others == [])
-                try await eventually("all of it is stored", within: .seconds(120)) {
+                try await eventually("everything sent is stored", within: .seconds(120)) {
                     let stored = Set(
                         try await texts(server, "SELECT replace(event_id::text, '-', '') FROM analytics.crash_events"))
                     return Set(ids).isSubset(of: stored)

@@ -62,7 +62,7 @@ extension IntegrationTests {
                 return results["units.control"] == "\(control.count)" && results["units.dark"] == "\(dark.count)"
             }
             // Analytics may have been asked before the last of them was written; half a minute later it is asked again.
-            try await eventually("results are of all of them", within: .seconds(180)) {
+            try await eventually("the results cover all exposures", within: .seconds(180)) {
                 try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
                 return results["metrics.0.variations.0.units"] == "\(dark.count)"
@@ -80,7 +80,7 @@ extension IntegrationTests {
             try await server.withoutSupervisor {
                 try server.signal("analytics", SIGKILL)
                 // Analytics is not asked again within half a minute, so the outage shows only then.
-                try await eventually("results say that analytics is away", within: .seconds(180)) {
+                try await eventually("the results report that analytics is unavailable", within: .seconds(180)) {
                     try await Task.sleep(for: .milliseconds(300))
                     results = try await master.get("config/experiment/checkout/results")
                     #expect(
@@ -89,7 +89,7 @@ extension IntegrationTests {
                     return results.string("conversions.problem") == "unavailable"
                 }
             }
-            try await eventually("analytics is back", within: .seconds(180)) {
+            try await eventually("analytics is available again", within: .seconds(180)) {
                 try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
                 return results["conversions.problem"] == "null"
@@ -102,7 +102,7 @@ extension IntegrationTests {
             let client = server.client(app)
             let master = Client(
                 url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
-            try await eventually("the app is known") { try await client.get("storage/Note").status == 200 }
+            try await eventually("the gateway knows the app") { try await client.get("storage/Note").status == 200 }
             let tokens = try await client.post(
                 "auth/signup", #"{"userName":"ada","password":"correct horse","profile":{"plan":"gold"}}"#)
             let token = try #require(tokens.string("accessToken"), "\(tokens)")

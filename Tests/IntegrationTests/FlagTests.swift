@@ -55,7 +55,7 @@ extension IntegrationTests {
             let client = server.client(app)
             let master = Client(
                 url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
-            try await eventually("the app is known") { try await client.get("storage/Note").status == 200 }
+            try await eventually("the gateway knows the app") { try await client.get("storage/Note").status == 200 }
             let tokens = try await client.post("auth/signup", #"{"userName":"ada","password":"correct horse"}"#)
             let (token, id) = (
                 try #require(tokens.string("accessToken"), "\(tokens)"), try #require(tokens.string("user.id"))

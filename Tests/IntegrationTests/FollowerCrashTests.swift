@@ -78,14 +78,16 @@ extension IntegrationTests {
                 let log = try await changes()
                 let (numbers, ids) = (log.map(\.seq), Set(log.map(\.id)))
                 #expect(ids.isSuperset(of: entries.acknowledged))
-                try? await eventually("streams have everything") {
+                try? await eventually("the streams have delivered everything") {
                     streams.allSatisfy { $0.events.count >= numbers.count }
                 }
-                try? await eventually("the feed has everything") { readers.allSatisfy { $0.ids.isSuperset(of: ids) } }
+                try? await eventually("the feed has delivered everything") {
+                    readers.allSatisfy { $0.ids.isSuperset(of: ids) }
+                }
                 func told() -> Set<String> {
                     Set(receiver.received.compactMap { $0["object._id"].map { String($0.dropFirst().dropLast()) } })
                 }
-                try? await eventually("the hook has been told everything", within: .seconds(120)) {
+                try? await eventually("the hook has received everything", within: .seconds(120)) {
                     told().isSuperset(of: ids)
                 }
                 try? await eventually("the rule has acted on everything", within: .seconds(120)) {

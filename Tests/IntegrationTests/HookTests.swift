@@ -29,7 +29,7 @@ extension IntegrationTests {
                 [python, script.path] + files.map(\.path), environment: ["PATH": "/usr/bin:/bin"],
                 output: server.folder.appending(path: "hooks.out"), errors: server.folder.appending(path: "hooks.err"))
             defer { program.signal(SIGKILL) }
-            try await eventually("the hooks' server is there") {
+            try await eventually("the hooks' server is ready") {
                 FileManager.default.fileExists(atPath: files[0].path)
             }
             let url = try String(contentsOf: files[0], encoding: .utf8)
@@ -55,7 +55,7 @@ extension IntegrationTests {
                 #expect(try await client.post("storage/Notes", #"{"_id":"n\#(number)"}"#).status == 201)
             }
             try server.signal("storage", SIGKILL)
-            try await eventually("every write is told of", within: .seconds(180)) {
+            try await eventually("every write has been delivered", within: .seconds(180)) {
                 let told = (try? String(contentsOf: files[2], encoding: .utf8)) ?? ""
                 return Set(told.split(separator: "\n")).count == 20
             }

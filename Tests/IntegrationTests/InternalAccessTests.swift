@@ -21,7 +21,7 @@ extension IntegrationTests {
         {
             let other = try await server.makeApp("Victim")
             let victim = server.client(other)
-            try await eventually("the app is known") {
+            try await eventually("the gateway knows the app") {
                 try await victim.post("storage/Private", #"{"_id":"x"}"#).isSuccess
             }
             for secret in [try internalSecret(), Secret(String(repeating: "z", count: 43))] {

@@ -79,7 +79,7 @@ extension IntegrationTests {
             }
             lines = []
             // A heartbeat would come after 15 s.
-            try await eventually("none is left") { try await Self.subscribers(server) == before }
+            try await eventually("no subscriber is left") { try await Self.subscribers(server) == before }
         }
 
         private static func subscribers(_ server: LocalServer) async throws -> Int {

@@ -177,12 +177,16 @@ extension IntegrationTests {
                 for _ in 0..<kills {
                     let before = try await arrived()
                     if before < recipients.count {
-                        try await eventually("mail goes out", within: .seconds(180)) { try await arrived() > before }
+                        try await eventually("some mail has arrived", within: .seconds(180)) {
+                            try await arrived() > before
+                        }
                     }
                     try await server.restart("notifications")
                 }
-                try await eventually("all have come", within: .seconds(180)) { try await arrived() == recipients.count }
-                try await eventually("all records say so", within: .seconds(120)) {
+                try await eventually("all mail has arrived", within: .seconds(180)) {
+                    try await arrived() == recipients.count
+                }
+                try await eventually("all mail is recorded as sent", within: .seconds(120)) {
                     try await master.get("notifications/mail?state=sent&limit=1000")["count"]
                         == String(recipients.count)
                 }

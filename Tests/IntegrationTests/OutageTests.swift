@@ -27,7 +27,7 @@ extension IntegrationTests {
                     #expect(try await stranger.get("storage/Outage/a").isProblem(.unauthorized))
                 }
                 try server.signal("postgres", SIGKILL)
-                try await eventually("storage notices") {
+                try await eventually("storage reports the outage") {
                     try await client.get("storage/Outage/a").isProblem(.unavailable)
                 }
                 #expect(try await stranger.get("storage/Outage/a").isProblem(.unauthorized))
@@ -35,7 +35,7 @@ extension IntegrationTests {
                 let reply = try await client.get("storage/Outage/a")
                 #expect(reply.isProblem(.unavailable) && reply.header("retry-after") != nil, "\(reply)")
             }
-            try await eventually("everything is back by itself", within: .seconds(180)) {
+            try await eventually("everything has recovered by itself", within: .seconds(180)) {
                 guard await server.isEverythingReady() else { return false }
                 return try await client.get("storage/Outage/a").status == 200
             }
@@ -45,7 +45,9 @@ extension IntegrationTests {
             #expect(try await client.post("storage/Outage", #"{"_id":"b"}"#).isSuccess)
             let late = try await server.makeKey("secret", "--label", "revoked while auth is silent")
             let leaving = client.adding(HeaderName.secret, late.key)
-            try await eventually("the secret is known") { try await leaving.get("storage/Outage/b").status == 200 }
+            try await eventually("the gateway knows the secret") {
+                try await leaving.get("storage/Outage/b").status == 200
+            }
             try server.signal("auth", SIGSTOP)
             do {
                 try await server.restart("gateway")
@@ -73,7 +75,7 @@ extension IntegrationTests {
             let reply = try await silent
             #expect(reply.isProblem(.unavailable) || reply.isProblem(.upstreamTimeout), "\(reply)")
             for process in family { kill(process, SIGCONT) }
-            try await eventually("it is used again", within: .seconds(180)) {
+            try await eventually("PostgreSQL is used again", within: .seconds(180)) {
                 try await client.get("storage/Outage/c").status == 200
             }
         }

@@ -80,7 +80,7 @@ extension IntegrationTests {
                 #expect(
                     try await eve.client.post("storage/Sightings", #"{"_id":"s1","bikeId":"b1","place":"Harbour"}"#)
                         .status == 201)
-                try await eventually("the push has come") {
+                try await eventually("the push has arrived") {
                     Self.requests(apns, to: ann).count == 1
                 }
                 let push = try #require(Self.requests(apns, to: ann).first)
@@ -97,7 +97,7 @@ extension IntegrationTests {
                         "storage/Sightings", #"{"_id":"k\#(number)","bikeId":"b1","place":"Station"}"#)
                     #expect(seen.status == 201)
                 }
-                try await eventually("all have come") { Self.requests(apns, to: ann).count >= 11 }
+                try await eventually("all pushes have arrived") { Self.requests(apns, to: ann).count >= 11 }
                 let sightings = Self.requests(apns, to: ann).compactMap { $0["sighting"]?.text }
                 #expect(Set(sightings).count == 11 && sightings.count == 11 && !sightings.contains("\"s2\""))
                 #expect(Self.requests(apns, to: eve).isEmpty)
@@ -133,7 +133,7 @@ extension IntegrationTests {
                     try await people[0].client.post(
                         "storage/Invitations", #"{"invitee":"\#(people[2].id)","sport":"Tennis"}"#
                     ).status == 201)
-                try await eventually("the pushes have come") { apns.requests.count >= 3 }
+                try await eventually("the pushes have arrived") { apns.requests.count >= 3 }
                 func bodies(_ person: Person) -> [String] {
                     Self.requests(apns, to: person).compactMap { $0["aps"]?["alert"]?["body"]?.text }.sorted()
                 }
@@ -170,7 +170,7 @@ extension IntegrationTests {
                 let sent = try await invite(people[0].client, key: "i1")
                 #expect(sent.status == 201 && sent.string("template") == "invitation", "\(sent)")
                 #expect(try await invite(people[0].client, key: "i1").status == 200)
-                try await eventually("the invitation has come") {
+                try await eventually("the invitation has arrived") {
                     !Self.requests(apns, to: people[1]).isEmpty
                 }
                 let push = try #require(Self.requests(apns, to: people[1]).first)

@@ -46,7 +46,7 @@ extension IntegrationTests {
             )
 
             #expect(try await third.client.send("POST", "auth/logout").status == 204)
-            try await eventually("the one is signed out") { try await user(third.path) == nil }
+            try await eventually("the third device is signed out") { try await user(third.path) == nil }
             let (others, keeps) = (try await user(second.path), try await user(kept.path))
             #expect(others != nil && keeps != nil)
 
@@ -54,7 +54,7 @@ extension IntegrationTests {
                 try await kept.client.send(
                     "PUT", "auth/me/password", #"{"password":"correct horse","newPassword":"battery staple"}"#
                 ).status == 204)
-            try await eventually("the others are signed out") { try await user(second.path) == nil }
+            try await eventually("the second device is signed out") { try await user(second.path) == nil }
             #expect(try await user(kept.path) == first.string("user.id"))
 
             #expect(try await kept.client.send("DELETE", "auth/sessions").isSuccess)

@@ -25,7 +25,7 @@ extension IntegrationTests {
             try text.replacing("/storage/**\",\n      \"upstream", with: "/objects/**\",\n      \"upstream")
                 .write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
-            try await eventually("the new route is there", within: .seconds(180)) {
+            try await eventually("the new route is in effect", within: .seconds(180)) {
                 try line.status(of: new, headers) == 200
             }
             #expect(try line.status(of: old, headers) == 404)
@@ -39,7 +39,7 @@ extension IntegrationTests {
 
             try text.write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
-            try await eventually("the old route is back", within: .seconds(180)) {
+            try await eventually("the old route is in effect again", within: .seconds(180)) {
                 try line.status(of: old, headers) == 200
             }
         }

@@ -23,7 +23,7 @@ extension IntegrationTests {
                     "martlet", ["rules"] + arguments + ["--url", url],
                     environment: ["MARTLET_MASTER_KEY": app.masterKey])
             }
-            try await eventually("the key is known") {
+            try await eventually("the gateway knows the key") {
                 try await master.get("rules").status == 200
             }
             #expect(try await master.send("PUT", "collections/Notes/rules", #"{"rules":{"find":["*"]}}"#).status == 200)

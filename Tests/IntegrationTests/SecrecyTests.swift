@@ -35,7 +35,7 @@ extension IntegrationTests {
                     try server.signal("postgres", SIGKILL)
                     for _ in 0..<3 { _ = try await client.post("storage/Notes", #"{"_id":"a"}"#) }
                 }
-                try await eventually("all is well again", within: .seconds(180)) {
+                try await eventually("storage answers again", within: .seconds(180)) {
                     try await client.get("storage/Notes/a").status == 200
                 }
                 for name in LocalServer.processNames {

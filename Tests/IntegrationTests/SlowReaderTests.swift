@@ -45,7 +45,8 @@ extension IntegrationTests {
             // Small requests are served meanwhile.
             let small = try await client.get("storage/Long/o1?keys=_id")
             #expect(small.isSuccess || small.status == 429, "\(small)")
-            try await eventually("the silent clients are cut off, and there is room again", within: .seconds(180)) {
+            try await eventually("the silent clients are disconnected, and memory is free again", within: .seconds(180))
+            {
                 peak = try (
                     storage: max(peak.storage, resident("storage")), gateway: max(peak.gateway, resident("gateway"))
                 )

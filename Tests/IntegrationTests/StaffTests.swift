@@ -72,7 +72,7 @@ extension IntegrationTests {
             let carla = try #require(tokens.string("accessToken"))
             #expect(try await console.send("GET", "staff", as: carla).status == 200)
             #expect(try await console.send("PATCH", "staff/\(id)", #"{"rights":{}}"#, as: token).status == 200)
-            try await eventually("the right is gone", within: .seconds(15)) {
+            try await eventually("the right is no longer accepted", within: .seconds(15)) {
                 try await console.send("GET", "staff", as: carla).isProblem(.forbidden)
             }
             #expect(try await console.send("GET", "me", as: carla).status == 200)

@@ -76,7 +76,9 @@ extension IntegrationTests {
                     second.errors
                         == "martlet up: a server is already running in \(server.state.path) (stop it with deploy/down)\n"
                 )
-                #expect(try await Client(server.connection).get("storage/Notes").status == 200, "the first one goes on")
+                #expect(
+                    try await Client(server.connection).get("storage/Notes").status == 200, "the first one still serves"
+                )
             }
         }
 

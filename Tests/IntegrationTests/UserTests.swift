@@ -108,7 +108,7 @@ extension IntegrationTests {
             let (tokens, asUser) = try await signUp("dora")
             for name in ["auth", "gateway", "postgres"] { try await server.restart(name) }
             try await eventually("everything is ready", within: .seconds(180)) { await server.isEverythingReady() }
-            try await eventually("the token is good", within: .seconds(180)) {
+            try await eventually("the token is accepted", within: .seconds(180)) {
                 try await asUser.get("auth/me").status == 200
             }
             let refreshed = try await client.post(

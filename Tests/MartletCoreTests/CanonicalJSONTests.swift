@@ -26,7 +26,7 @@ import Testing
         let canonical = try CanonicalJSON.text(of: value)
         #expect(Array(canonical.utf8) == Array(output.utf8))
         #expect(try CanonicalJSON.text(of: JSONValue(parsing: canonical.utf8)) == canonical)
-        #expect(LogicValue(value).json == canonical, "the SDK comes to the same text")
+        #expect(LogicValue(value).json == canonical, "the client library writes the same text")
     }
 
     @Test("Values without a canonical form are refused")

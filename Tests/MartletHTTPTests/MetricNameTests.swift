@@ -10,8 +10,8 @@ import Testing
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The metrics' names on `/metrics`.
-    private static func made() throws -> Set<String> {
+    /// The names under which the metrics in the sources appear on `/metrics`.
+    private static func exposedNames() throws -> Set<String> {
         let registry = MetricsRegistry()
         for match in try SourceSearch().matches(of: #"\b\w+\(\s*label: "[^"]+(?=")"#, in: ["Sources"]) {
             let label = String(match.text.split(separator: "\"")[1])
@@ -29,9 +29,9 @@ import Testing
     }
 
     @Test func `every metric has a help text, and every help text a metric`() throws {
-        let made = try Self.made()
-        #expect(made.count > 25)
-        #expect(made.symmetricDifference(MetricHelp.sentences.keys).sorted() == [])
+        let names = try Self.exposedNames()
+        #expect(names.count > 25)
+        #expect(names.symmetricDifference(MetricHelp.sentences.keys).sorted() == [])
         for (name, help) in MetricHelp.sentences {
             #expect(help.hasSuffix(".") && !help.contains("\n") && !help.contains("\\"), "\(name)")
         }
@@ -39,13 +39,13 @@ import Testing
 
     @Test func `docs/OPERATIONS.md names every metric, and no other`() throws {
         let page = try String(contentsOf: Self.root.appending(path: "docs/OPERATIONS.md"), encoding: .utf8)
-        let known = try Self.made()
+        let known = try Self.exposedNames()
         let rows = page.matches(of: /(?m)^\|\s*(`[a-z_`, ]+`(?: \(histogram\))?)\s*\|/).flatMap {
             $0.1.matches(of: /`([a-z_]+)`/)
         }.map { String($0.1) }
         let table = Set(rows.filter { name in ["martlet_", "postgres_", "process_"].contains { name.hasPrefix($0) } })
         #expect(known.subtracting(table).sorted() == [], "not in the table")
-        // Anywhere in the text, with or without labels.
+        // Metrics named anywhere in the text, with or without labels.
         let named = page.matches(
             of: /\b(?:martlet|postgres|process)_[a-z_]+(?:_total|_seconds|_bytes|_fds|_waiting|_stuck)\b/
         ).map { String($0.0) }
@@ -58,7 +58,7 @@ import Testing
     {
         let registry = MetricsRegistry()
         // The registry adds its own metrics.
-        for name in try Self.made() where name != "martlet_metrics_refused_total" {
+        for name in try Self.exposedNames() where name != "martlet_metrics_refused_total" {
             if name.hasSuffix("_total") {
                 registry.makeCounter(label: name, dimensions: [("status", "2xx")]).increment(by: 1)
             } else if name.hasSuffix("_seconds") {
@@ -101,8 +101,8 @@ enum Promtool {
         try process.run()
         try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
         try input.fileHandleForWriting.close()
-        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        let report = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
-        return process.terminationStatus == 0 && said.isEmpty ? "" : "status \(process.terminationStatus): \(said)"
+        return process.terminationStatus == 0 && report.isEmpty ? "" : "status \(process.terminationStatus): \(report)"
     }
 }

@@ -48,7 +48,8 @@ import Testing
             error?.description == "configuration http.port (MARTLET_HTTP_PORT) must be a whole number from 0 to 100")
     }
 
-    @Test(arguments: ["x", "nan", "inf", "1.01", "-0.01"]) func `so is a fraction`(_ value: String) async throws {
+    @Test(arguments: ["x", "nan", "inf", "1.01", "-0.01"])
+    func `an invalid or out-of-range fraction is refused, and the error names the key`(_ value: String) async throws {
         let settings = try await settings(["MARTLET_RATIO": value])
         let error = #expect(throws: SettingsError.self) { try settings.double("ratio", default: 1, in: 0...1) }
         #expect(error?.key == "ratio")
@@ -75,7 +76,7 @@ import Testing
         #expect(error?.key == "config.file")
     }
 
-    @Test func `so does a missing file`() async throws {
+    @Test func `a missing configuration file stops the process and is named by its key`() async throws {
         let error = await #expect(throws: SettingsError.self) {
             try await settings(["MARTLET_CONFIG_FILE": "/nowhere/x.json"])
         }
@@ -102,7 +103,7 @@ import Testing
         #expect(error.map { $0.description == sentence } == true, "\(error?.description ?? "")")
     }
 
-    @Test func `so does a member of the file, except settings of other processes and variables of tools`() throws {
+    @Test func `an unknown member of the file stops the process, unless it is for another process or a tool`() throws {
         let file = try temporaryFile(#"{"http":{"port":80},"limit":{"key":{"rates":1}}}"#)
         defer { try? FileManager.default.removeItem(at: file) }
         let error = #expect(throws: UnknownSetting.self) {

@@ -73,7 +73,7 @@ struct NotifiedLoopTests {
         }
     }
 
-    @Test("When the signals end, the loop goes on by polling.")
+    @Test("When the signals end, the loop continues by polling.")
     func endOfSignals() async throws {
         try await TestLoop.with { loop in
             try await loop.sleeps(.seconds(10))

@@ -49,7 +49,7 @@ struct AnalyticsTests {
         #expect(try Self.batches(transport).flatMap { $0 }.map { $0["userId"] } == [nil])
     }
 
-    @Test func `an event says what, when, who, and from which app and device`() async throws {
+    @Test func `an event has its name, time and user, and the app and device`() async throws {
         let transport = ScriptedTransport { _, _ in HTTPResponse(200, ["accepted": 1]) }
         let martlet = try Self.martlet(transport) {
             $0.device.appVersion = "1.2.3"

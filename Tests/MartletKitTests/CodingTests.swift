@@ -46,7 +46,7 @@ struct CodingTests {
         (#"{"name":7,"age":"44","admin":"true","tags":["x"]}"#, "7"),
         (#"{"name":true,"age":44.0,"admin":1,"tags":"x"}"#, "true"),
     ])
-    func `values are converted where nothing is lost`(text: String, name: String) throws {
+    func `values are converted if nothing is lost`(text: String, name: String) throws {
         let read = try JSON(parsing: Data(text.utf8)).decoded(as: Person.self)
         #expect(read == Person(name: name, age: 44, admin: true, tags: ["x"]))
     }
@@ -57,14 +57,14 @@ struct CodingTests {
         (#"{"name":"a","age":4,"admin":true,"tags":[{}]}"#, "tags.0"),
         (#"{"name":"a","age":"many","admin":true,"tags":[]}"#, "age"),
     ])
-    func `what does not fit is named`(text: String, field: String) throws {
+    func `the error for a value that does not fit names it`(text: String, field: String) throws {
         let json = try JSON(parsing: Data(text.utf8))
         #expect { try json.decoded(as: Person.self) } throws: {
             ($0 as? MartletError)?.code == .undecodable && ($0 as? MartletError)?.field == field
         }
     }
 
-    @Test func `tolerance can be narrower and wider`() throws {
+    @Test func `the tolerance can be narrowed and widened`() throws {
         let text: JSON = ["name": "a", "age": "44", "admin": true, "tags": []]
         #expect(throws: MartletError.self) { try text.decoded(as: Person.self, tolerance: .none) }
         let empty = try JSON.object([:]).decoded(as: Person.self, tolerance: .all)

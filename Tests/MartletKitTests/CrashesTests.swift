@@ -81,7 +81,7 @@ struct CrashesTests {
         "", "martlet 1\n", "martlet 2\nsignal b 1 0\ntime 1 1\n", "signal b 1 0\ntime 1 1\n",
         "martlet 1\nsignal b\ntime 1 1\n",
     ])
-    func `what is no report is none`(text: String) { #expect(CrashReport(Data(text.utf8)) == nil) }
+    func `anything else is not a report`(text: String) { #expect(CrashReport(Data(text.utf8)) == nil) }
 
     @Test func `a report that was cut off is read as far as it goes`() throws {
         let text =
@@ -100,7 +100,7 @@ struct CrashesTests {
     }
 
     @Test(arguments: ["", "x", "https://host/crash/1", "https://key@host", "https://key@host/"])
-    func `an address without key or project is none`(text: String) { #expect(CrashAddress(text) == nil) }
+    func `an address without key or project is not valid`(text: String) { #expect(CrashAddress(text) == nil) }
 }
 
 /// Processes that really crash, each in another way.

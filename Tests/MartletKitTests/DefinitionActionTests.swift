@@ -51,7 +51,7 @@ struct DefinitionActionTests {
         #expect(next.kind == "ViewController" && next.root.text("text") == "Chess")
     }
 
-    @Test func `screens on top of each other end`() async throws {
+    @Test func `the number of screens on top of each other is limited`() async throws {
         let definition = try await DefinitionFixture.definition(
             DefinitionTreeTests.document([
                 "kind": "ButtonView", "actions": [["action": "openController", "controller": "Main"]],

@@ -92,7 +92,9 @@ struct DefinitionBundleTests {
     ]
 
     @Test(arguments: damages)
-    func `a damaged one is not used, and the app starts when it has a connection`(damage: Damage) async throws {
+    func `a damaged bundled definition is not used, and the app starts once it has a connection`(damage: Damage)
+        async throws
+    {
         let app = try await PublishedApp("kick-in")
         let bundle = try await Self.bundle(of: app)
         for name in try FileManager.default.contentsOfDirectory(atPath: bundle.path) {
@@ -111,7 +113,7 @@ struct DefinitionBundleTests {
         #expect(try await online.start().version == 1)
     }
 
-    @Test func `one that another key has signed, or for another environment, is not used`() async throws {
+    @Test func `a bundled definition signed by another key, or for another environment, is not used`() async throws {
         let app = try await PublishedApp("kick-in")
         let options = Self.options(try await Self.bundle(of: app))
         let foreign = try app.device(Self.noConnection, options: options) {

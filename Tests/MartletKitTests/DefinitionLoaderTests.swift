@@ -95,7 +95,7 @@ struct DefinitionLoaderTests {
         #expect(again.list == pages.list && again.detail == pages.detail)
         let nothing = try app.device(ScriptedTransport { _, _ in throw MartletError(.notConnected, "") })
         await #expect { try await nothing.start() } throws: { ($0 as? MartletError)?.isConnectionFailure == true }
-        // A damaged file is no definition.
+        // A damaged file counts as no definition.
         let part = try #require(
             FileManager.default.subpaths(atPath: folder.path)?.first { $0.contains(app.name) && $0.contains("part-") })
         try Data("{}".utf8).write(to: folder.appendingPathComponent(part))
@@ -105,7 +105,7 @@ struct DefinitionLoaderTests {
         #expect(repaired.detail == pages.detail)
     }
 
-    @Test func `a definition from the disk runs on when later versions have removed its parts`() async throws {
+    @Test func `a stored definition still runs when later versions have removed its parts`() async throws {
         let app = try await PublishedApp("kick-in")
         let folder = Scratch.folder()
         let pages = try await PublishedApp.pages(try await app.device(folder: folder).start())
@@ -130,7 +130,7 @@ struct DefinitionLoaderTests {
             for await definition in loader.updates() { versions.withLock { $0.append(definition.version) } }
         }
         defer { following.cancel() }
-        // The first event of the connection makes a refresh, too.
+        // The first event of a connection also causes a refresh.
         try await eventually("There was no refresh.") { network.sent.count > count }
         let failures = Locked(0)
         network.answer { request, response in
@@ -139,7 +139,7 @@ struct DefinitionLoaderTests {
             throw MartletError(.connectionLost, "")
         }
         try await app.change(DefinitionFixture.text("kick-in-change"))
-        try await eventually("The new definition did not come.") { versions.withLock { $0 } == [1, 2] }
+        try await eventually("The new definition did not arrive.") { versions.withLock { $0 } == [1, 2] }
         #expect(failures.withLock { $0 } == 1)
     }
 
@@ -200,7 +200,7 @@ struct DefinitionLoaderTests {
             for await definition in loader.updates() { versions.withLock { $0.append(definition.version) } }
         }
         defer { following.cancel() }
-        try await eventually("The first definition did not come.") { versions.withLock { $0 } == [1] }
+        try await eventually("The first definition did not arrive.") { versions.withLock { $0 } == [1] }
         try await app.patch(DefinitionFixture.text("kick-in-change"))
         var options = PublishedApp.options
         let preview = try await app.server.manage("POST", "config/definition/\(app.name)/preview", ["hours": 1])
@@ -208,7 +208,7 @@ struct DefinitionLoaderTests {
         let draft = try await app.device(options: options).start()
         #expect(try await PublishedApp.pages(draft).detail.contains("<img"))
         try await app.server.manage("POST", "config/definition/\(app.name)/publish")
-        try await eventually("The new definition did not come.") { versions.withLock { $0 } == [1, 2] }
+        try await eventually("The new definition did not arrive.") { versions.withLock { $0 } == [1, 2] }
     }
 
     @Test func `a user signs up by a form of the definition`() async throws {

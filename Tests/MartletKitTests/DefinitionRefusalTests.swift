@@ -42,7 +42,7 @@ struct DefinitionRefusalTests {
     ]
 
     @Test(arguments: attacks)
-    func `what was changed on the way is refused, and the last good definition stays`(attack: Attack) async throws {
+    func `a definition changed on the way is refused, and the last good one stays`(attack: Attack) async throws {
         let app = try await PublishedApp("kick-in")
         let (folder, network) = (Scratch.folder(), ChangingTransport())
         let loader = try app.device(folder: folder, network)

@@ -95,7 +95,7 @@ struct DefinitionTreeTests {
         #expect(screen.root.contents[0].own("text") == nil && screen.root.contents[0].contents.isEmpty)
     }
 
-    @Test func `views that contain themselves end`() async throws {
+    @Test func `views that contain themselves are cut off`() async throws {
         let screen = try await Self.screen("Loop", views: ["Loop": ["contents": ["Loop", "Loop"]]])
         #expect(screen.nodes.count <= DefinitionTree.maximumNodes)
         #expect(screen.nodes.contains { $0.kind == DefinitionNode.placeholderKind })
@@ -104,7 +104,7 @@ struct DefinitionTreeTests {
         #expect(try await Self.screen("A", views: views).root.kind == DefinitionNode.placeholderKind)
     }
 
-    @Test func `a long list ends`() async throws {
+    @Test func `a long list is cut off`() async throws {
         let rows = JSON.array((0..<2_000).map { ["n": .number(JSONNumber($0))] })
         let screen = try await Self.screen(
             ["kind": "ListView", "items_model": "Rows", "row_view": "Row"],
@@ -174,7 +174,7 @@ struct DefinitionTreeTests {
     }
 
     @Test(arguments: [true, false])
-    func `a model of a user who has left meanwhile is neither answered nor kept`(isConnected: Bool) async throws {
+    func `a model of a user who has signed out meanwhile is neither returned nor kept`(isConnected: Bool) async throws {
         let keeper = Locked<SessionKeeper?>(nil)
         let leaves = Locked(false)
         let transport = ScriptedTransport { _, _ in
@@ -219,7 +219,7 @@ struct DefinitionTreeTests {
         for address in addresses.dropFirst(2) { _ = try await models.load(address) }
     }
 
-    @Test func `what is kept of a model is for its user`() async throws {
+    @Test func `a kept model is only for its user`() async throws {
         let isOnline = Locked(true)
         let transport = ScriptedTransport { _, _ in
             guard isOnline.withLock({ $0 }) else { throw MartletError(.notConnected, "") }
@@ -275,7 +275,7 @@ struct DefinitionTreeTests {
         #expect(page.contains("default-src 'none'"))
     }
 
-    @Test func `another renderer makes something else of the same views`() async throws {
+    @Test func `another renderer can show the same views`() async throws {
         struct Outline: DefinitionRenderer {
             func output(for node: DefinitionNode, contents: [String]) -> String {
                 node.kind + "(" + contents.joined(separator: ",") + ")"

@@ -5,7 +5,7 @@ import Testing
 @testable import MartletKit
 
 struct ErrorTests {
-    @Test func `every code of the server has a name, and no other has`() throws {
+    @Test func `every code of the server has a name, and no other code has one`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let file = root.deletingLastPathComponent().appendingPathComponent(
             "Sources/MartletKit/Errors/MartletError+Code.swift")

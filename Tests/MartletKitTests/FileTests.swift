@@ -46,7 +46,7 @@ struct FileTests {
         await #expect { try await files.data(at: path) } throws: { ($0 as? MartletError)?.isNotFound == true }
     }
 
-    @Test func `what is deleted is gone, and deleting it again is no error`() async throws {
+    @Test func `a deleted file is gone, and deleting it again succeeds`() async throws {
         let path = "\(folder)/b.txt"
         try await files.upload(Data("x".utf8), to: path)
         try await files.delete(path)
@@ -54,7 +54,7 @@ struct FileTests {
         #expect(try await files.record(of: path) == nil)
     }
 
-    @Test func `a picture has smaller versions, a text has none`() async throws {
+    @Test func `a picture has smaller versions, and a text has none`() async throws {
         let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
         let path = "\(folder)/p.png"
         try await files.upload(try #require(Data(base64Encoded: pixel)), to: path)
@@ -72,7 +72,7 @@ struct FileTests {
         var pictures: [FileReference]
     }
 
-    @Test func `a file that is bound to a field is read through the object, and by its path no more`() async throws {
+    @Test func `a file that is bound to a field is read through the object, and no longer by its path`() async throws {
         let storage = Storage(api: files.api)
         let (cover, first, second) = ("\(folder)/c é.txt", "\(folder)/1.txt", "\(folder)/2.txt")
         var references: [FileReference] = []

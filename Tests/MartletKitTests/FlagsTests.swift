@@ -36,7 +36,7 @@ struct FlagsTests {
         #expect(context?["appVersion"] == "1.0")
     }
 
-    @Test func `a variant stays over restarts without a network, and the tag is for the same context only`()
+    @Test func `a variant survives restarts without a network, and the tag is sent for the same context only`()
         async throws
     {
         let isOnline = Locked(true)

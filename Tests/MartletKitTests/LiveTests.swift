@@ -8,7 +8,7 @@ struct ServerSentEventsTests {
         "\u{FEFF}retry: 1500\nid: a\nevent: open\ndata: {}\n\n:comment\r\nid: b\r\n\r\nevent: x\rdata: 1\rdata\r\r:\n\ndata:é\nid\n\n"
 
     @Test(arguments: [1, 2, 3, 7, 1_000])
-    func `events are the same however they are cut`(size: Int) throws {
+    func `events are the same however they are split`(size: Int) throws {
         let bytes = Array(Self.text.utf8)
         var parser = ServerSentEvents()
         var events: [ServerSentEvents.Event] = []
@@ -73,7 +73,7 @@ struct LiveTests {
 
     private var query: Query<Note> { Note.query().where(\.room == room) }
 
-    @Test func `objects enter, change, leave and go`() async throws {
+    @Test func `objects enter, change, leave and are deleted`() async throws {
         let start = try await storage.changes(in: query, since: nil).cursor
         var changes = storage.live(query, since: start).makeAsyncIterator()
         var note = try await storage.create(Note(text: "a", room: room))
@@ -114,7 +114,7 @@ struct LiveTests {
         #expect(breaking.connections > 3)
     }
 
-    @Test func `without a position a stream begins now`() async throws {
+    @Test func `without a position, a stream begins with new changes`() async throws {
         let (device, isOpen) = try await observed()
         let reader = Task { () -> String? in
             for try await change in device.storage.live(query) { return change.object?.text }
@@ -125,7 +125,7 @@ struct LiveTests {
         #expect(try await reader.value == "seen")
     }
 
-    @Test func `a live stream ends with its task, and errors that last are thrown`() async throws {
+    @Test func `a live stream ends with its task, and permanent errors are thrown`() async throws {
         let (device, isOpen) = try await observed()
         let reader = Task { for try await _ in device.storage.live(query) {} }
         try await TestServer.wait { isOpen.withLock { $0 } }
@@ -135,7 +135,7 @@ struct LiveTests {
         await #expect { try await wrong.next() } throws: { ($0 as? MartletError)?.code == .invalidParameter }
     }
 
-    @Test func `the feed gives all objects, and then what changed`() async throws {
+    @Test func `the feed gives all objects, then the changes`() async throws {
         let notes = try await storage.create(contentsOf: (0..<5).map { Note(text: "", room: room, n: $0) })
         let first = try await storage.changes(in: query, since: nil, limit: 3)
         #expect(first.changed.count == 3 && first.hasMore)

@@ -103,7 +103,7 @@ struct NotificationsTests {
     }
 
     @Test(arguments: ["{}", #"{"aps":{"alert":"x"}}"#, #"{"aps":5,"martlet":7}"#, #"{"martlet":{"message":9}}"#])
-    func `other senders' notifications are left alone`(text: String) async throws {
+    func `notifications of other senders are ignored`(text: String) async throws {
         let transport = ScriptedTransport { _, _ in HTTPResponse(status: 204) }
         let notifications = try Martlet.scripted(transport).notifications
         #expect(await notifications.handle(try JSON(parsing: Data(text.utf8)), in: .tapped) == .notOurs)

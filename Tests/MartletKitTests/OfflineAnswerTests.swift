@@ -20,7 +20,7 @@ struct OfflineAnswerTests {
             ["changed": .array(ids.map(object)), "deleted": [], "cursor": .string(cursor), "more": false])
     }
 
-    @Test func `an expired cursor reads everything again, and what is gone leaves the device`() async throws {
+    @Test func `after an expired cursor everything is read again, and deleted objects leave the device`() async throws {
         let transport = ScriptedTransport { request, number in
             if number == 0 { return Self.page(["one", "two"], cursor: "old") }
             if request.url.query?.contains("since=old") == true { return .problem(410, "cursor-expired") }
@@ -55,7 +55,7 @@ struct OfflineAnswerTests {
         HTTPResponse(403, "sign in to the hotel's network"), HTTPResponse(200, "<html>"),
         .problem(401, "unauthorized"), .problem(404, "not-found"), .problem(429, "too-many-requests"),
     ])
-    func `what is no refusal of the write leaves it in the queue`(answer: HTTPResponse) async throws {
+    func `a failure that is not a refusal leaves the write in the queue`(answer: HTTPResponse) async throws {
         let transport = ScriptedTransport { request, _ in request.method == "GET" ? Self.page([]) : answer }
         let device = try Martlet.scripted(transport, now: { Date() }) { $0.retries = .never }
         let kept = try await device.offline.collection(Note.self)
@@ -92,7 +92,7 @@ struct OfflineAnswerTests {
         #expect(try await kept.pendingWrites().isEmpty)
     }
 
-    @Test func `a service that fails again and again costs one write, and not the queue`() async throws {
+    @Test func `a service that keeps failing drops one write, not the queue`() async throws {
         let pages = Locked(0)
         let transport = ScriptedTransport { request, _ in
             let body = try JSON(parsing: request.body ?? Data("null".utf8))
@@ -112,7 +112,7 @@ struct OfflineAnswerTests {
             await #expect { try await kept.sync() } throws: { ($0 as? MartletError)?.code == .internalError }
         }
         #expect(try await kept.get(id: bad.id) != nil)
-        #expect(pages.withLock { $0 } == 2, "reading went on")
+        #expect(pages.withLock { $0 } == 2, "reading continued")
         try await kept.create(Note(n: 2))
         await #expect(throws: MartletError.self) { try await kept.sync() }
         var failures = device.offline.failures().makeAsyncIterator()

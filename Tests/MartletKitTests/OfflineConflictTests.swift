@@ -84,7 +84,7 @@ struct OfflineConflictTests {
         }
     }
 
-    @Test func `a closure that returns nothing or throws leaves it to the server`() async throws {
+    @Test func `if the closure returns nil or throws, the server wins`() async throws {
         for policy: ConflictPolicy<Note> in [.merge { _ in nil }, .merge { _ in throw CancellationError() }] {
             let (kept, id) = try await conflict(policy, try await TestServer.offlineDevice())
             try await expect(Note(text: "theirs", n: 1), kept, id)
@@ -109,7 +109,7 @@ struct OfflineConflictTests {
         #expect(try await server.get(Note.self, id: old.id)?.version == 4)
     }
 
-    @Test func `a write after a merged one is merged in its turn, and overwrites nothing`() async throws {
+    @Test func `a write after a merged one is merged as well, and overwrites nothing`() async throws {
         let network = CuttingTransport()
         let device = try await TestServer.offlineDevice(network)
         let old = try await server.create(Note(text: "old"))

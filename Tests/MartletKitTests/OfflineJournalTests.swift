@@ -19,7 +19,7 @@ struct OfflineJournalTests {
         for line in lines { try journal.append(line, durably: true) }
     }
 
-    @Test func `lines are there again after a restart, and those that replaced them`() throws {
+    @Test func `lines, and those that replaced them, are read again after a restart`() throws {
         try written([["n": 1], "two\nlines"])
         do {
             let journal = try Journal("a", in: folder)
@@ -30,7 +30,7 @@ struct OfflineJournalTests {
         #expect(try Self.read(try Journal("a", in: folder)).lines == [["n": 3], 4])
     }
 
-    @Test func `what a crash left unfinished is cut off wherever it ended`() throws {
+    @Test func `an unfinished record after a crash is cut off, wherever it ends`() throws {
         try written([1, ["text": "é"]])
         let whole = try Data(contentsOf: url)
         for length in 0...whole.count {
@@ -86,7 +86,7 @@ struct OfflineStateTests {
         #expect(mergedCount > 40, "\(mergedCount)")
     }
 
-    @Test func `a new object takes its changes, and goes without a trace when it is deleted`() throws {
+    @Test func `changes are merged into an unsent new object, and deleting it leaves nothing to send`() throws {
         let create = PendingWrite(.create, objectID: "a", body: ["_id": "a", "n": 1], date: Date())
         let update = PendingWrite(
             .update, objectID: "a", body: ["n": ["__op": "Increment", "amount": 2]], date: Date())
@@ -101,7 +101,7 @@ struct OfflineStateTests {
         #expect(sent.merged(with: update) == .both && sent.merged(with: delete) == .both)
     }
 
-    @Test func `a page that is older than the answer to a write does not bring the old state back`() {
+    @Test func `a page older than the response to a write does not restore the old state`() {
         func object(_ version: Int) -> JSON {
             [
                 "_id": "a", "_version": .number(JSONNumber(version)),
@@ -138,7 +138,7 @@ struct OfflineStateTests {
         #expect(try FieldOperations.apply(change, to: old) == new)
     }
 
-    @Test(arguments: 0..<20) func `records make the same state again, and so does its snapshot`(seed: Int) throws {
+    @Test(arguments: 0..<20) func `replaying the records, or a snapshot, gives the same state`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var state = OfflineState(), copy = OfflineState(), table = OfflineTable()
         for _ in 0..<60 {

@@ -50,7 +50,9 @@ struct OfflineLossTests {
         try #require(try await kept.get(id: "one"))
     }
 
-    @Test func `an increment that never left the device waits for days, and takes more`() async throws {
+    @Test func `an increment that never left the device waits for days, and later ones are merged into it`()
+        async throws
+    {
         let now = Locked(Date()), isOnline = Locked(false)
         let (device, transport) = try device(now: now, change: { $0.retries = .init() }) { _ in
             guard isOnline.withLock({ $0 }) else { throw MartletError(.notConnected, "No network.") }
@@ -72,7 +74,7 @@ struct OfflineLossTests {
         #expect(body == ["n": ["__op": "Increment", "amount": 3]])
     }
 
-    @Test func `a clock that was set back says nothing about a key's age`() async throws {
+    @Test func `a clock that was set back does not make a key too old`() async throws {
         let now = Locked(Date())
         let (device, transport) = try device(now: now) { _ in throw MartletError(.connectionLost, "Cut.") }
         let kept = try await device.offline.collection(Note.self, conflicts: .clientWins)
@@ -107,7 +109,7 @@ struct OfflineLossTests {
         #expect(calls.withLock { $0 } == 2)
     }
 
-    @Test func `a repetition has the condition of the first attempt, whatever the policy is by then`() async throws {
+    @Test func `a repeated write has the condition of the first attempt, whatever the policy is now`() async throws {
         let (device, transport) = try device { _ in throw MartletError(.connectionLost, "Cut.") }
         var kept = try await device.offline.collection(Note.self)
         try await kept.sync()
@@ -124,7 +126,9 @@ struct OfflineLossTests {
         (HTTPResponse(502, "bad gateway"), true), (.problem(504, "upstream-timeout"), true),
         (.problem(500, "hook-failed"), true), (.problem(500, "internal-error"), false),
     ])
-    func `what is not the write's fault does not cost it`(answer: HTTPResponse, othersSucceed: Bool) async throws {
+    func `a failure that is not the write's fault does not drop it`(answer: HTTPResponse, othersSucceed: Bool)
+        async throws
+    {
         let (device, transport) = try device(change: { $0.offline.maximumFailures = 2 }) { request in
             let body = try JSON(parsing: request.body ?? Data())
             if body["n"] == 1 || !othersSucceed { return answer }
@@ -142,7 +146,7 @@ struct OfflineLossTests {
         #expect(posts.count == (othersSucceed ? 63 : 30), "a round ends after ten failures in a row")
     }
 
-    @Test func `an interrupted daily reading goes on where it was`() async throws {
+    @Test func `an interrupted daily read continues where it stopped`() async throws {
         let now = Locked(Date()), isBroken = Locked(true)
         let transport = ScriptedTransport { request, number in
             let query = request.url.query ?? ""
@@ -231,7 +235,7 @@ struct OfflineLossTests {
 
     // MARK: Users
 
-    @Test func `a user's failures wait for them, and nobody else hears of them`() async throws {
+    @Test func `failures are reported only to their own user, once that user is signed in`() async throws {
         let reports = OfflineReports()
         func failure(_ userID: String?) -> OfflineFailure {
             OfflineFailure(

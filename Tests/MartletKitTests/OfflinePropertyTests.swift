@@ -91,7 +91,7 @@ struct OfflinePropertyTests {
     }
 
     @Test(arguments: 0..<12)
-    func `devices agree with the server in the end, and nothing acknowledged is lost or done twice`(
+    func `devices agree with the server in the end, and no acknowledged write is lost or repeated`(
         seed: Int
     ) async throws {
         var random = SeededGenerator(seed: UInt64(seed))

@@ -97,7 +97,7 @@ struct OfflineQueryTests {
         #expect(try !LocalFilter(["f": ["$all": []]]).matches(["f": ["a"]]))
     }
 
-    @Test func `what is no filter is an error`() {
+    @Test func `an invalid filter is an error`() {
         for filter: JSON in [1, ["$or": []], ["f": ["$gt": [1]]], ["f": ["$in": 1]], ["f": ["$exists": 1]]] {
             #expect { try LocalFilter(filter) } throws: { ($0 as? MartletError)?.code == .invalidFilter }
         }

@@ -50,7 +50,7 @@ struct OfflineTests {
 
     // MARK: Reading
 
-    @Test func `objects are read by the feed, found without a connection, and there after a restart`() async throws {
+    @Test func `objects are read by the feed, and found without a connection and after a restart`() async throws {
         let folder = Scratch.folder(), network = CuttingTransport()
         let made = try await server.create(contentsOf: [note("b", n: 2), note("a", n: 1), note("c", n: 3)])
         try await server.create(Note(text: "elsewhere", room: "other"))
@@ -162,7 +162,7 @@ struct OfflineTests {
         #expect(writes.map(\.method) == ["POST", "PATCH", "DELETE"])
     }
 
-    @Test func `a write whose answer was lost is done once`() async throws {
+    @Test func `a write whose response was lost takes effect once`() async throws {
         let network = CuttingTransport()
         let device = try await TestServer.offlineDevice(network)
         let old = try await server.create(note("old"))
@@ -183,7 +183,7 @@ struct OfflineTests {
         #expect(Set(patches.compactMap { $0.headers["idempotency-key"] }).count == 1 && patches.count == 4)
     }
 
-    @Test func `a repeated answer does not bring back what was deleted meanwhile`() async throws {
+    @Test func `a repeated response does not restore an object that was deleted meanwhile`() async throws {
         let network = CuttingTransport()
         let device = try await TestServer.offlineDevice(network)
         let old = try await server.create(note("old"))

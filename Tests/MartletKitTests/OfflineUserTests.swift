@@ -10,7 +10,7 @@ struct OfflineUserTests {
         var text: String
     }
 
-    @Test func `each user has data of their own, and what rules take away leaves the device`() async throws {
+    @Test func `each user has separate data, and objects that rules hide leave the device`() async throws {
         let network = CuttingTransport()
         let device = try await TestServer.offlineDevice(network)
         let ada = try await device.users.signInAnonymously()
@@ -77,7 +77,7 @@ struct OfflineUserTests {
         try await syncing.value
     }
 
-    @Test func `a damaged file costs a synchronization, and no write that can be read`() async throws {
+    @Test func `a damaged file requires a synchronization, and loses no readable write`() async throws {
         let folder = Scratch.folder(), network = CuttingTransport()
         let device = try await TestServer.offlineDevice(folder: folder, network)
         struct Row: Storable, Equatable {

@@ -60,7 +60,7 @@ struct QueryTests {
         for (condition, filter) in Self.conditions { #expect(try condition.filter.get() == filter) }
     }
 
-    @Test func `a query says everything in one value`() throws {
+    @Test func `a query is one value`() throws {
         let query = Event.query().where(\.age > 20).near(\.place, of: Self.here, within: .kilometers(5))
             .order(by: \.age, .descending).order(by: .created).include(\.host).include(\.guests).select(\.title, \.age)
             .limit(20).skip(5).includingRemoved()

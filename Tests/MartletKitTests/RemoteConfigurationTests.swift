@@ -50,7 +50,7 @@ struct RemoteConfigurationTests {
         #expect(remote.properties(of: "title", in: "Nobody").isEmpty)
     }
 
-    @Test func `an unchanged configuration costs a 304, also after a restart and without a network`() async throws {
+    @Test func `an unchanged configuration is a 304, also after a restart, and stays without a network`() async throws {
         let isOnline = Locked(true)
         let transport = ScriptedTransport { request, _ in
             guard isOnline.withLock({ $0 }) else { throw MartletError(.notConnected, "") }
@@ -69,7 +69,7 @@ struct RemoteConfigurationTests {
         #expect(third.setting("url") == "www.dit.ie")
     }
 
-    @Test func `what was kept for another app version is not used`() async throws {
+    @Test func `a configuration kept for another app version is not used`() async throws {
         let folder = Scratch.folder()
         let transport = ScriptedTransport { _, _ in HTTPResponse(200, Self.answer, ["ETag": "\"a\""]) }
         try await Martlet.scripted(transport, folder: folder).remote.refresh()
@@ -113,7 +113,7 @@ struct RemoteConfigurationTests {
         #expect(try Martlet.scripted(transport, folder: folder).remote.current.theme == "Dark/../x")
     }
 
-    @Test func `the app's own defaults stand in for what the server does not say`() async throws {
+    @Test func `the app's own defaults replace what the server does not set`() async throws {
         let folder = Scratch.folder()
         let file = folder.appendingPathComponent("Martlet.json")
         try LocalFolder(url: folder).write(
@@ -142,7 +142,7 @@ struct RemoteConfigurationTests {
         #"{"colors":5,"controllers":[{"name":"A","parent":"B"},{"name":"B","parent":"A"}],"mainSettings":[]}"#,
         #"{"controllers":[{"objectsList":[{"objectName":"a","objectProperties":7}],"name":"A"}]}"#, "{}",
     ])
-    func `no answer can keep an app from starting`(text: String) async throws {
+    func `no response can keep an app from starting`(text: String) async throws {
         let transport = ScriptedTransport { _, _ in HTTPResponse(status: 200, body: Data(text.utf8)) }
         let remote = try Martlet.scripted(transport).remote
         try await remote.refresh()

@@ -38,8 +38,7 @@ struct RetryTests {
         (502, "upstream-failed", 1), (504, "upstream-timeout", 1), (500, "internal-error", 1), (503, "unavailable", 4),
         (429, "too-many-requests", 4), (400, "invalid-body", 1), (404, "not-found", 1), (409, "conflict", 1),
     ])
-    func `another write is repeated only if it was not carried out`(status: Int, code: String, times: Int) async throws
-    {
+    func `other writes are repeated only if they had no effect`(status: Int, code: String, times: Int) async throws {
         let transport = ScriptedTransport { _, _ in .problem(status, code) }
         let martlet = try Martlet.scripted(transport)
         await #expect { try await martlet.api.send(APIRequest("POST", "auth/signup", json: [:])) } throws: {
@@ -48,7 +47,7 @@ struct RetryTests {
         #expect(transport.sent.count == times)
     }
 
-    @Test func `the server says how long to wait, within limits`() async throws {
+    @Test func `the server determines how long to wait, within limits`() async throws {
         let waits = Locked<[TimeInterval]>([])
         let transport = ScriptedTransport { _, number in
             .problem(429, "too-many-requests", ["Retry-After": number == 0 ? "3" : "300"])
@@ -71,7 +70,7 @@ struct RetryTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func `an answer that is no problem document keeps its status`() async throws {
+    @Test func `a response that is not a problem document keeps its status`() async throws {
         let transport = ScriptedTransport { _, _ in HTTPResponse(status: 418, body: Data("<html>".utf8)) }
         let martlet = try Martlet.scripted(transport)
         await #expect { try await martlet.api.send(APIRequest("GET", "a")) } throws: {
@@ -79,7 +78,7 @@ struct RetryTests {
         }
     }
 
-    @Test func `parts of a path and query cannot leave their place`() throws {
+    @Test func `parts of a path and query are escaped`() throws {
         var request = APIRequest("GET", "storage/A/" + APIRequest.escape("a/../b?c#d é%"))
         request.query = [("where", #"{"a":"1&2 + 3"}"#)]
         let base = try #require(URL(string: "http://x.test/"))

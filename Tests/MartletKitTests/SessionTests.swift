@@ -95,7 +95,7 @@ struct SessionTests {
         await #expect { try await martlet.api.send(request) } throws: { ($0 as? MartletError)?.code == .notSignedIn }
     }
 
-    @Test func `a call is not repeated as somebody else`() async throws {
+    @Test func `a call is not repeated as another user`() async throws {
         let store = MemorySessionStore()
         store.save(try Self.session(1))
         let keeper = Locked<SessionKeeper?>(nil)
@@ -113,7 +113,7 @@ struct SessionTests {
         #expect(transport.sent.count == 1)
     }
 
-    @Test func `a call that waits for a renewal is not made as somebody else`() async throws {
+    @Test func `a call that waits for a renewal is not made as another user`() async throws {
         let store = MemorySessionStore()
         store.save(try Self.session(1, expiresIn: 5))
         let keeper = Locked<SessionKeeper?>(nil)

@@ -62,7 +62,7 @@ struct StorageTests {
         #expect(try await storage.get(Event.self, id: stored.id) == nil)
     }
 
-    @Test func `fields that the type lacks stay, and what others changed`() async throws {
+    @Test func `fields that the type lacks stay, and so do changes by others`() async throws {
         struct Wide: Storable {
             static let collection = Event.collection
             var title: String
@@ -176,7 +176,7 @@ struct StorageTests {
         #expect(rows.map { $0["city"] } == ["Basel", "Bern"] && rows.map { $0["top"] } == [29, 28])
     }
 
-    @Test func `relations are changed and asked`() async throws {
+    @Test func `relations are changed and queried`() async throws {
         let first = try await storage.create(Event(title: "one")),
             second = try await storage.create(Event(title: "two"))
         let fan = try await storage.create(Person(name: "fan", friend: nil))
@@ -187,7 +187,7 @@ struct StorageTests {
         #expect(try await storage.find(liked).map(\.title) == ["two"])
     }
 
-    @Test func `a transaction is all or nothing, and a batch each by itself`() async throws {
+    @Test func `a transaction is all or nothing, and each write in a batch stands alone`() async throws {
         let old = try await storage.create(Event(title: "old"))
         let outcomes = try await storage.transaction { batch in
             try batch.create(Event(title: "new"), id: "kit-new")
@@ -213,7 +213,7 @@ struct StorageTests {
         #expect(mixed.map(\.status) == [204, 404, 201] && mixed[1].error?.code == .objectNotFound)
     }
 
-    @Test func `an object that does not fit is named`() async throws {
+    @Test func `the error for an object that does not fit names it`() async throws {
         let id = TestServer.name("bad")
         let json: JSON = ["_id": .string(id), "title": ["a": 1]]
         try await storage.api.send(.write("POST", "storage/" + Event.collection, json: json))
@@ -233,7 +233,7 @@ struct StorageTests {
         try await storage.delete(Event.self, id: id)
     }
 
-    @Test func `a write whose answer was lost is done once`() async throws {
+    @Test func `a write whose response was lost takes effect once`() async throws {
         let lossy = try await TestServer.device { $0.transport = LossyTransport($0.transport) }
         let stored = try await lossy.storage.create(Event(title: "once"))
         #expect(try await storage.count(Event.query().where(\.title == "once")) == 1)

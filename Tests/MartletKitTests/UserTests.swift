@@ -99,7 +99,7 @@ struct UserTests {
         #expect(try await martlet.users.refresh().userName == name)
     }
 
-    @Test func `a session survives the app, and is renewed by the real server`() async throws {
+    @Test func `a session survives a restart of the app, and is renewed by the real server`() async throws {
         let store = MemorySessionStore()
         let first = try await TestServer.device { $0.sessionStore = store }
         let user = try await first.users.signInAnonymously()

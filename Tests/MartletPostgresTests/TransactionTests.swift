@@ -52,7 +52,7 @@ import Testing
             task.cancel()
             #expect(await postgresError { try await task.value }?.code == .cancelled)
             #expect(try await count(client) == 0)
-            try await eventually("the statement is gone") {
+            try await eventually("the statement has ended") {
                 try await client.query(
                     "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND state = 'active' AND pid <> pg_backend_pid()"
                 ).isEmpty

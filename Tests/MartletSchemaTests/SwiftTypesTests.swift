@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Swift types")
 struct SwiftTypesTests {
-    /// Names that Swift reserves, names that are no identifiers, and names that become the same one.
+    /// Names that Swift reserves, names that are not identifiers, and names that become the same one.
     private static let odd = ##"""
         {"$defs":{"place":{"type":"object","description":"Where\nit is","properties":{"city":{"type":"string"}}}},
          "title":"An event","description":"With \"quotes\" and \\(code)","required":["class","2nd item","unit price"],

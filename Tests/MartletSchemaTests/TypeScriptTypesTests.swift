@@ -4,7 +4,7 @@ import MartletSchema
 import Testing
 
 @Suite struct TypeScriptTypesTests {
-    /// Names that are no identifiers, comments that would end early, and every kind of type.
+    /// Names that are not identifiers, comments that would end early, and every kind of type.
     private static let odd = ##"""
         {"$defs":{"place":{"type":"object","description":"Where\nit is */","properties":{"city":{"type":"string"}}}},
          "title":"An event","required":["class","2nd item"],"properties":{

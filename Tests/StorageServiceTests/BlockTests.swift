@@ -33,7 +33,9 @@ import Testing
         return page.text.matches(of: /"_id":"([a-z0-9]+)"/).map { String($0.1) }
     }
 
-    @Test func `what the blocked one wrote leaves the lists of who blocked them, and comes back`() async throws {
+    @Test func `what a blocked user wrote is hidden from the user who blocked them, until they are unblocked`()
+        async throws
+    {
         let app = try await Self.app()
         let (ben, eve) = (app.user("ben"), app.user("eve"))
         let all = ["a", "e1", "e2", "e3", "n", "o"]
@@ -53,7 +55,7 @@ import Testing
         #expect(try await ben.get("/storage/Posts/e2").status == 200)
     }
 
-    @Test func `an open stream forgets the blocked one`() async throws {
+    @Test func `an open stream no longer shows what a blocked user writes`() async throws {
         let app = try await Self.app()
         let stream = LiveStream()
         var principal = app.principal(.client)
@@ -70,7 +72,7 @@ import Testing
         #expect(stream.lines.contains("update a") && stream.lines.filter { $0 == "update e1" }.count == 1)
     }
 
-    @Test func `a block is of the caller alone, within limits`() async throws {
+    @Test func `users block only for themselves, within limits`() async throws {
         let app = try await Self.app()
         let ben = app.user("ben")
         for (method, path) in [("GET", ""), ("PUT", "/eve"), ("DELETE", "/eve")] {
@@ -92,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `people search leaves out the blocked one`() async throws {
+    @Test func `a search for people omits blocked users`() async throws {
         let app = try await Self.app()
         for user in ["ann", "eve"] { try await app.publish(user, "{}") }
         try await app.set(#"{"rules":{"find":[{"where":{"_id":{"$nin":"$user.blocked"}}}]}}"#, on: "_User")

@@ -247,7 +247,7 @@ import Testing
         #expect(try await app.client.delete("/storage/Note/o1").status == 204)
     }
 
-    @Test func `a writer that does not know the schema yet is made to ask again`() async throws {
+    @Test func `a writer with an outdated schema must load it again`() async throws {
         let app = try await Self.app("{}")
         // This copy of the service has cached the first schema; another copy, without notification, sets the next.
         #expect(try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#).status == 201)
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func `PostgreSQL takes no document that was not checked`() async throws {
+    @Test func `PostgreSQL refuses a document that was not checked`() async throws {
         let app = try await Self.app()
         let table = try app.space().table(CollectionName("Note"))
         let error = await #expect(throws: PostgresError.self) {
@@ -365,7 +365,7 @@ import Testing
         #expect(try await app.client.post("/storage/Note", "{}").status == 201)
     }
 
-    @Test func `an idempotency key repeats nothing that was refused`() async throws {
+    @Test func `an idempotency key does not repeat a refusal`() async throws {
         let app = try await Self.app()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","title":"x"}"#)
         let send = { (body: String) in

@@ -131,7 +131,7 @@ import Testing
         ] as [() async throws -> Answer] { try await app.expectRefusal(.forbidden, request) }
     }
 
-    @Test func `bulk posts do not tell hidden values of objects that the caller cannot see`() async throws {
+    @Test func `bulk posts do not reveal hidden values of objects that the caller cannot see`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post(
             "/storage/all/Note", #"[{"_id":"a","owner":"ann","approved":true},{"_id":"b","owner":"ann"}]"#)
@@ -215,7 +215,7 @@ import Testing
         #expect(try await app.master.delete("/collections/Events").status == 204)
     }
 
-    @Test func `a path without Pointers keeps that when rules are read and set again`() async throws {
+    @Test func `a path without Pointers follows none after rules are read and set again`() async throws {
         let app = try await StorageApp()
         let rules = #"{"rules":{"find":[{"where":{"meta.owner":"$user.id"},"through":{}}]}}"#
         try await app.set(rules, on: "Note")
@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Hidden fields and hooks
 
-    @Test func `many hidden fields with conditions are one statement`() async throws {
+    @Test func `a collection may have many hidden fields with conditions`() async throws {
         let app = try await StorageApp()
         let names = (0..<40).map { "f\($0)" }
         let values = names.map { #""\#($0)":1"# }.joined(separator: ",")

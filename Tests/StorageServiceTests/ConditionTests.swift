@@ -43,8 +43,8 @@ import Testing
         return app
     }
 
-    /// Every way to learn of the message, and whether it shows it.
-    private static func sights(_ client: ServiceClient) async throws -> [String: Bool] {
+    /// Every request that could reveal the message, and whether it did.
+    private static func reveals(_ client: ServiceClient) async throws -> [String: Bool] {
         let query = { (path: String, body: String) in try await client.post("/storage/\(path)", body) }
         let related =
             #"{"$relatedTo":{"object":{"__type":"Pointer","className":"Messages","objectId":"m1"},"key":"likes"}}"#
@@ -78,14 +78,14 @@ import Testing
     func `a condition holds on every path`(_ condition: String, _ asker: Asker) async throws {
         let app = try await Self.app(condition)
         let sees = [.ann, .mod, .master].contains(asker)
-        for (path, isSight) in try await Self.sights(app.client(of: asker)) {
-            #expect(isSight == sees, "\(asker) \(path)")
+        for (path, isRevealed) in try await Self.reveals(app.client(of: asker)) {
+            #expect(isRevealed == sees, "\(asker) \(path)")
         }
         let deletion = try await app.client(of: asker).delete("/storage/Messages/m1")
         #expect(sees ? deletion.status == 204 : [403, 404].contains(deletion.status), "\(deletion)")
     }
 
-    @Test func `a change of the other collection decides at once`() async throws {
+    @Test func `a change to the other collection takes effect at once`() async throws {
         let app = try await Self.app(Self.forms[0])
         let eve = app.user("eve")
         #expect(try await eve.get("/storage/Messages/m1").status == 404)
@@ -113,8 +113,7 @@ import Testing
         #expect(try await app.master.get("/storage/Messages").ids == ["m1"])
     }
 
-    @Test func `two collections' rules may look at each other, and at objects that the caller cannot see`() async throws
-    {
+    @Test func `the rules of two collections may query each other, and objects hidden from the caller`() async throws {
         let app = try await Self.app(Self.forms[1])
         try await app.set(
             #"{"rules":{"find":[{"where":{"_id":{"$exists":true},"host":{"$inQuery":{"className":"Messages","where":{"people":"$user.id"}}}}}],"get":[]}}"#,
@@ -159,7 +158,7 @@ import Testing
         arguments: [
             #"{"owner":{"$ne":"$user.id"}}"#, #"{"$nor":[{"owner":"$user.id"}]}"#, #"{"team":{"$nin":"$user.roles"}}"#,
             #"{"owner":"$user.id"}"#,
-        ]) func `an entry that names the user never admits a caller without one`(_ condition: String) async throws
+        ]) func `a condition on the user never admits an anonymous caller`(_ condition: String) async throws
     {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/all/Note", #"[{"_id":"a"},{"_id":"b","owner":null}]"#)
@@ -191,7 +190,7 @@ import Testing
 
     @Test(
         arguments: [
-            // Rules, the code and the field of the refusal
+            // Rules, and the error's code and field
             (#"{"rules":{"find":[{"where":{"a":"$user."}}]}}"#, .invalidFilter, "rules.find.0.where.a"),
             (
                 #"{"rules":{"find":["*",{"where":{"a":{"$in":["$user.id.x"]}}}]}}"#, .invalidFilter,
@@ -239,7 +238,7 @@ import Testing
                 #"{"rules":{"find":[\#(Array(repeating: #"{"where":{"a":1}}"#, count: 11).joined(separator: ","))]}}"#,
                 .limitExceeded, "rules.find"
             ),
-        ] as [(String, ErrorCode, String)]) func `rules that cannot be judged are refused, naming the place`(
+        ] as [(String, ErrorCode, String)]) func `invalid rules are refused, and the error names the field`(
             _ rules: String, _ code: ErrorCode, _ field: String
         ) async throws
     {
@@ -257,11 +256,11 @@ import Testing
         return #"{"where":{\#(members.joined(separator: ","))}}"#
     }
 
-    @Test func `a path goes through the Pointer that it named when the rule was set`() async throws {
+    @Test func `a path follows Pointers only to the collection they named when the rule was set`() async throws {
         let app = try await Self.app(Self.forms[1])
         let rules = try await app.master.get("/collections/Messages/rules")
         #expect(rules["rules.find.1.through.event"] == #""Events""#, "\(rules)")
-        // A later Pointer to another collection, whose objects anyone can make, opens nothing.
+        // A later Pointer to another collection, in which anyone can create objects, grants nothing.
         _ = try await app.master.post("/storage/Fakes", #"{"_id":"e1","participants":["eve"]}"#)
         _ = try await app.master.post(
             "/storage/Messages",
@@ -279,7 +278,7 @@ import Testing
         #expect(try await app.user("eve").get("/storage/Messages").ids == [])
     }
 
-    @Test func `a path goes through several Pointers, and through a given one before any object has it`() async throws {
+    @Test func `a path follows several Pointers, and one declared in through before any object has it`() async throws {
         let app = try await StorageApp()
         for name in ["Clubs", "Events"] { _ = try await app.master.get("/storage/\(name)") }
         _ = try await app.master.post("/storage/Clubs", #"{"_id":"c","members":["ann"]}"#)
@@ -320,7 +319,8 @@ import Testing
         #expect(try await app.user("eve").get("/storage/Pins").ids == [])
     }
 
-    @Test func `the Pointers in a rule's queries lead where they led when it was set, or where it says`() async throws {
+    @Test func `Pointers in a rule's queries lead where they led when it was set, or where through says`() async throws
+    {
         let app = try await Self.app(Self.forms[1])
         func rules(_ path: String, _ through: String = "") -> String {
             let query = #"{"className":"Messages","where":{"\#(path)":"$user.id"}}"#

@@ -21,7 +21,7 @@ import Testing
         try await body(stream)
     }
 
-    @Test func `an object that comes into or out of sight is an enter or leave event`() async throws {
+    @Test func `an object that becomes visible or invisible is an enter or leave event`() async throws {
         let app = try await StorageApp()
         try await app.set(#"{"rules":{"find":[{"where":{"people":"$user.id","state":{"$ne":"draft"}}}]}}"#, on: "Notes")
         try await following(app, "ann") { ann in
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [ConditionTests.forms[0], ConditionTests.forms[1]])
-    func `a condition on another collection is judged when the event is sent`(_ condition: String) async throws {
+    func `a condition on another collection is evaluated when the event is sent`(_ condition: String) async throws {
         let app = try await StorageApp()
         let pointer = #"{"__type":"Pointer","className":"Events","objectId":"e"}"#
         let other = pointer.replacing(#""e""#, with: #""f""#)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a condition with the time keeps streams together, and open`() async throws {
+    @Test func `streams whose rule contains the time are shared`() async throws {
         let app = try await StorageApp()
         try await app.set(#"{"rules":{"find":[{"where":{"until":{"$gt":"$now"}}}]}}"#, on: "Notes")
         let rights = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
@@ -88,7 +88,9 @@ import Testing
         #expect(one == other)
     }
 
-    @Test func `the change feed reports what came into sight as changed, and what left as deleted`() async throws {
+    @Test func `the change feed reports objects that became visible as changed, and invisible ones as deleted`()
+        async throws
+    {
         let app = try await StorageApp()
         try await app.set(#"{"rules":{"find":[{"where":{"people":"$user.id"}}]}}"#, on: "Notes")
         for (id, people) in [("a", #"["ann"]"#), ("b", #"["eve"]"#), ("c", #"["ann","eve"]"#)] {

@@ -103,7 +103,8 @@ import Testing
             (#"{"$new.n":{"$gte":"$old.n"},"$new.creator":"$user.id"}"#, #"{"n":6}"#, #"{"n":6,"creator":"eve"}"#),
             (#"{"$or":[{"$new.n":5},{"creator":"nobody"}]}"#, #"{"state":"x"}"#, #"{"n":4}"#),
             (#"{"$new.missing":"$old.missing"}"#, #"{"missing":null}"#, #"{"missing":0}"#),
-        ]) func `an update is judged on both states`(_ condition: String, _ good: String, _ bad: String) async throws
+        ]) func `an update must satisfy a condition on both states`(_ condition: String, _ good: String, _ bad: String)
+        async throws
     {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","creator":"ann","state":"open","n":5}"#)
@@ -164,7 +165,7 @@ import Testing
         #"{"team":{"$inQuery":{"className":"Teams","where":{}}}}"#, #"{"team":{"$regex":"^x"}}"#,
         #"{"team":{"$gt":1}}"#,
         #"{"team":{"$in":"$user.roles"}}"#, #"{"team":{"$lt":"$now"}}"#, #"{"team":{"$gt":"$old.n"}}"#,
-    ]) func `a condition that is unknown refuses the write`(_ condition: String) async throws {
+    ]) func `a condition that cannot be evaluated refuses the write`(_ condition: String) async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Teams", #"{"_id":"t"}"#)
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","n":1}"#)
@@ -220,8 +221,8 @@ import Testing
         #expect(try await eve.post("/storage/Bike", #"{"_id":"z","owner":"eve","place":"x"}"#)["place"] == #""x""#)
     }
 
-    /// Anyone signed in joins and leaves an open event, for themselves only; the creator changes the rest, but not who
-    /// created it.
+    /// Every signed-in user may join and leave an open event, for themselves only. The creator may change the rest, but
+    /// not the creator.
     private static let events = #"""
         {"rules":{"update":[
         {"who":["authenticated"],"where":{"state":"open"},"operations":{"participants":{"AddUnique":["$user.id"],"Remove":["$user.id"]},"views":{"Increment":[1]}}},

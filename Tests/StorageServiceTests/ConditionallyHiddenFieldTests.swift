@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `an event shows the field by the state that it reports, and later ones by the present state, too`()
+    @Test func `an event shows the field only if the condition holds for the state that it reports`()
         async throws
     {
         let app = try await Self.app()
@@ -112,7 +112,7 @@ import Testing
     /// A condition on the document, and conditions on system fields, which change with each write.
     @Test(arguments: [
         #"{"owner":"$user.id"}"#, #"{"owner":{"$exists":true},"_version":1}"#, #"{"_readers":null}"#,
-    ]) func `a missed event does not show a field that is hidden by now`(_ condition: String) async throws {
+    ]) func `a missed event does not show a field that has been hidden since`(_ condition: String) async throws {
         let app = try await StorageApp()
         #expect(try await app.master.post("/storage/Bikes", #"{"_id":"z","owner":"x","place":"y"}"#).status == 201)
         try await app.set(#"{"hidden":{"place":[{"where":\#(condition)}]}}"#, on: "Bikes")

@@ -97,7 +97,8 @@ import Testing
         try await app.expectRefusal(.forbidden) { try await app.client.post("/storage/Posts", #"{"event":"e"}"#) }
     }
 
-    @Test func `a Pointer to the caller is null without one, and new fields of the server need no right`() async throws
+    @Test func `a preset Pointer to the caller is null for anonymous callers, and preset fields may be new`()
+        async throws
     {
         let pointer = #"{"__type":"Pointer","className":"_User","objectId":"$user.id"}"#
         let app = try await Self.app(#"{"set":{"create":{"author":\#(pointer)}},"rules":{"addField":[]}}"#)
@@ -106,7 +107,7 @@ import Testing
         #expect(try await app.client.post("/storage/Posts", sent)["author"] == "null")
     }
 
-    @Test func `rules are read again as they were set, and bad ones are refused`() async throws {
+    @Test func `presets are returned as they were set, and invalid ones are refused`() async throws {
         let app = try await Self.app()
         let read = try await app.master.get("/collections/Posts/rules")
         #expect(read["immutable"] == #"["event"]"# && read["set.update.edits.__op"] == #""Increment""#, "\(read)")

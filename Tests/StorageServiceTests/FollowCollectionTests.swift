@@ -158,7 +158,9 @@ import Testing
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b"}"#)
         let housekeeping = Housekeeping(postgres: app.postgres, logger: .silent, retentionInDays: 7)
         try await housekeeping.sweep()
-        #expect(try await app.client.get("/changes/Notes?since=\(old)").status == 200, "nothing is old yet")
+        #expect(
+            try await app.client.get("/changes/Notes?since=\(old)").status == 200,
+            "no change is old enough to be deleted")
         _ = try await app.superuser.execute(
             "UPDATE \(try app.space().own("_changes")) SET at = now() - interval '8 days'")
         try await housekeeping.sweep()
@@ -176,7 +178,7 @@ import Testing
         let principal = app.principal(.client)
         let stall = BlackHole()
         let slow = Task { [live = app.live] in try await stream.follow(live, "Notes", as: principal, stall: stall) }
-        try await eventually("it is subscribed") { stall.asked == 1 }
+        try await eventually("the slow stream is subscribed") { stall.asked == 1 }
         let other = LiveStream()
         let reader = Task { [live = app.live] in try await other.follow(live, "Notes", as: principal) }
         try await other.waitForOpen()

@@ -76,7 +76,7 @@ import Testing
     @Test func `a page at an earlier state hides what the caller may no longer read`() async throws {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
         var start = try await app.feed(since: nil, user: "ann")
-        // After the walk, whose reader may have seen objects that came and went meanwhile.
+        // Begins after the walk, whose reader may have seen objects that appeared and disappeared meanwhile.
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
         start = try await app.feed(since: start.cursor, user: "ann")
         for id in ["a", "b", "c", "d"] {

@@ -32,7 +32,7 @@ import Testing
         #expect(try await eve.get("/storage/Plans").isProblem(.forbidden))
     }
 
-    @Test func `nobody else does, not even members, and it does not show which roles there are`() async throws {
+    @Test func `nobody else does, not even members, and refusals do not reveal which roles exist`() async throws {
         let app = try await Self.app()
         for (caller, name) in [
             ("ann", "team"), ("eve", "team"), ("boss", "leads"), ("boss", "nothing"), ("sam", "staff"),
@@ -163,7 +163,7 @@ import Testing
         #expect(try await app.superuser.query("SELECT FROM \(guesses)").isEmpty)
     }
 
-    @Test func `of two takers of one code one becomes a member`() async throws {
+    @Test func `only one of two users of a single code becomes a member`() async throws {
         let app = try await Self.app()
         for round in 1...5 {
             let invitation = try await app.master.post("/roles/team/invitations", "{}")
@@ -179,7 +179,7 @@ import Testing
         #expect(rows.count == 5)
     }
 
-    @Test func `join and kick at once take turns, and so do a taker and the loss of the inviter's right`() async throws
+    @Test func `joining and kicking take turns, and so do using a code and revoking the inviter's right`() async throws
     {
         let app = try await Self.app()
         let (roles, members) = (try app.space().own("_roles"), try app.space().own("_role_members"))

@@ -32,7 +32,7 @@ import Testing
         #expect(try await app.contents() == before)
     }
 
-    @Test func `names are free in every collection`() async throws {
+    @Test func `indexes of different collections may have the same name`() async throws {
         let app = try await StorageApp()
         for name in ["One", "Two"] {
             _ = try await app.client.post("/storage/\(name)", "{}")

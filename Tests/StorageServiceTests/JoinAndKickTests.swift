@@ -152,7 +152,7 @@ import Testing
     }
 
     /// Neither order of the two writes refuses the second one.
-    @Test func `an update that waited for another one is judged by what that one has left`() async throws {
+    @Test func `an update that waited for another one is checked against the result of that one`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.post("/storage/Events", #"{"_id":"e","creator":"ann","n":1}"#).status == 201)
         try await app.set(

@@ -56,7 +56,7 @@ import Testing
         #expect(try await app.contents().isEmpty)
     }
 
-    @Test func `typed values in a bulk post are written one by one as before`() async throws {
+    @Test func `typed values in a bulk post are stored like those of single posts`() async throws {
         let app = try await StorageApp()
         let date = #"{"__type":"Date","iso":"2026-01-02T03:04:05.000Z"}"#
         let answer = try await app.client.post(

@@ -27,7 +27,7 @@ import Testing
         try await server.kill()
         try await server.start()
         var next: Int64 = .max
-        try await eventually("it answers again") {
+        try await eventually("PostgreSQL answers again") {
             guard
                 let row = try? await app.superuser.query("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
                     .first
@@ -42,7 +42,7 @@ import Testing
     private func write(_ app: StorageApp) async throws -> [String] {
         let ids = (10..<25).map { "n\($0)" }
         for id in ids {
-            try await eventually("it is written") {
+            try await eventually("the object is written") {
                 try await app.client.post("/storage/Notes", #"{"_id":"\#(id)"}"#).status == 201
             }
         }
@@ -132,7 +132,7 @@ import Testing
             _ = try await app.client.post("/storage/Notes", #"{"_id":"first"}"#)
             let cursor = try await app.feed(since: nil).cursor
             try await server.takeOver()
-            try await eventually("it answers again") { try await app.client.get("/storage/Notes").status == 200 }
+            try await eventually("storage answers again") { try await app.client.get("/storage/Notes").status == 200 }
             #expect(try await app.client.get("/changes/Notes?since=\(cursor)").isProblem(.cursorExpired))
         }
     }

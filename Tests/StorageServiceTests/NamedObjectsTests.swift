@@ -41,7 +41,7 @@ import Testing
                 postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"), logger: .silent
             ).work()
             let worker = app.worker()
-            try await eventually("the index is there") {
+            try await eventually("the index exists") {
                 try await named.ids(after: "", limit: 100, on: app.postgres) != nil
             }
             #expect(try await named.ids(after: "", limit: 100, on: app.postgres)?.count == 6)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `the number of objects is limited in each way to create, and deleting makes room`() async throws {
+    @Test func `every way to create objects respects their maximum number, and deleting frees space`() async throws {
         let app = try await StorageApp()
         for id in ["a", "b", "c"] { _ = try await app.client.post("/storage/Note", #"{"_id":"\#(id)","n":1}"#) }
         try await Self.waitUntilCounted(3, in: app)
@@ -45,7 +45,7 @@ import Testing
         #expect(try await app.client.post("/storage/Note", "{}").status == 201)
     }
 
-    @Test func `the size is limited, and other environments and apps are not concerned`() async throws {
+    @Test func `the size is limited, and other environments and apps are not affected`() async throws {
         let (app, other) = (try await StorageApp(), try await StorageApp())
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let set = try await Self.limit(app, #"{"maximumBytes":1000,"maximumObjects":null}"#)

@@ -151,8 +151,8 @@ import Testing
         #expect(
             list["data.0.by.__type"] == #""Object""# && list["data.0.by.className"] == #""Person""#
                 && list["data.0.by._id"] == #""a""#)
-        #expect(list["data.1.by"] == nil, "its readers are the staff")
-        #expect(list["data.0.in"] == nil, "nobody may get from the vault")
+        #expect(list["data.1.by"] == nil, "only staff may read the object")
+        #expect(list["data.0.in"] == nil, "nobody may read the collection")
         #expect(try await nobody.get("/storage/Post/1?include=by")["by.name"] == #""ann""#)
         let app = try await Self.filled.value
         #expect(try await app.master.get("/storage/Post/1?include=in,by")["in.code"] == "1")

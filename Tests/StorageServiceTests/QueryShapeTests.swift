@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["x", "W10", "eyJhIjoxfQ", "%22", String(repeating: "A", count: 5_000)])
-    func `an invented cursor is refused`(_ cursor: String) async throws {
+    func `a forged cursor is refused`(_ cursor: String) async throws {
         let app = try await Self.filled.value
         try await app.expectRefusal(.invalidParameter, field: "cursor") {
             try await app.client.get("/storage/Note?order=n&cursor=\(cursor)")

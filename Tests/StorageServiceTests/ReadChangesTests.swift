@@ -85,7 +85,7 @@ extension StorageApp {
     )
     func leaving() async throws {
         let app = try await StorageApp()
-        // After the walk, whose reader may have seen objects that came and went meanwhile.
+        // Begins after the walk, whose reader may have seen objects that appeared and disappeared meanwhile.
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
         let walked = try await app.feed(since: nil).cursor
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
@@ -100,7 +100,7 @@ extension StorageApp {
         _ = try await app.master.patch("/storage/Notes/b", #"{"x":2}"#)
         #expect(try await app.feed(since: ann.cursor, filter, user: "ann").deleted == ["a", "b"])
         #expect(try await app.feed(since: bob.cursor, filter, user: "bob").deleted == ["b"])
-        #expect(try await app.feed(since: start, filter, user: "bob").deleted == [], "it came and went")
+        #expect(try await app.feed(since: start, filter, user: "bob").deleted == [], "it appeared and disappeared")
     }
 
     @Test("objects that a walk returned and that are gone before the next call are reported as deleted")

@@ -75,7 +75,9 @@ import Testing
         #expect(try await app.master.post("/reports/\(id)/resolve", "{}").isProblem(.notFound))
     }
 
-    @Test func `reports are limited, follow a renamed collection, and go with their reporter`() async throws {
+    @Test func `reports are limited, follow a renamed collection, and are deleted with their reporter's account`()
+        async throws
+    {
         let app = try await Self.app()
         let reports = try app.space().own("_reports")
         try await app.superuser.execute(
@@ -143,7 +145,7 @@ import Testing
         #expect(report.status == 200 && report["copy"] == nil)
     }
 
-    @Test func `a copy goes with the account of the object's author, though the object is gone`() async throws {
+    @Test func `a copy is deleted with the account of the object's author, even if the object is gone`() async throws {
         let app = try await Self.app()
         try await app.set(#"{"rules":{"update":["field:by"],"delete":["field:by"]}}"#, on: "Posts")
         _ = try await app.master.post("/storage/Posts", #"{"_id":"own","text":"x","_writers":["ann"]}"#)
@@ -226,7 +228,8 @@ import Testing
         #expect(stream.events[0].data["object"] == nil)
     }
 
-    @Test func `an object is hidden also if its author removed it, or if it does not fit a later schema`() async throws
+    @Test func `an object can be hidden even if its author removed it, or if it does not fit a later schema`()
+        async throws
     {
         let app = try await Self.app()
         let schema = #"{"properties":{"by":{"type":"number"}}}"#
@@ -267,7 +270,9 @@ import Testing
         try await app.expectRefusal(.notFound) { try await Self.resolve(none, "hide", app) }
     }
 
-    @Test func `staff who may update storage hide, and an erased user is in no kept list`() async throws {
+    @Test func `staff who may update storage can hide objects, and erased users leave the lists kept for restoring`()
+        async throws
+    {
         let app = try await Self.app()
         #expect(try await app.master.patch("/storage/Posts/a", #"{"_writers":["ann","ben"]}"#).status == 200)
         let id = try await Self.reported("a", app)

@@ -63,7 +63,7 @@ import Testing
     private static let open = rules(#"{"state":"open"}"#)
     private static let shut = rules(#"{"state":"shut"}"#)
 
-    @Test func `a stream goes on by the new rules, and what comes into their sight is an enter event`() async throws {
+    @Test func `a stream continues by the new rules, and what they newly show is an enter event`() async throws {
         let world = try await World(Self.open)
         for (id, state) in [("o1", "open"), ("o2", "open"), ("s1", "shut"), ("s2", "shut")] {
             try await world.write(#"{"_id":"\#(id)","state":"\#(state)","text":"\#(state) text"}"#)

@@ -26,7 +26,9 @@ import Testing
             ),
             (#"["authenticated","ann"]"#, "closed", [#"authenticated all ["rules.find.0"]"#]),
         ] as [(String?, String, [String])])
-    func `each operation has the kinds of caller who may`(_ rule: String?, _ access: String, _ kinds: [String])
+    func `the report has the kinds of caller that may do each operation`(
+        _ rule: String?, _ access: String, _ kinds: [String]
+    )
         async throws
     {
         let app = try await StorageApp()
@@ -46,7 +48,9 @@ import Testing
         #expect(lines == kinds)
     }
 
-    @Test func `what cannot be read is not reported as open to changes, and limits make it some`() async throws {
+    @Test func `unreadable objects are not reported as open to changes, and limited changes as open for some objects`()
+        async throws
+    {
         let app = try await StorageApp()
         try await app.set(#"{"rules":{"find":[],"get":[],"update":["*"],"delete":["*"]}}"#, on: "A")
         try await app.set(
@@ -90,7 +94,9 @@ import Testing
             ),
             ("[]", #"["*"]"#, "[]"),
         ])
-    func `each hidden field has the kinds of caller who may read it`(_ get: String, _ list: String, _ readers: String)
+    func `the report has the kinds of caller that may read each hidden field`(
+        _ get: String, _ list: String, _ readers: String
+    )
         async throws
     {
         let app = try await StorageApp()
@@ -101,7 +107,7 @@ import Testing
         #expect(report["data.1.hidden"] == "[]", "_User hides nothing")
     }
 
-    @Test func `the report has pages by name, and is for the server`() async throws {
+    @Test func `the report is paged by collection name, and only the server reads it`() async throws {
         let app = try await StorageApp()
         for name in ["C", "A", "B"] { _ = try await app.master.post("/storage/\(name)", "{}") }
         let first = try await app.master.get("/rules/report?limit=2")
@@ -117,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `setting rules warns of what is open to anyone`() async throws {
+    @Test func `setting rules warns about operations open to anyone`() async throws {
         let app = try await StorageApp()
         let open = try await app.master.put(
             "/collections/Note/rules",

@@ -95,8 +95,8 @@ import Testing
         return reads + changed + created
     }
 
-    /// The real request runs in an app of its own for each rule, and what it wrote is taken back by writing the objects
-    /// anew.
+    /// The real request runs in a separate app for each rule. Then the objects are written again, which undoes its
+    /// changes.
     @Test(arguments: [(0, "open"), (1, "open"), (2, "open"), (3, "open"), (4, "open"), (0, "closed"), (4, "closed")])
     func `the tester agrees with the real request, for every caller and request`(_ index: Int, _ access: String)
         async throws
@@ -258,7 +258,7 @@ import Testing
         #expect(try await app.everything() == before)
     }
 
-    @Test func `what stops a request besides rules is the answer, and nothing is written`() async throws {
+    @Test func `the answer names obstacles other than rules, and nothing is written`() async throws {
         let app = try await Self.app("{}", "open")
         _ = try await app.master.put(
             "/collections/Notes/schema?allowExisting=true", #"{"properties":{"n":{"type":"number"}}}"#)

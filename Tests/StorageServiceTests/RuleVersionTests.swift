@@ -49,7 +49,7 @@ import Testing
         #expect(try await app.master.get(Self.path + "/versions/1")["rules"] == Self.find("[]"))
     }
 
-    @Test func `the last hundred are kept, and they go along with the collection`() async throws {
+    @Test func `the last hundred versions are kept, and are renamed and deleted with the collection`() async throws {
         let app = try await StorageApp()
         for number in 1...103 { try await app.set(Self.find("[\"u\(number)\"]"), on: "Note") }
         let list = try await app.master.get(Self.path + "/versions")
@@ -63,7 +63,7 @@ import Testing
         #expect(try await app.master.get("/collections/Other/rules/versions")["count"] == "1")
     }
 
-    @Test func `refusals make no version`() async throws {
+    @Test func `a refused change creates no version`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.put("/roles/mods", #"{"add":["mia"]}"#)
         try await app.set(Self.find(#"["role:mods"]"#), on: "Note")
@@ -103,7 +103,7 @@ import Testing
         let all = try await app.master.get("/rules")
         #expect(all["access"] == #""open""# && all["collections.Note"] == Self.find(#"["*"]"#), "\(all)")
         let base = try #require(all["base"])
-        // Bikes is new, and its rule reads New, which comes with it.
+        // Bikes is new, and its rule reads New, which the same file creates.
         let file = """
             {"base":\(base),"access":"closed","collections":{"Note":\(Self.find(#"["authenticated"]"#)),"New":{},
             "Bikes":{"rules":{"find":[{"where":{"x":{"$inQuery":{"className":"New","where":{}}}}}]}},"Kept":\(Self.find("[]"))}}
@@ -160,7 +160,7 @@ import Testing
         #expect(try await app.master.put("/rules", #"{"collections":{\#(good)}}"#).status == 200)
         #expect(try await app.master.get("/collections/Note/rules")["rules"] == nil)
         #expect(try await app.master.get("/rules/settings").text == #"{"access":"open"}"#, "not named")
-        // Members in another order than PostgreSQL's are no change.
+        // Rules whose members are in another order than PostgreSQL's are unchanged.
         let ordered = #"{"collections":{"Note":{"rules":{"find":[{"where":{"bb":1.0,"a":2}}]}}}}"#
         #expect(try await app.master.put("/rules", ordered)["changes"] != "[]")
         #expect(try await app.master.put("/rules?plan=true", ordered)["changes"] == "[]")

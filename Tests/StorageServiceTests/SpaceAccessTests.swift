@@ -30,7 +30,7 @@ import Testing
         #expect(try await other.acting(as: app.principal(.client, .test)).get("/storage/Note").isProblem(.forbidden))
     }
 
-    @Test func `spaces from before closed ones stay open`() async throws {
+    @Test func `spaces created before access could be closed stay open`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let schema = try app.space().schema
@@ -206,7 +206,7 @@ import Testing
         #expect(!(try await eve.get("/upload-history").text.contains("own.txt")))
     }
 
-    @Test(arguments: [closed, open]) func `a copy is closed if live is`(_ settings: String) async throws {
+    @Test(arguments: [closed, open]) func `a copy is closed if live is closed`(_ settings: String) async throws {
         let app = try await StorageApp.withDefaultAccess()
         _ = try await app.master.put("/rules/settings", settings)
         _ = try await app.master.post("/storage/Note", #"{"_id":"a"}"#)

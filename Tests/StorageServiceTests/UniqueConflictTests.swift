@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a conflict with an unseen object says no more than one with an object that the caller sees`()
+    @Test func `a conflict with an unreadable object reveals no more than one with a readable object`()
         async throws
     {
         let app = try await Self.app(Self.own)
@@ -77,7 +77,7 @@ import Testing
         try await expectSameRefusal(.forbidden, of: ["unseen", "free"], for: "bob", in: app)
     }
 
-    @Test func `a field hidden by a condition is no way to its values in other objects`() async throws {
+    @Test func `a field hidden by a condition does not reveal its values in other objects`() async throws {
         let app = try await Self.app(#"{"hidden":{"code":[{"where":{"owner":"$user.id"}}]}}"#)
         let ann = app.user("ann")
         // Where she sees the field, she learns that the value is taken: known, and documented.
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `the id of an unseen object is taken, whatever the rest of the write`() async throws {
+    @Test func `the id of an unreadable object is reported as taken, whatever else is written`() async throws {
         let app = try await Self.app(Self.own)
         let ann = app.user("ann")
         for code in ["unseen", "free"] {

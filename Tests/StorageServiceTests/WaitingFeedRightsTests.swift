@@ -36,12 +36,12 @@ import Testing
         return try await waiting
     }
 
-    @Test func `a role that is taken away`() async throws {
+    @Test func `a waiting request is refused when the caller loses the role`() async throws {
         let answer = try await answerAfter { try await $0.put("/roles/mods", #"{"remove":["ann"]}"#) }
         #expect(answer.isProblem(.forbidden), "\(answer)")
     }
 
-    @Test func `rules that no longer let the caller read`() async throws {
+    @Test func `a waiting request is refused when the rules no longer let the caller read`() async throws {
         let answer = try await answerAfter { try await $0.put("/collections/Notes/rules", #"{"rules":{"find":[]}}"#) }
         #expect(answer.isProblem(.forbidden), "\(answer)")
     }
@@ -53,13 +53,13 @@ import Testing
         return try await master.put("/collections/Notes/rules", Self.hidden)
     }
 
-    @Test func `a field that becomes hidden`() async throws {
+    @Test func `a waiting request omits a field that becomes hidden`() async throws {
         let answer = try await answerAfter("", hide)
         #expect(try FeedPage(answer).changed == ["a"])
         #expect(answer["changed.0.n"] == "2" && !answer.text.contains("secret"), "\(answer)")
     }
 
-    @Test func `a filter by a field that becomes hidden`() async throws {
+    @Test func `a waiting request is refused when the field of its filter becomes hidden`() async throws {
         let answer = try await answerAfter("&where=%7B%22secret%22:%22new%22%7D", hide)
         #expect(answer.isProblem(.forbidden, field: "secret"), "\(answer)")
     }

@@ -77,7 +77,7 @@ interface Sending extends RequestOptions {
     body?: unknown;
     /** Whether repeating the request does no harm, although its method is not GET. */
     isRepeatable?: boolean;
-    /** Answers as soon as the head is there. */
+    /** Resolves as soon as the head has arrived. */
     isStream?: boolean;
     /** Lets the request outlive the page. */
     isLast?: boolean;
@@ -403,7 +403,7 @@ function defaultStore({ appKey, environment = "live" }: Options): SessionStore {
     return typeof localStorage === "undefined" ? memoryStore() : localStore(`martlet-session ${appKey} ${environment}`);
 }
 
-/** Runs the body in one tab at a time, where the browser can say so. */
+/** Runs the body in one tab at a time, where the browser supports locks. */
 async function exclusively(name: string, body: () => Promise<void>): Promise<void> {
     const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
     return locks ? locks.request(name, body) : body();
@@ -504,7 +504,7 @@ export interface Condition {
 export type BatchRequest = Calls["POST storage/batch"]["body"]["requests"][number];
 export type BatchAnswer = { status: number; body?: Record<string, unknown> };
 
-/** A change that a live stream tells. */
+/** A change in a live stream. */
 export interface Change<T> {
     /**
      * `open` comes first, and after each new connection; it has no object. `enter` and `leave`: the object began or
@@ -622,7 +622,7 @@ export class Collection<T extends object> {
     }
 
     /**
-     * The changes from now on, or after `since`. It reconnects by itself; nothing is lost and nothing comes twice.
+     * The changes from now on, or after `since`. It reconnects by itself; no change is lost or repeated.
      *
      * @throws MartletError `cursor-expired`: read the objects again and follow without `since`.
      */
@@ -728,7 +728,7 @@ export interface UploadOptions {
 }
 
 export interface ResumableOptions extends UploadOptions {
-    /** The id of an upload that was begun earlier; `onBegin` told it. */
+    /** The id of an upload that was begun earlier, as passed to `onBegin`. */
     transfer?: string;
     onBegin?: (transfer: string) => void;
     onProgress?: (sentBytes: number, totalBytes: number) => void;
@@ -942,7 +942,7 @@ export class Events {
 
 // Details
 
-/** Whether the server does this write with an `Idempotency-Key` once, however often it comes. */
+/** Whether the server carries out this write once for an `Idempotency-Key`, however often it is sent. */
 function takesKey(method: string, path: string, body: unknown): boolean {
     if (!["POST", "PUT", "PATCH"].includes(method)) return false;
     if (path === "storage/batch") return (body as { transaction?: boolean }).transaction === true;

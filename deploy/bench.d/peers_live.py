@@ -51,7 +51,7 @@ def read_until(connection, pattern):
 
 
 def subscribe(calls):
-    """A socket with a stream on which the first event has come."""
+    """A socket with a stream that has received its first event."""
     connection = socket.create_connection((address.hostname, address.port), timeout=30)
     fields = "".join(f"{name}: {value}\r\n" for name, value in secret.items())
     connection.sendall(f"GET {stream} HTTP/1.1\r\nHost: {address.netloc}\r\nAccept: text/event-stream\r\n{fields}\r\n".encode())

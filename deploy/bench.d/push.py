@@ -98,7 +98,7 @@ try:
     failed = first["devices"] != devices or first["shown"] != {"1": devices}
     print("\nthe same with atMostOnce")
     send('{"title":"Your bicycle was seen","body":"Somebody saw it near the station.","atMostOnce":true}', kills)
-    # Of each device the first message has one push, this one has one at the most.
+    # Each device has one push of the first message, and at most one of this message.
     after = {int(times): count for times, count in seen()["arrivals"].items()}
     more = {times: count - {int(t): c for t, c in first["arrivals"].items()}.get(times, 0) for times, count in after.items()}
     print(f"arrived once: {more.get(1, 0)}, more than once: {sum(n for times, n in more.items() if times > 1)}")

@@ -24,7 +24,7 @@ FROM analytics.terms WHERE space = :space;
 SELECT analytics.make_events_day(day::date)
 FROM generate_series((now() AT TIME ZONE 'UTC')::date - 30, (now() AT TIME ZONE 'UTC')::date - 1, interval '1 day') AS day \g /dev/null
 
--- A day is the work of one statement, in the order of time, as it would have come.
+-- One statement inserts a day, in order of time, as events would have arrived.
 SELECT format($$
     INSERT INTO analytics.events (received, at, person, key, space, name, release, os, device, configuration, variants, country, kind, properties)
     SELECT at + interval '2 seconds', at, hashint8extended(person, 7), hashint8extended(visit * 16 + step, %2$s), %4$s,

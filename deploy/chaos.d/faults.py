@@ -57,7 +57,7 @@ def lack_files(server, name):
 
 
 def fill_disk(server):
-    """For five seconds not a byte is free on the disk that everything is on."""
+    """Fills the disk that everything is on for five seconds."""
     filler = server.folder / "filler"
     try:
         with open(filler, "wb", buffering=0) as file:
@@ -91,7 +91,7 @@ def drop_packets(port, share):
 
 
 def kill_supervisor(server):
-    """SIGKILL for `martlet up`, whose processes go on; the next one replaces them all."""
+    """Kills `martlet up`, whose processes keep running; the next `martlet up` replaces them all."""
     server.process.kill()
     server.process.wait()
     time.sleep(1)

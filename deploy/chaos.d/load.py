@@ -1,4 +1,4 @@
-"""Clients of every service, who write without pause, keep in mind what was acknowledged, and read it back."""
+"""Clients of every service that write without pause, remember what was acknowledged, and read it back."""
 import collections, datetime, threading, time, uuid
 from server import Client, Failed, LONGEST_HANG
 
@@ -96,7 +96,7 @@ class Load:
     # --- auth, notifications, config ---
 
     def user(self, client, key):
-        """By an import, as sign-ups of one address are limited. A user that is there already is left unchanged."""
+        """Imports a user, because sign-ups from one address are limited. An existing user stays unchanged."""
         user = {"id": key, "userName": "u" + key.replace("-", ""), "profile": {"key": key}}
         if client.call("POST", "auth/users/import", {"users": [user]}, "masterKey")["refused"]:
             self.violate("a user was refused")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A configuration as the server answered it: it never changes, so everything read from it fits together.
+/// A configuration as the server returned it. It never changes, so everything read from it is consistent.
 public struct ConfigurationSnapshot: Sendable, Hashable {
     /// The configuration's own version, `2.4.2.2`.
     public let version: String

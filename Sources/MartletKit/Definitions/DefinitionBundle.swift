@@ -1,7 +1,7 @@
 import Foundation
 import MartletLogic
 
-/// A definition that is built into the app: a folder with the signed manifest as the server answers it, and each part
+/// A definition that is built into the app: a folder with the signed manifest as the server returns it, and each part
 /// under its digest.
 struct DefinitionBundle: Sendable {
     private let folder: LocalFolder

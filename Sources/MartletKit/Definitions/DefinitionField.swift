@@ -21,7 +21,7 @@ struct DefinitionField: Sendable {
     /// The definition's own message for all problems; empty if there is none.
     private let message: String
 
-    /// Nil if the view is no field.
+    /// Nil if the view is not a field.
     init?(_ node: DefinitionNode) {
         guard let name = node.field else { return nil }
         self.name = name
@@ -91,7 +91,7 @@ struct DefinitionField: Sendable {
         return nil
     }
 
-    /// What the user types may have a comma for the point.
+    /// The user may type a comma as the decimal separator.
     private static func number(_ value: JSON) -> JSONNumber? {
         if let number = value.numberValue { return number }
         let text = value.shownText.replacingOccurrences(of: ",", with: ".")

@@ -10,7 +10,7 @@ import CryptoKit
 /// configuration.definitionKeys = ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"]
 /// ```
 ///
-/// A text that is no key verifies nothing.
+/// A text that is not a valid key verifies nothing.
 public struct DefinitionKey: Sendable, Hashable, ExpressibleByStringLiteral {
     public let x: String
 

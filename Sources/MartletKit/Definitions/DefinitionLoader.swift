@@ -86,8 +86,8 @@ public final class DefinitionLoader: Sendable {
 
     /// Asks the server for a newer version, downloads what has changed and puts it into effect.
     ///
-    /// - Throws: ``MartletError``, with the code `definitionRefused` if what came is not to be trusted or not complete,
-    ///   and `definitionNotSupported` if it needs a newer app. What was in effect stays so.
+    /// - Throws: ``MartletError``, with the code `definitionRefused` if the definition cannot be trusted or is not
+    ///   complete, and `definitionNotSupported` if it needs a newer app. The definition in effect stays.
     @discardableResult
     public func refresh() async throws -> DefinitionUpdate {
         try await runs.run { [self] in

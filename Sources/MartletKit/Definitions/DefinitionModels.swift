@@ -25,7 +25,7 @@ struct DefinitionModels: Sendable {
         do {
             let json = try await fetch(address, as: user, isFromData: isFromData)
             keep(json, as: file)
-            // Afterwards, or `forget` could come in between.
+            // Checked after `keep`, because a sign-out could call `forget` in between.
             guard try await isSignedIn(user) else {
                 folder.remove(file)
                 throw SessionKeeper.ended
@@ -70,7 +70,7 @@ struct DefinitionModels: Sendable {
         guard !address.hasPrefix("/"), let url = URL(string: address), let host = url.host, !host.isEmpty,
             !isFromData || Self.mayBeInData(url, host)
         else { throw Self.badAddress(address) }
-        // Without the app's secret and the user's session.
+        // Another server gets neither the app's secret nor the user's session.
         let timeout = HTTPRequest.Timeout.total(api.configuration.timeout)
         let answer = try await api.configuration.transport.send(
             HTTPRequest(method: "GET", url: url, timeout: timeout, maximumAnswerSize: Self.maximumSize), progress: nil)

@@ -10,7 +10,7 @@ public struct DefinitionOptions: Sendable {
     /// everything is downloaded at once, so that every screen works without a connection.
     public var loadsOnDemand = false
     /// The definition as it was when the app was built, for a first start without a connection: a folder in the app
-    /// with `manifest.json` as the server answers it, and each part as `<sha256>.json`. It is checked like one from the
+    /// with `manifest.json` as the server returns it, and each part as `<sha256>.json`. It is checked like one from the
     /// server, except that it does not expire, and comes into effect if the device has seen no later version.
     public var bundle: URL?
     /// The token of a preview: the draft is shown instead of the published version.
@@ -45,7 +45,7 @@ public struct DefinitionComponents: Sendable {
     public typealias ActionHandler = @Sendable (DefinitionAction) async throws -> Void
 
     struct Action: Sendable {
-        /// The kind of object that answers; nil: the app, after all others.
+        /// The kind of object that handles the action; nil for the app, after all others.
         let kind: String?
         let handler: ActionHandler
     }
@@ -85,8 +85,8 @@ public struct DefinitionComponents: Sendable {
 
     /// An action.
     ///
-    /// - Parameter kind: The kind of view or controller that answers it, looked for from the view that sends the action
-    ///   up to its controller and those that opened it. Nil: the app answers it.
+    /// - Parameter kind: The kind of view or controller that handles it. The search goes from the view that sends the
+    ///   action up to its controller and those that opened it. Nil: the app handles it.
     public mutating func addAction(
         _ name: String, version: Int = 1, answeredBy kind: String? = nil, _ handler: @escaping ActionHandler
     ) {

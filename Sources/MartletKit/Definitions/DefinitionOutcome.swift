@@ -9,13 +9,13 @@ public enum DefinitionOutcome: Sendable {
     case invalid([String: String])
     /// The app's own action has run.
     case done
-    /// Nothing from the sender up to the app answers the action.
+    /// Nothing from the sender up to the app handles the action.
     case unanswered(DefinitionAction)
 }
 
 extension AppDefinition {
     /// Carries out what a view does when the user taps on it. Each action goes from the view up to the app, to the
-    /// first object that can answer it.
+    /// first object that can handle it.
     ///
     /// - Throws: ``MartletError`` if something cannot be loaded or the server refuses a form, and what the app's own
     ///   actions throw.
@@ -67,7 +67,7 @@ extension AppDefinition {
             try await models.submit(values, to: address)
         }
         var outcomes = [DefinitionOutcome.submitted(values)]
-        // From above the form, which would send itself again.
+        // Starts above the form, which would otherwise send itself again.
         for action in DefinitionAction.list(object.members["actions"], from: object) {
             outcomes += try await perform(action, from: object.parent ?? app)
         }

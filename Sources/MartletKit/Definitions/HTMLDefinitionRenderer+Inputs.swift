@@ -38,7 +38,7 @@ extension HTMLDefinitionRenderer {
     }
 
     private func textField(_ node: DefinitionNode) -> String {
-        // What was entered in a password is not repeated.
+        // An entered password is not repeated in the page.
         if node.own("secure")?.boolValue == true { return "<input type=\"password\"\(attributes(node))>" }
         if let lines = node.own("text_lines")?.intValue, (2...100).contains(lines) {
             let text = Self.escape(value(node)?.shownText ?? "")

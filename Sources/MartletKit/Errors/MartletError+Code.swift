@@ -1,5 +1,5 @@
 extension MartletError {
-    /// What went wrong. A newer server may answer codes that are not listed here.
+    /// What went wrong. A newer server may return codes that are not listed here.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -107,7 +107,7 @@ extension MartletError.Code {
     public static let unsupportedMediaType = Self("unsupported-media-type")
     /// The expectation is not supported.
     public static let expectationFailed = Self("expectation-failed")
-    /// The idempotency key came with another request.
+    /// The idempotency key was used for another request.
     public static let idempotencyKeyReused = Self("idempotency-key-reused")
     /// The request has to say which state it changes.
     public static let preconditionRequired = Self("precondition-required")

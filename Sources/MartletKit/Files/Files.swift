@@ -100,7 +100,7 @@ public struct Files: Sendable {
         try await api.send(APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .harmless))
     }
 
-    /// Deletes a file. One that does not exist is no error.
+    /// Deletes a file. Succeeds if it does not exist.
     public func delete(_ path: String) async throws {
         do {
             try await api.send(APIRequest("DELETE", Self.path("upload", path), repetition: .harmless))

@@ -24,7 +24,7 @@ public struct FlagEvaluation<Value: Sendable>: Sendable {
     }
 
     public let value: Value
-    /// The name of the value, `on` or `red`; nil if the server did not answer it.
+    /// The name of the value, `on` or `red`; nil if the server did not send one.
     public let variant: String?
     public let reason: Reason
 }

@@ -91,7 +91,7 @@ public final class Flags: Sendable {
     /// The user's variations by experiment, as of the last answer.
     public var experiments: [String: String] { state.withLock { $0.answers.experiments } }
 
-    /// What rules know of this user beyond the device: a plan, a brand. They apply from the next ``refresh()``.
+    /// What rules know about this user besides the device, such as a plan. Applies from the next ``refresh()``.
     public var attributes: [String: JSON] {
         get { state.withLock { $0.attributes } }
         set { state.withLock { $0.attributes = newValue } }
@@ -164,7 +164,7 @@ public final class Flags: Sendable {
     private func use(_ userID: String?) -> Bool {
         state.withLock { state in
             guard state.userID != userID else { return false }
-            // What a user's device keeps of others would tell who else uses it.
+            // Values kept for other users would reveal who else uses the device.
             if let old = state.userID { folder.remove(Self.file(of: old)) }
             state.userID = userID
             state.answers = Self.stored(userID, in: folder)

@@ -18,6 +18,7 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
         text = value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
     }
 
+    /// NaN, which JSON does not have, becomes 0.
     public init(_ value: Decimal) { text = value.isNaN ? "0" : value.description }
 
     /// Nil if the text is not a number by the grammar of JSON.
@@ -77,7 +78,7 @@ private struct NormalForm: Hashable {
         if isNegative { rest.removeFirst() }
         if let mark = rest.firstIndex(where: { $0 == "e" || $0 == "E" }) {
             let written = rest[rest.index(after: mark)...]
-            // Beyond that every number is infinite or zero to a computer; a limit keeps the sum below from overflowing.
+            // Clamped, so that the arithmetic below cannot overflow.
             exponent = max(-1_000_000_000, min(1_000_000_000, Int(written) ?? (written.first == "-" ? .min : .max)))
             rest = rest[..<mark]
         }

@@ -1,4 +1,4 @@
-/// A position in a collection's changes. It survives restarts: store it to go on where you were.
+/// A position in a collection's changes. It stays valid across restarts: store it to continue there.
 public struct ChangeCursor: Sendable, Hashable, Codable, RawRepresentable {
     public let rawValue: String
 

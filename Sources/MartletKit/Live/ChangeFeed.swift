@@ -17,7 +17,7 @@ extension Storage {
     ///
     /// - Parameters:
     ///   - limit: 1 to 1,000.
-    ///   - seconds: How long the server may wait for a change, at most 30. Not waiting answers an empty page.
+    ///   - seconds: How long the server may wait for a change, at most 30. Without waiting, the page may be empty.
     /// - Throws: ``MartletError/Code/cursorExpired`` if the position is too old: begin again without one, and drop what
     ///   you have.
     public func changes<Value: Storable>(

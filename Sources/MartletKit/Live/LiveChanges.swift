@@ -36,7 +36,7 @@ extension Storage {
     /// ```
     ///
     /// The sequence ends when its task is cancelled. After a lost connection it reconnects and resumes from its
-    /// cursor: no change is lost, and none comes twice. Begin with ``objects(_:)`` if you want to show a list.
+    /// cursor: no change is lost or repeated. Begin with ``objects(_:)`` if you want to show a list.
     ///
     /// - Parameter cursor: Where to begin; nil: now.
     /// - Throws: While iterating, ``MartletError`` with ``MartletError/Code/cursorExpired`` if the device was away for
@@ -119,7 +119,7 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
             request.query = try query.followingParameters()
             if let cursor { request.query.append(("since", cursor.rawValue)) }
             request.headers["accept"] = "text/event-stream"
-            // One attempt: this iterator has its own, longer patience.
+            // One attempt, because this iterator retries by itself, with longer pauses.
             request.maximumAttempts = 1
             // The server sends something every 15 seconds.
             let stream = try await storage.api.stream(request, idleTimeout: 40)
@@ -147,7 +147,7 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
     }
 }
 
-/// Waits between attempts that may go on for ever: longer each time, and random.
+/// Delays between attempts of which there may be any number: longer each time, and random.
 struct Backoff {
     private static let longest: TimeInterval = 30
 

@@ -81,7 +81,7 @@ public struct LiveList<Value: Storable>: AsyncSequence, Sendable {
     }
 }
 
-/// Objects in the order that the server would answer them in.
+/// Objects in the order in which the server would return them.
 struct SortedObjects<Value: Storable> {
     private(set) var objects: [Stored<Value>] = []
     private let orders: [Query<Value>.SortOrder]

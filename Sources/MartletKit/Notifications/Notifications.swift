@@ -97,7 +97,7 @@ public final class Notifications: Sendable {
         try await send("PATCH", "", ["attributes": .object(attributes)])
     }
 
-    /// The number at the app's icon, from which the server counts on.
+    /// Sets the number on the app's icon. The server increments it from there.
     public func setBadge(_ badge: Int) async throws {
         try await send("PATCH", "", ["badge": .number(JSONNumber(badge))])
     }

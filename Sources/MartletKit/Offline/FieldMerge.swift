@@ -3,7 +3,7 @@ public struct FieldMerge<Value: Storable>: Sendable {
     fileprivate let apply: @Sendable (_ merged: inout Value, _ conflict: Conflict<Value>) throws -> Void
 
     /// - Parameter merge: Gets the field as it was before, as it is on the device and as it is on the server.
-    /// `original` is nil if the object was created on both sides.
+    ///   `original` is nil if the object was created on both sides.
     public static func field<Member: Equatable & Sendable>(
         _ path: any WritableKeyPath<Value, Member> & Sendable,
         _ merge: @escaping @Sendable (_ original: Member?, _ local: Member, _ server: Member) throws -> Member
@@ -23,7 +23,8 @@ extension ConflictPolicy {
     ///
     /// ```swift
     /// let notes = try await martlet.offline.collection(
-    /// Note.self, conflicts: .mergeFields(.field(\.likes) { before, mine, theirs in theirs + mine - (before ?? 0) }))
+    ///     Note.self,
+    ///     conflicts: .mergeFields(.field(\.likes) { before, mine, theirs in theirs + mine - (before ?? 0) }))
     /// ```
     public static func mergeFields(_ rules: FieldMerge<Value>...) -> ConflictPolicy {
         .merge { conflict in

@@ -78,7 +78,7 @@ enum FieldOperations {
 
     private static func combined(_ first: JSON?, _ second: JSON) -> JSON? {
         guard let first, let operation = second["__op"], operation != "Delete" else {
-            // A relation's members do not go when a value takes its place.
+            // A value that replaces a relation does not remove its members, so the two cannot be combined.
             if let kind = first?["__op"]?.stringValue, kind.hasSuffix("Relation") || kind == "Batch" { return nil }
             return second
         }

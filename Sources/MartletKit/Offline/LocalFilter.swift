@@ -87,7 +87,7 @@ struct FieldTest: Sendable {
 
     private func value(in row: LocalFilter.Row) -> JSON? { row.fields[column][row.index] }
 
-    /// Times in the one form in which the server answers them.
+    /// Times in the one form in which the server returns them.
     private func normalized(_ value: JSON) -> JSON {
         if isTime, let date = value.stringValue.flatMap(RFC3339.date) { return .string(RFC3339.text(date)) }
         guard value["__type"] == "Date", let date = value.dateValue else { return value }

@@ -103,7 +103,7 @@ extension OfflineCollection {
         try await add(.update, object.id, try Change.body(changes), object)
     }
 
-    /// Deletes the object for good. An object that does not exist is no error.
+    /// Deletes the object permanently. Succeeds if the object does not exist.
     public func delete(_ object: Stored<Value>) async throws {
         let write = PendingWrite(
             .delete, objectID: object.id, date: api.configuration.clock.now(), ifMatch: object.knownEntityTag)

@@ -16,7 +16,7 @@ enum OfflineRecord: Sendable {
     case sending(id: String, since: Date?, checksVersion: Bool)
     /// A write that no longer waits.
     case done(id: String)
-    /// An object as the server answered it; nil if there is none.
+    /// An object as the server returned it; nil if there is none.
     case object(id: String, JSON?)
 
     struct Page: Sendable {

@@ -207,7 +207,7 @@ extension OfflineSender {
     private func resolution(_ write: PendingWrite, _ server: JSON) async -> PendingWrite? {
         let resolver = await store.resolver
         guard resolver.checksVersion else {
-            // A change gets here if the policy was another one when it was sent.
+            // A change is resolved here if it was sent under another policy.
             var new = PendingWrite(
                 write.kind, objectID: write.objectID, body: write.body, date: write.date, original: write.original)
             new.replaces = write.kind == .create

@@ -174,7 +174,7 @@ extension OfflineState {
                 changed: Array(objects[start..<min(start + 1_000, objects.count)]), deleted: [], cursor: nil,
                 hasMore: true, time: time)
         }
-        // Where the feed continues is true only after all of them.
+        // The feed's cursor is valid only after all other pages.
         pages.append(.init(changed: [], deleted: [], cursor: cursor, hasMore: hasMore, time: time))
         return pages.map { [.page($0)] }
     }

@@ -81,7 +81,8 @@ actor OfflineStore {
         observers.yield(())
     }
 
-    /// Rewrites the journal when most of it may be outdated. The records are on disk: a failure is no error of theirs.
+    /// Rewrites the journal when most of it may be outdated. A failure is ignored, because the
+    /// records are on disk already.
     private func compactIfOutdated() {
         let limit = 2 * journal.compactedSize + configuration.offline.compactionSlack
         guard journal.size > max(limit, failedCompactionSize * 3 / 2) else { return }
@@ -228,7 +229,7 @@ extension OfflineStore {
 
     var position: (cursor: String?, filter: JSON) { (state.cursor, state.filter) }
 
-    /// Drops a page that answers a question that is no longer the present one.
+    /// Stores a page. Drops it if it is for another cursor or filter than the present one.
     ///
     /// - Returns: Whether there is more to read.
     func receive(_ page: OfflineRecord.Page, since cursor: String?, filter: JSON) throws -> Bool {
@@ -239,7 +240,7 @@ extension OfflineStore {
 }
 
 extension JSON {
-    /// The entity tag of an object as the server answers it.
+    /// The entity tag of an object as the server returns it.
     var entityTag: String? {
         guard let version = self["_version"]?.intValue, version > 0, let updated = self["updated"]?.dateValue else {
             return nil

@@ -14,7 +14,7 @@ struct OfflineSynchronizer: Sendable {
     func run() async throws {
         let failure = try await OfflineSender(store: store, api: api, reports: reports).sendAll()
         try await receive()
-        // Reading went on: one object's failure must not keep the others from arriving.
+        // Thrown only after reading: one object's failure must not keep the others from arriving.
         if let failure { throw failure }
     }
 
@@ -40,7 +40,7 @@ struct OfflineSynchronizer: Sendable {
             // A full synchronization that was interrupted continues at its last page.
             guard let last = state.fullySynced, state.cursor != nil, !state.isRestarting else { return false }
             let age = api.configuration.clock.now().timeIntervalSince(last)
-            // A clock that was set back counts as well.
+            // Also true if the clock was set back.
             return age < -60 || age > api.configuration.offline.fullSyncInterval
         }
     }

@@ -95,7 +95,7 @@ extension PendingWrite {
             write.kind = .delete
             write.body = nil
         case (.create, .delete):
-            // What it replaces has to go, too.
+            // If it replaces an object on the server, that one must be deleted, too.
             guard !replaces else { return .both }
             return .nothing
         case (.create, .create), (.update, .create), (.delete, _): return .both

@@ -1,4 +1,4 @@
-/// A question for the objects of a collection. A value: it can be kept, extended and asked again.
+/// A query for objects of a collection. It is a value: it can be kept, extended and used again.
 ///
 /// ```swift
 /// let query = Event.query()
@@ -81,12 +81,12 @@ public struct Query<Value: Storable>: Sendable {
         }
     }
 
-    /// Answers the object that a field points to along with the field: ``Pointer/object``.
+    /// Includes the object that a field points to: ``Pointer/object``.
     public func include<Member: PointerField>(_ path: KeyPath<Value, Member>) -> Query {
         changed { query in query.includedPaths.append(try FieldName.of(path).get()) }
     }
 
-    /// Answers the object that a field points to, and what that one points to.
+    /// Includes the object that a field points to, and the one that a field of that object points to.
     public func include<Member: PointerField, Next: PointerField>(
         _ path: KeyPath<Value, Member>, then next: KeyPath<Member.PointerTarget, Next>
     ) -> Query {
@@ -95,13 +95,13 @@ public struct Query<Value: Storable>: Sendable {
         }
     }
 
-    /// Answers these fields only. The others are missing, so they have to be optional, or
+    /// Returns these fields only. The others are missing, so they have to be optional, or
     /// ``Martlet/Configuration/tolerance`` has to fill them.
     public func select(_ paths: PartialKeyPath<Value>...) -> Query {
         changed { query in query.fieldNames = try paths.map { try FieldName.of($0).get() } }
     }
 
-    /// At most this many objects. Without a limit the server answers 100; the most it answers at once is 1,000.
+    /// At most this many objects, up to 1,000 at once. Without a limit, the server returns at most 100.
     public func limit(_ count: Int) -> Query { changed { $0.maximumCount = count } }
 
     /// Leaves out the first objects. For long lists use ``Storage/all(_:)`` or ``Storage/page(_:after:)``.
@@ -125,7 +125,7 @@ public struct Query<Value: Storable>: Sendable {
 }
 
 extension JSON {
-    /// Whether the filter is a place that others are to be near to, and nothing else.
+    /// Whether the filter consists only of a `$nearSphere` condition.
     fileprivate var sortsByDistance: Bool {
         guard let members = objectValue, members.count == 1 else { return false }
         return members.values.contains { $0["$nearSphere"] != nil }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a device keeps of a signed-in user: the tokens, and the user as the server last answered it.
+/// What a device keeps of a signed-in user: the tokens, and the user as last returned by the server.
 public struct Session: Sendable, Hashable, Codable {
     public internal(set) var user: User
     /// Valid for a quarter of an hour. MartletKit renews it; send it to your own server to say who is asking.

@@ -85,7 +85,7 @@ actor SessionKeeper {
 
     private func renewal(of session: Session, by api: APIClient) async throws -> Session? {
         if let renewal { return try await renewal.value }
-        // A task of its own: it goes on for the others when the first caller is cancelled.
+        // A separate task, so that it continues for the other callers when the first one is cancelled.
         let task = Task { try await self.exchange(session, by: api) }
         renewal = task
         defer { if renewal == task { renewal = nil } }

@@ -29,7 +29,7 @@ public struct FileSessionStore: SessionStore {
 
     public func load() throws -> Session? {
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
-        // A damaged file is no session; the user signs in again.
+        // A damaged file counts as no session: the user signs in again.
         return try? JSON(parsing: Data(contentsOf: url)).decoded(as: Session.self)
     }
 

@@ -156,14 +156,14 @@ extension Storage {
         return try await write(Write(method: "POST", path: Write.path(Value.collection), body: body))
     }
 
-    /// Deletes the object for good. An object that does not exist is no error.
+    /// Deletes the object permanently. Succeeds if the object does not exist.
     ///
     /// - Parameter ifUnchanged: As for ``save(_:ifUnchanged:)``.
     public func delete<Value: Storable>(_ object: Stored<Value>, ifUnchanged: Bool = false) async throws {
         try await delete(.delete(Value.self, id: object.id, ifMatch: ifUnchanged ? object.entityTag : nil))
     }
 
-    /// Deletes the object with this id for good. An object that does not exist is no error.
+    /// Deletes the object with this id permanently. Succeeds if the object does not exist.
     public func delete<Value: Storable>(_ type: Value.Type, id: String) async throws {
         try await delete(.delete(type, id: id))
     }

@@ -1,10 +1,10 @@
 import MartletLogic
 
-/// The texts of a language as the server answers them.
+/// The texts of a language, as the server returns them.
 struct TextTable: Sendable {
     let language: String
     private let texts: [String: TextForm]
-    /// The language of texts that come from another one, whose plural rules they follow.
+    /// By key, the language of texts taken from another language. They follow its plural rules.
     private let origins: [String: String]
 
     init?(_ json: JSON) {
@@ -19,10 +19,9 @@ struct TextTable: Sendable {
     func text(_ key: String, _ arguments: [TextArgument]) -> String? {
         texts[key].map { $0.text(arguments, TextStyle(language: origins[key] ?? language)) }
     }
-
 }
 
-/// What forms are chosen by.
+/// Determines which form of a text is chosen: the language, the kind of device, and a number.
 struct TextStyle {
     let language: String
     /// The number of the form that is being resolved, for `%arg`.
@@ -59,13 +58,13 @@ indirect enum TextForm: Sendable {
 
     struct Substitution: Sendable {
         let name: String
-        /// The argument's position from 1; nil: its place in the text.
+        /// The argument's position, from 1; nil for the next one in order.
         let argument: Int?
         let format: TextFormat.Specifier?
         let form: TextForm
     }
 
-    /// Nil if the value is no text. Catalogues nest two or three levels.
+    /// Nil if the value is not a text. Catalogues nest two or three levels.
     init?(_ json: JSON, depth: Int = 0) {
         guard depth < 8 else { return nil }
         if let text = json.stringValue ?? json["value"]?.stringValue, json["substitutions"] == nil {
@@ -112,7 +111,7 @@ indirect enum TextForm: Sendable {
         case .device(let forms):
             return (forms[TextStyle.device] ?? forms["other"])?.text(arguments, style) ?? ""
         case .width(let forms):
-            // Views choose by their room; a string alone has all of it.
+            // Views choose by the width they have; a plain string has no limit.
             let widest = forms.max { (Int($0.key) ?? 0, $0.key) < (Int($1.key) ?? 0, $1.key) }
             return widest?.value.text(arguments, style) ?? ""
         case .substituting(let form, let substitutions):

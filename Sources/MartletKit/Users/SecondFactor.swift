@@ -7,11 +7,11 @@ extension Users {
 ///
 /// The password is needed if the user has one; otherwise the user must have signed in within the last ten minutes.
 public struct SecondFactor: Sendable {
-    /// What an authenticator app has to know.
+    /// The secret for an authenticator app.
     public struct Setup: Sendable, Hashable, Codable {
-        /// To type in.
+        /// The secret as text, to type into the authenticator app.
         public let secret: String
-        /// To show as a QR code.
+        /// The secret as a URI, to show as a QR code.
         public let uri: String
     }
 

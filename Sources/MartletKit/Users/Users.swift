@@ -21,7 +21,7 @@ public struct Users: Sendable {
     let api: APIClient
     let session: SessionKeeper
 
-    /// The signed-in user as last answered by the server; nil if nobody is signed in. Needs no connection.
+    /// The signed-in user as last returned by the server; nil if nobody is signed in. Needs no connection.
     public var current: User? {
         get async throws { try await session.current()?.user }
     }

@@ -2,7 +2,7 @@
 ///
 /// Steps of one loop never overlap, so an older state cannot replace a newer one. Signals that arrive during a step are
 /// coalesced into one further step. A signal is only a hint: if `LISTEN` is interrupted, or the signals end, the loop
-/// goes on by polling.
+/// continues by polling.
 ///
 ///     await cancelWhenGracefulShutdown {
 ///         await NotifiedLoop(every: .seconds(2), retries: .milliseconds(100) ... .seconds(2))

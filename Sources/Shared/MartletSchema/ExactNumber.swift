@@ -42,7 +42,7 @@ struct ExactNumber: Sendable, Hashable {
     /// `maximumDivisorDigits` digits.
     func isMultiple(of divisor: ExactNumber) -> Bool {
         guard !digits.isEmpty else { return true }
-        // The last digit is not zero, so the number is no multiple of a higher power of ten.
+        // The last digit is not zero, so the number is not a multiple of a higher power of ten.
         guard exponent >= divisor.exponent else { return false }
         let modulus = divisor.digits.reduce(UInt64(0)) { $0 * 10 + UInt64($1) }
         var remainder: UInt64 = 0

@@ -14,7 +14,7 @@ struct SchemaCompiler {
         "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf",
         "pattern", "prefixItems", "properties", "propertyNames", "required", "type", "uniqueItems",
     ]
-    /// JSON Schema's other keywords, which are no typing errors.
+    /// Keywords of JSON Schema that are not supported. The error for them differs from that for a misspelt keyword.
     private static let unsupported: Set<String> = [
         "$anchor", "$dynamicAnchor", "$dynamicRef", "$vocabulary", "contentEncoding", "contentMediaType",
         "contentSchema", "dependentSchemas", "else", "format", "if", "maxContains", "minContains",

@@ -35,7 +35,7 @@ public final class HookReceiver: Sendable {
 
     /// Waits until at least `count` requests have arrived.
     public func wait(for count: Int) async throws {
-        try await eventually("\(count) requests have come, not \(received.count)") { received.count >= count }
+        try await eventually("\(count) requests have arrived, not \(received.count)") { received.count >= count }
     }
 
     fileprivate func answer(_ request: Request) async throws -> Response {

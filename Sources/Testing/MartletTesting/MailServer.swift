@@ -2,7 +2,7 @@ import Foundation
 import MartletCore
 public import MartletMail
 
-/// One mail server for all tests of this process, based on aiosmtpd from PyPI. It ends when its standard input closes.
+/// One mail server for all tests of this process, based on aiosmtpd from PyPI. It exits when its standard input closes.
 /// Tests identify their mail by its recipient.
 public actor MailServer {
     /// A Python interpreter with the packages from `deploy/test-tools.txt`, set by `deploy/test`.
@@ -74,14 +74,14 @@ public actor MailServer {
 
     /// Waits for mail number `number` to the recipient.
     public func mail(to address: String, number: Int = 1) async throws -> ReceivedMail {
-        try await eventually("mail \(number) to \(address) has come") {
+        try await eventually("mail \(number) to \(address) has arrived") {
             let mails = try await mails(to: address)
             return mails.count >= number ? mails[number - 1] : nil
         }
     }
 }
 
-/// A message as parsed by Python.
+/// A received mail as `mail_server.py` parsed it.
 public struct ReceivedMail: Decodable, Sendable {
     public var port: String
     public var user: String?

@@ -76,7 +76,7 @@ private final class Post: Sendable {
 
     private static func wait(_ app: AnalyticsApp, _ condition: PostgresQuery) async throws {
         let data = try await CrashData(app)
-        try await eventually("there is such a delivery") {
+        try await eventually("the delivery is recorded") {
             if try await data.count("crash_alert_deliveries", where: condition) > 0 { return true }
             try await app.postgres.execute("UPDATE analytics.jobs SET due = now() WHERE state = 'waiting'")
             try await app.postgres.execute("SELECT pg_notify('analytics_jobs', '')")

@@ -11,6 +11,10 @@ import Testing
 @testable import AnalyticsEvents
 @testable import AnalyticsService
 
+private final class Refusals: Sendable {
+    let count = Mutex(0)
+}
+
 @Suite struct EventReadTests {
     private static func text(_ date: Date) -> String { date.formatted(.iso8601) }
 
@@ -160,7 +164,7 @@ import Testing
                 #expect(problem.code == .questionTooLarge)
             }
             let places = QuestionStore.maximumRaw + QuestionStore.maximumRawWaiting
-            let refused = Mutex(0)
+            let refused = Refusals()
             let questions = try await app.database.withSuperuser { database in
                 try await database.withTransaction { transaction in
                     // Nothing is answered before too many have been refused.
@@ -172,12 +176,12 @@ import Testing
                                     "SELECT pg_advisory_xact_lock_shared(1)", timeout: .seconds(300))
                                 return true
                             } catch let problem as ServiceError where problem.code == .tooManyRequests {
-                                refused.withLock { $0 += 1 }
+                                refused.count.withLock { $0 += 1 }
                                 return false
                             }
                         }
                     }
-                    try await eventually("three are refused") { refused.withLock { $0 } >= 3 }
+                    try await eventually("three are refused") { refused.count.withLock { $0 } >= 3 }
                     return questions
                 }
             }

@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    // MARK: - Symbols that come later
+    // MARK: - Symbols that arrive later
 
     @Test func `reports waiting for symbols are processed again once, in both environments, when the symbols arrive`()
         async throws

@@ -30,7 +30,7 @@ import Testing
         let log = SprintLog(
             sprint: 7,
             tickets: [
-                // In the sprint all the time, completed on the 3rd, re-estimated on the 4th.
+                // In the sprint throughout, completed on the 3rd, re-estimated on the 4th.
                 Ticket(
                     created: Self.at(1, 8), status: "complete", sprint: 7, estimate: 5,
                     changes: [
@@ -60,7 +60,7 @@ import Testing
                         Change(at: Self.at(4, 8), what: .sprint(before: 7)),
                         Change(at: Self.at(4, 9), what: .status(before: "todo")),
                     ]),
-                // Of another sprint.
+                // In another sprint.
                 Ticket(created: Self.at(1, 8), status: "todo", sprint: 8, estimate: 9),
             ])
         let report = SprintReport(log, from: Self.at(2, 9), to: Self.at(5, 17))
@@ -74,7 +74,7 @@ import Testing
             ])
     }
 
-    @Test func `a forgotten sprint shows its last hundred days, and a momentary one shows one`() {
+    @Test func `a sprint left open for long shows its last hundred days, and one closed at once shows one`() {
         let log = SprintLog(sprint: 1, tickets: [])
         let days = SprintReport(log, from: Self.at(1, 0).addingTimeInterval(-400 * 86_400), to: Self.at(1, 0)).days
         #expect(days.count == 100 && days.last?.day == "2026-11-01" && days.first?.day == "2026-07-25")
@@ -87,7 +87,7 @@ import Testing
             try await app.ticket(#"{"title":"t","sprint":1}"#)
             try await app.ask("POST", "/tickets/sprints/1/start")
             let space = try await app.service.spaces.space(of: "app1", .live)
-            // With a separate client, because the service's would have no connection left for the closing.
+            // A separate client, because the service's has no second connection for the request that closes the sprint.
             let other = app.database.client(for: "analytics")
             let store = TicketStore(
                 postgres: other, lockReports: app.service.tickets.store.lockReports,

@@ -52,7 +52,9 @@ import Testing
             #expect(try await app.ask("POST", "/tickets/6/restore")["sprint"] == "2", "those in the bin go along")
 
             let before = try await app.fingerprint()
-            #expect(try await app.change(5, #"{"sprint":1}"#).isProblem(.invalidBody, field: "sprint"), "it is over")
+            #expect(
+                try await app.change(5, #"{"sprint":1}"#).isProblem(.invalidBody, field: "sprint"),
+                "the sprint is closed")
             #expect(try await app.ask("POST", "/tickets/sprints/1/start").isProblem(.conflict))
             #expect(try await app.ask("POST", "/tickets/sprints/1/close").isProblem(.conflict))
             #expect(try await app.ask("DELETE", "/tickets/sprints/1").isProblem(.conflict))

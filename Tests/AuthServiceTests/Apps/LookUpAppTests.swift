@@ -140,7 +140,9 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `an icon that is elsewhere, too large or no picture is skipped, and the rest is applied`() async throws {
+    @Test func `an icon that is elsewhere, too large or not a picture is skipped, and the rest is applied`()
+        async throws
+    {
         try await TestStore.run { apps, store in
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
             store.answer("/large", .init(body: SamplePicture.png + [UInt8](repeating: 0, count: 1 << 20)))

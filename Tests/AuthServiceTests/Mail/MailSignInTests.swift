@@ -31,14 +31,14 @@ extension UserClient {
     /// An address that no other test uses.
     static func address(_ name: String = "ada") -> String { "\(name)-\(UInt64.random(in: 0 ... .max))@example.org" }
 
-    /// Signs up with an address and a password, and reads the code from the mail.
+    /// Signs up with an address and a password. The address is not verified yet.
     func signUpByAddress(_ address: String, more: String = "") async throws -> Tokens {
         let answer = try await send("POST", "signup", #"{"email":"\#(address)","password":"correct horse"\#(more)}"#)
         try #require(answer.status == 201, "\(answer)")
         return try Tokens(answer)
     }
 
-    /// The same, with a verified address.
+    /// Signs up with an address and a password, and verifies the address by the link in the mail.
     func signUpVerified(_ address: String, more: String = "") async throws -> Tokens {
         let tokens = try await signUpByAddress(address, more: more)
         let mail = try await MailServer.shared.mail(to: address)
@@ -107,12 +107,12 @@ extension UserClient {
                 }
                 #expect(answers.allSatisfy { $0.status == 202 && $0.text.isEmpty })
             }
-            // The same was written for both: an order and a count.
+            // The same rows were written for both addresses: a job and a count.
             for address in [known, unknown] {
-                let orders = try await client.count(
+                let jobs = try await client.count(
                     "SELECT count(*) FROM auth.jobs WHERE parameters ->> 'email' = \(address) AND parameters ->> 'kind' IN ('sign-in', 'reset-password')"
                 )
-                #expect(orders == 2)
+                #expect(jobs == 2)
             }
             try await client.waitForJobs()
             #expect(try await MailServer.shared.mails(to: unknown).isEmpty)
@@ -179,7 +179,7 @@ extension UserClient {
                 statuses.append(try await confirm(client, #""email":"\#(address)","mailCode":"\#(wrong)""#).status)
             }
             #expect(statuses.contains(429), "\(statuses)")
-            // The link cannot be guessed, so it is not delayed.
+            // The link cannot be guessed, so wrong codes do not block it.
             #expect(try await confirm(client, #""token":"\#(next.token)""#).status == 200)
         }
     }
@@ -202,7 +202,7 @@ extension UserClient {
                 #expect(reset.isProblem(.signInFailed), "\(reset)")
                 #expect(try await client.send("POST", "email/verify/confirm", "{\(proof)}").isProblem(.signInFailed))
             }
-            // Moves the time instead of waiting.
+            // Expires the proofs now instead of waiting.
             _ = try await client.auth.postgres.execute(
                 "UPDATE auth.mail_proofs SET expires = now() - interval '1 second'")
             #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))

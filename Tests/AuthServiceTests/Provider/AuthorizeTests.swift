@@ -347,7 +347,7 @@ import Testing
             #expect(consent.status == 200 && consent.text.contains("name=\"decision\""), "\(consent)")
             var other = provider.browser()
             let again = try await other.logIn(try await other.authorize(provider.request()))
-            #expect(try await other.logIn(again, code: recoveryCode).status == 403, "good once")
+            #expect(try await other.logIn(again, code: recoveryCode).status == 403, "a recovery code is valid once")
         }
     }
 

@@ -18,7 +18,7 @@ import Testing
         return folder
     }
 
-    @Test func `each service and the database say that they work, and one that does not answer is not ready`()
+    @Test func `each service and the database report that they work, and one that does not answer is not ready`()
         async throws
     {
         let storage = try await OtherService.start("storage")
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `without the database there still is a report`() async throws {
+    @Test func `a report is made even without the database`() async throws {
         let postgres = PostgresClient(
             configuration: PostgresConfiguration(
                 url: Secret("postgresql://nobody@127.0.0.1:\(try FreePort.find())/none"), applicationName: "test",
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `backups are told with the last proof, the newest first`() throws {
+    @Test func `backups are listed with the last proof, the newest first`() throws {
         let backups = """
             [{"id":"20261127T020000Z","type":"full","time":"2026-11-27T02:00:09Z","sizeInBytes":7},
              {"id":null,"type":"diff","time":"2026-11-28T02:00:09Z","sizeInBytes":8}]
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: ["", "[]", "{}", #"[{"type":5}]"#, "[" + String(repeating: " ", count: 64 << 10) + "]"])
-    func `records that are empty, damaged or too large are no backup`(_ text: String) throws {
+    func `records that are empty, damaged or too large are not listed`(_ text: String) throws {
         let folder = try Self.folder(["backups.json": text])
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(BackupRecords(directory: folder.path).summary() == nil)

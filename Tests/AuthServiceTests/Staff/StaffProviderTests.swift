@@ -195,7 +195,7 @@ import Testing
             let late = try await client.begin()
             let code = try await client.goThrough(provider)
             #expect(try await client.send("DELETE", "identity-providers/acme", as: root).status == 204)
-            #expect(try await client.finish(code).isProblem(.signInFailed), "who came back before, too")
+            #expect(try await client.finish(code).isProblem(.signInFailed), "a code obtained before the deletion")
             let back = try await client.callBack(["code": try provider.approve(late.url), "state": late.state])
             #expect(back.header("location")?.contains("error=server_error") == true, "\(back)")
             #expect(try await client.send("DELETE", "identity-providers/acme", as: root).isProblem(.notFound))
@@ -245,7 +245,7 @@ import Testing
             #expect(
                 try await client.finish(stolen, verifier: String(repeating: "x", count: 43)).isProblem(
                     .invalidToken, field: "codeVerifier"))
-            #expect(try await client.finish(stolen).isProblem(.invalidToken), "it is burnt")
+            #expect(try await client.finish(stolen).isProblem(.invalidToken), "the code is used up")
             for url in ["https://evil.example/", StaffClient.console + "/", StaffClient.console + "?x"] {
                 let answer = try await client.send(
                     "POST", "auth/oidc/acme/start",

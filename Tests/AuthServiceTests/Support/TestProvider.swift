@@ -22,7 +22,7 @@ struct TestProvider: Sendable {
         try await UserClient.run { users in
             let provider = TestProvider(users: users, client: try await makeClient(users))
             // The key ring announces new apps.
-            try await eventually("the provider is known") {
+            try await eventually("the provider is ready") {
                 try await provider.visitor.get(provider.path + "/.well-known/openid-configuration").status == 200
             }
             try await body(provider)

@@ -17,13 +17,13 @@ import Testing
             func shown(_ user: String) -> UserDocuments.Shown? { storage.document(of: user)?.shown }
             let anna = try await client.signUp(
                 more: #","email":"anna@example.org","profile":{"score":1},"private":{"pin":"4711"}"#)
-            try await eventually("the new user is there") { shown(anna.userID)?.userName == "anna" }
+            try await eventually("the new user is published") { shown(anna.userID)?.userName == "anna" }
             let first = try #require(shown(anna.userID))
             #expect(first.profile == #"{"score": 1}"# && !first.isEmailVerified)
             #expect(Date(rfc3339: first.created) != nil && Date(rfc3339: first.updated) != nil)
 
             _ = try await client.send("PATCH", "me", #"{"profile":{"score":2}}"#, as: anna)
-            try await eventually("the profile is there") { shown(anna.userID)?.profile == #"{"score": 2}"# }
+            try await eventually("the profile is published") { shown(anna.userID)?.profile == #"{"score": 2}"# }
             _ = try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#)
             try await eventually("the address is verified") { shown(anna.userID)?.isEmailVerified == true }
             _ = try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#)
@@ -36,17 +36,17 @@ import Testing
             _ = try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#)
 
             let anonymous = try Tokens(try await client.send("POST", "anonymous"))
-            try await eventually("the anonymous user is there") { shown(anonymous.userID)?.profile == "{}" }
+            try await eventually("the anonymous user is published") { shown(anonymous.userID)?.profile == "{}" }
             #expect(shown(anonymous.userID)?.userName == nil)
             let upgrade = #"{"userName":"berta","password":"battery staple"}"#
             #expect(try await client.send("POST", "me/upgrade", upgrade, as: anonymous).status == 200)
-            try await eventually("the name is there") { shown(anonymous.userID)?.userName == "berta" }
+            try await eventually("the name is published") { shown(anonymous.userID)?.userName == "berta" }
 
             #expect(try await client.master("DELETE", "users/\(anna.userID)").status == 202)
-            try await eventually("the deleted user is gone") {
+            try await eventually("the deleted user is removed") {
                 storage.document(of: anna.userID).map { $0.stored == nil } == true
             }
-            try await eventually("nothing waits") {
+            try await eventually("no change is waiting to be published") {
                 try await client.count("SELECT count(*) FROM auth.user_changes") == 0
             }
             let sent = String(decoding: try JSONEncoder().encode(storage.documentCalls), as: UTF8.self)
@@ -58,7 +58,7 @@ import Testing
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let anna = try await client.signUp()
-            try await eventually("nothing waits") {
+            try await eventually("no change is waiting to be published") {
                 try await client.count("SELECT count(*) FROM auth.user_changes") == 0
             }
             let count = storage.documentCalls.count
@@ -83,10 +83,10 @@ import Testing
             }
             #expect(try await client.master("DELETE", "users/\(berta.userID)").status == 202)
             try await client.auth.postgres.execute("UPDATE auth.user_changes SET due = now()")
-            try await eventually("the newest state is there") {
+            try await eventually("the newest state is published") {
                 storage.document(of: anna.userID)?.shown?.profile == #"{"score": 3}"#
             }
-            try await eventually("nothing waits") {
+            try await eventually("no change is waiting to be published") {
                 try await client.auth.postgres.execute("UPDATE auth.user_changes SET due = now()")
                 return try await client.count("SELECT count(*) FROM auth.user_changes") == 0
             }
@@ -110,10 +110,10 @@ import Testing
                 """)
             let queue = JobQueue(postgres: client.auth.postgres, schema: "auth")
             try await queue.enqueue(PublishAllUsers.self, .init())
-            try await eventually("all are there") {
+            try await eventually("all users are published") {
                 Set(storage.documentCalls.flatMap(\.users).compactMap { $0.shown?.userName }).count == 249
             }
-            try await eventually("the disabled one is there") {
+            try await eventually("the disabled user is published") {
                 storage.documentCalls.flatMap(\.users).contains { $0.hidden?.userName == "user7" }
             }
             #expect(storage.documentCalls.allSatisfy { $0.users.count <= UserDocuments.maximumUsers })

@@ -93,7 +93,7 @@ extension StaffOfUsersTests {
             #expect(log.contains { $0.hasPrefix("sam update-session users live t 192.0.2.7 \(anna.userID)/") })
             #expect(log.contains { $0.hasPrefix("sam create-settings users live") })
             #expect(!log.joined().contains("berta") && !log.joined().contains("b@example.org"))
-            #expect(log.count { $0.contains("update-user") } == 1, "a change of nothing is no change")
+            #expect(log.count { $0.contains("update-user") } == 1, "an update without changes is not logged")
         }
     }
 

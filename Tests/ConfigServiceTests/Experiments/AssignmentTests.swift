@@ -126,10 +126,10 @@ import Testing
 
     @Test func `A higher bucket version reassigns units, and a higher minimum excludes earlier ones`() throws {
         let weights = #""variations":[{"key":"control","weight":0.01},{"key":"dark","weight":0.99,"flags":{"x":1}}]"#
-        let anew = TestExperiment.space(
+        let rebucketed = TestExperiment.space(
             try TestExperiment.compiled("checkout", #"{"phase":1,"bucketVersion":1,\#(weights)}"#))
         let unit = TestExperiment.device(1), former = ["checkout": [0: "control"]]
-        let assignment = anew.assignments(for: unit, [:], at: Date(), history: former).first
+        let assignment = rebucketed.assignments(for: unit, [:], at: Date(), history: former).first
         #expect(assignment?.variation == "dark" && assignment?.bucketVersion == 1)
         let shut = TestExperiment.space(
             try TestExperiment.compiled("checkout", #"{"bucketVersion":1,"minimumBucketVersion":1,\#(weights)}"#))

@@ -175,9 +175,10 @@ import Testing
             try await services.analytics.batch([Self.event("buy", Self.device("d0"), says: old, price: "9")])
             // Wait until the cached answer expires, after one second.
             try await Task.sleep(for: .milliseconds(1_100))
-            let anew = Self.experiment("device").replacing(#""unit""#, with: #""bucketVersion":1,"unit""#).replacing(
-                "draft", with: "running")
-            try #require(try await services.config.publish(.experiment, "checkout", anew).status == 200)
+            let rebucketed = Self.experiment("device").replacing(#""unit""#, with: #""bucketVersion":1,"unit""#)
+                .replacing(
+                    "draft", with: "running")
+            try #require(try await services.config.publish(.experiment, "checkout", rebucketed).status == 200)
             let new = try await services.expose(device: "d1")
             try await services.analytics.batch([Self.event("buy", Self.device("d1"), says: new, price: "2")])
             answer = try await services.results()

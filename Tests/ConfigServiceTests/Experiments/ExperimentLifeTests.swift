@@ -155,7 +155,7 @@ import Testing
             let results = try await app.master("GET", Self.path + "/results")
             #expect(results["asOf"] == "null" && results["series.purchase"] == "[]", "\(results)")
             _ = try await expose(40..<60)
-            #expect(try await units().reduce(0, +) == 20, "also who was in before is in again")
+            #expect(try await units().reduce(0, +) == 20, "units of the deleted experiment take part again")
 
             // An instance that has not noticed continues with the deleted experiment.
             for number in 100..<110 {

@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `a mere draft survives a promotion`() async throws {
+    @Test func `a document that is only a draft survives a promotion`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             var test = app
             test.environment = .test

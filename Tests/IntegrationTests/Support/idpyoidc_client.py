@@ -70,8 +70,8 @@ state = sign_in(walk(browser, begin(SCOPE), name="idpy"))
 fresh = handler.refresh_access_token(state)
 check(fresh["access_token"] and fresh["refresh_token"], fresh)
 
-# It is let in already: as it has a secret, nobody is asked again, although it comes back to this machine. (With offline_access the library itself
-# has the user asked.)
+# The user has consented already. The client has a secret, so the user is not asked again, although the redirect address is on this machine. (With
+# offline_access the library itself requests consent.)
 again = browser.get(begin(SCOPE[:3]), allow_redirects=False, timeout=30)
 check(again.status_code == 303 and again.headers["location"].startswith(REDIRECT + "?code="), again.text)
 sign_in(again.headers["location"])

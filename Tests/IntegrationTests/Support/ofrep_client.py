@@ -93,7 +93,7 @@ def conditional_requests():
 
 
 def events(tag):
-    """A change is told within seconds, and the one who then asks gets it."""
+    """A change is announced within seconds, and a client that then asks gets it."""
     stream = requests.get(url + "/ofrep/v1/events", headers=bearer, stream=True, timeout=30)
     check(stream.status_code == 200 and stream.headers["content-type"].startswith("text/event-stream"), stream.status_code)
     lines = stream.iter_lines(decode_unicode=True)
@@ -156,7 +156,7 @@ def described():
 
 publish("Hello")
 for attempt in range(50):
-    # The key ring brings word of new keys within seconds.
+    # The gateway learns of new keys within seconds.
     if bulk().status_code == 200:
         break
     time.sleep(0.2)

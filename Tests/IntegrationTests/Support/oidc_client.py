@@ -27,7 +27,7 @@ def management(method, path, body):
 
 
 def retrying(body):
-    """The key ring brings word of new apps and keys within seconds."""
+    """Repeats a call until it succeeds: the gateway learns of new apps and keys within seconds."""
     for attempt in range(50):
         answer = body()
         if answer.status_code == 200:
@@ -83,7 +83,7 @@ for method, algorithm in (("client_secret_basic", "RS256"), ("client_secret_post
     silent, _ = client.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier, prompt="none")
     check("code=" in walk(browser, silent), "silent")
 
-    # Signed out of it, too: what was let in for when the user is away goes on.
+    # Signs out of the provider, too. Offline access, which the user allowed, continues.
     leaving = {"id_token_hint": token["id_token"], "post_logout_redirect_uri": GOODBYE, "state": "s"}
     left = browser.get(metadata["end_session_endpoint"], params=leaving, allow_redirects=False, timeout=30)
     check(left.status_code == 303 and left.headers["location"] == GOODBYE + "?state=s", left.text)

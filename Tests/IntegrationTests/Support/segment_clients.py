@@ -18,7 +18,7 @@ def failed(error, items):
 
 
 for attempt in range(50):
-    # The key ring brings word of new keys within seconds.
+    # The gateway learns of new keys within seconds.
     if requests.post(host + "/v1/batch", json={"batch": []}, auth=(key, ""), timeout=30).status_code == 200:
         break
     time.sleep(0.2)

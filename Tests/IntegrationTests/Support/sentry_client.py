@@ -83,7 +83,7 @@ def flood():
     check(1 <= len(limited) <= 2 and "error;default" in limited[0][2], answers)
     check(transport.is_healthy() is False, "the client knows of the limit")
     sent = len(answers)
-    # Errors are dropped without being sent; the rest goes on.
+    # Errors are dropped without being sent; everything else is still sent.
     sentry_sdk.capture_message("dropped")
     with sentry_sdk.start_transaction(name="goes on", op="task"):
         pass

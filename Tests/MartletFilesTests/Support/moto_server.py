@@ -1,4 +1,4 @@
-# An S3 server that checks signatures (moto), for S3FilesTests: prints where it is and with which keys, and ends when its input does.
+# An S3 server that checks signatures (moto), for S3FilesTests: prints its address and keys, and exits when its input ends.
 import json, os, sys
 
 # So many calls are let through unchecked; they are those below.

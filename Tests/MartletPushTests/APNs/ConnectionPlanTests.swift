@@ -36,7 +36,7 @@ import Testing
             #expect(plan.next(waiting: 1, open: 0, now: now) == .connect)
             plan.failed(now: now, jitter: 1)
             guard case .look(let time) = plan.next(waiting: 1, open: 0, now: now) else {
-                return #expect(Bool(false), "it does not wait")
+                return #expect(Bool(false), "the plan does not wait")
             }
             waits.append((time - now).nanoseconds / 1_000_000_000)
             now = time

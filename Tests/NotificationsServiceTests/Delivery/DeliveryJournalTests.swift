@@ -43,7 +43,7 @@ struct DeliveryJournalTests {
         #expect(
             results.allSatisfy { $0.message == DeliveryWorld.installation(1_000) }
                 && results[4].installation == DeliveryWorld.installation(5))
-        #expect(other.leftoverJournals().isEmpty, "it is in somebody's hands")
+        #expect(other.leftoverJournals().isEmpty, "the journal is in use")
         left.discard()
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1)
         other.end(isKnown: true)

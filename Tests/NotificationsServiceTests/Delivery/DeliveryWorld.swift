@@ -162,7 +162,7 @@ struct DeliveryWorld: Sendable {
             "UPDATE notifications.deliveries SET due = now() WHERE message = \(message) AND state = 'queued'")
     }
 
-    // MARK: What came of it
+    // MARK: Outcomes
 
     /// The number of deliveries by `state:reason:attempts`.
     func deliveries(of message: UUID) async throws -> [String: Int] {

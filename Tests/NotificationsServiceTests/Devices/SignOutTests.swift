@@ -109,7 +109,7 @@ import Testing
             try await app.storeCredentials()
             #expect(
                 try await app.order(#"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]}}"#) != message)
-            #expect(try await app.count("deliveries") == 1, "nobody is there to get the second one")
+            #expect(try await app.count("deliveries") == 1, "no device is signed in to get the second message")
         }
     }
 

@@ -112,7 +112,7 @@ struct PausingTests {
             try await Self.change(app, id, "pause")
             try await Self.makeOverdue(app, id)
             try await Self.change(app, id, "resume")
-            try await eventually("it is resumed") { try await !Self.isPaused(app, id) }
+            try await eventually("the message is resumed") { try await !Self.isPaused(app, id) }
             let rows = try await app.postgres.query(
                 "SELECT count(*) FILTER (WHERE state = 'queued' AND due > now()) FROM notifications.deliveries WHERE message = \(id)"
             )

@@ -200,7 +200,7 @@ import Testing
             _ = try await app.storage.write("DELETE", "/storage/Notes/n1", by: "eve")
             try await receiver.wait(for: 1)
             // The pause after a failure is ten seconds; the test does not wait for it.
-            try await eventually("the failure is noted") {
+            try await eventually("the failure is recorded") {
                 try await app.app.postgres.execute(
                     "UPDATE notifications.jobs SET due = now() WHERE state = 'waiting' AND kind = 'rules.webhook'")
                 return receiver.received.count >= 2
@@ -217,7 +217,7 @@ import Testing
                     one.headers["webhook-signature"]
                         == secret.signature(id: id, timestamp: time, body: Data(one.body.utf8)))
             }
-            try await eventually("the run says what came of it") {
+            try await eventually("the run has its outcome") {
                 try await app.app.master("GET", "/notifications/rules/told/runs")["data.0.delivery.state"] == "\"done\""
             }
             let changed = try await app.rule(

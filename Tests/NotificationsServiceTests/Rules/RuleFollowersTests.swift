@@ -15,7 +15,7 @@ import Testing
          "content":{"title":"{{object.place}}","body":"Your bike was seen{{#object.note}}: {{object.note}}{{/object.note}}.","data":{"sighting":"{{id}}"}}}
         """
 
-    @Test func `FindMyBike: a sighting reaches the bike's owner, and no one if it is the owner's own`() async throws {
+    @Test func `FindMyBike: a sighting notifies the bike's owner, unless the owner reported it`() async throws {
         try await RulesApp.run { app in
             for user in ["ann", "ben", "eve"] { try await app.device(of: user) }
             _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b1","owner":"ann"}"#)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `SportLook: a message reaches all participants but its sender, and an invitation the invited`()
+    @Test func `SportLook: a message notifies all participants but its sender, an invitation the invited user`()
         async throws
     {
         try await RulesApp.run { app in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `whoever has blocked the sender hears nothing of them, also in a channel`() async throws {
+    @Test func `users who have blocked the sender are not notified, not even through a channel`() async throws {
         try await RulesApp.run { app in
             for user in ["ann", "ben", "eve"] { try await app.device(of: user) }
             try await app.rule(
@@ -107,7 +107,7 @@ import Testing
             let except = try await app.app.postgres.query(
                 "SELECT count(*) FROM notifications.messages WHERE audience::text LIKE '%ben%' AND content->>'title' = 'from eve'"
             )
-            #expect(try except[0].decode(0, as: Int.self) == 1, "left out of the channel")
+            #expect(try except[0].decode(0, as: Int.self) == 1, "ben is excluded from the channel")
         }
     }
 
@@ -158,7 +158,7 @@ import Testing
                 "good",
                 #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"x"}}"#)
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await eventually("both are noted") {
+            try await eventually("both outcomes are recorded") {
                 try await app.outcomes(of: "bad").count + app.outcomes(of: "good").count == 2
             }
             #expect(try await app.outcomes(of: "bad") == ["failed"])
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test
-    func `actions beyond a rule's limit are dropped and reported once in a row, and so are loops`()
+    func `actions beyond a rule's limit are dropped, as are loops; each series is reported once`()
         async throws
     {
         try await RulesApp.run { app in
@@ -187,7 +187,7 @@ import Testing
             let batch = #"{"requests":[\#(changes.joined(separator: ","))]}"#
             #expect(try await app.storage.write("POST", "/storage/batch", batch).status == 200)
             _ = try await app.storage.write("PATCH", "/storage/Notes/n1", #"{"a":1}"#)
-            try await eventually("the last is noted") { try await app.outcomes(of: "circle").count >= 32 }
+            try await eventually("the last outcome is recorded") { try await app.outcomes(of: "circle").count >= 32 }
             #expect(
                 try await app.outcomes(of: "circle") == [String](
                     repeating: "acted", count: RuleLimits.actionsPerObjectAndMinute) + ["loop", "acted"])
@@ -204,7 +204,7 @@ import Testing
             try await app.rule("notes", #"{"when":{"collection":"Notes","events":["created"]},\#(rest)}"#)
             try await app.rule("bikes", #"{"when":{"collection":"Bikes","events":["created"]},\#(rest)}"#)
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await eventually("the first is noted") { try await app.outcomes(of: "notes") == ["acted"] }
+            try await eventually("the first outcome is recorded") { try await app.outcomes(of: "notes") == ["acted"] }
             try await app.whileNobodyFollows {
                 for number in 0..<150 {
                     _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b\#(number)"}"#)
@@ -213,7 +213,7 @@ import Testing
                 _ = try await app.storage.write("DELETE", "/collections/Notes")
                 _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n2"}"#)
             }
-            try await eventually("it goes on") {
+            try await eventually("all changes are acted on") {
                 try await app.outcomes(of: "notes").count + app.outcomes(of: "bikes").count >= 153
             }
             // Reported once, although the log is read in pages.
@@ -233,10 +233,12 @@ import Testing
             )
             let readers = (0..<1_500).map { "\"u\($0)\"" }.joined(separator: ",")
             _ = try await app.storage.write("POST", "/storage/News", #"{"readers":[\#(readers)]}"#)
-            try await eventually("it is planned") { try await app.sent() == ["rule:news x → ann"] }
+            try await eventually("the message is planned") { try await app.sent() == ["rule:news x → ann"] }
             let many = (0...Recipients.maximumUsers).map { "\"u\($0)\"" }.joined(separator: ",")
             _ = try await app.storage.write("POST", "/storage/News", #"{"readers":[\#(many)]}"#)
-            try await eventually("too many are said") { try await app.outcomes(of: "news") == ["acted", "failed"] }
+            try await eventually("the failure is recorded") {
+                try await app.outcomes(of: "news") == ["acted", "failed"]
+            }
             #expect(try await app.details(of: "news").last?.contains("would be excluded") == true)
         }
     }
@@ -255,7 +257,7 @@ import Testing
                 _ = try await $0.execute("REVOKE INSERT ON notifications.messages FROM martlet_notifications")
             }
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await eventually("it is stuck") {
+            try await eventually("the rule is stuck") {
                 try await app.app.master("GET", "/notifications/rules")["data.0.state"] == "\"stuck\""
             }
             let rule = try await app.app.master("GET", "/notifications/rules/notes")
@@ -263,7 +265,7 @@ import Testing
             try await app.app.database.withSuperuser {
                 _ = try await $0.execute("GRANT INSERT ON notifications.messages TO martlet_notifications")
             }
-            try await eventually("it goes again") {
+            try await eventually("the rule is active again") {
                 try await app.app.master("GET", "/notifications/rules/notes")["state"] == "\"active\""
             }
             #expect(try await app.sent() == ["rule:notes n1 → ann"])

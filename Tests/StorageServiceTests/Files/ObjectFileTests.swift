@@ -85,7 +85,7 @@ import Testing
         #expect(try await limited.get(Self.path + "photo").isProblem(.forbidden))
     }
 
-    @Test func `to find an object is enough to read its files`() async throws {
+    @Test func `whoever may find an object may read its files`() async throws {
         let app = try await Self.app(StorageApp())
         try await app.set(#"{"rules":{"find":["bob"],"get":[]}}"#, on: "Messages")
         #expect(try await app.user("bob").get(Self.path + "photo").text == "photo")
@@ -120,7 +120,7 @@ import Testing
 
     // MARK: Attacks
 
-    @Test func `who names another's file in an object of their own does not read it`() async throws {
+    @Test func `naming another user's file in an object of one's own does not make it readable`() async throws {
         let app = try await Self.app(StorageApp())
         let (bob, eve) = (app.user("bob"), app.user("eve"))
         for (name, path) in [("photo", "p/photo"), ("own", "p/own"), ("secret", "p/secret")] {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `who may change an object does not move a file to a field that more people read`() async throws {
+    @Test func `whoever may change an object cannot move a file to a field that more people read`() async throws {
         let app = try await Self.app(StorageApp())
         let bob = app.user("bob")
         for value in [Self.file("p/secret"), "[\(Self.file("p/photo")),\(Self.file("p/secret"))]"] {
@@ -237,7 +237,9 @@ import Testing
         #expect(try await !bobReads("Posts"), "deleted")
     }
 
-    @Test func `binding closes a file that everyone may read, unless the call says who reads it`() async throws {
+    @Test func `binding makes the caller the only reader of a file that everyone may read, unless readers are given`()
+        async throws
+    {
         let app = try await StorageApp()
         let (ann, bob) = (app.user("ann"), app.user("bob"))
         #expect(try await ann.post("/storage/Notes", #"{"_id":"n","f":\#(Self.file("n"))}"#).status == 201)
@@ -257,7 +259,8 @@ import Testing
         #expect(try await app.client.patch("/upload/m", "{\(object)}")["_readers"] == "[]")
     }
 
-    @Test func `a scanner's verdict holds for the readers of the object, and others learn nothing of it`() async throws
+    @Test func `a scanner's verdict applies to the readers of the object, and others learn nothing about it`()
+        async throws
     {
         let app = try await Self.app(StorageApp())
         try await app.hook("scan", "scanFile", at: HookReceiver())
@@ -337,7 +340,9 @@ import Testing
         #expect(try await app.acting(as: eve).get(Self.path + "photo").isProblem(.fileNotFound))
     }
 
-    @Test func `a user's export says what their files are bound to, and with the user the files go`() async throws {
+    @Test func `a user's export says what their files are bound to, and the files are erased with the user`()
+        async throws
+    {
         let app = try await Self.app(StorageApp())
         func ask(_ what: String, after place: String? = nil) async throws -> Answer {
             let request = UserDataRequest(app: app.id, environment: .live, user: "ann", after: place)

@@ -62,7 +62,7 @@ import Testing
         #expect(try await head(app.client, location).header("upload-offset") == "11")
     }
 
-    @Test func `only one of two requests at the same offset counts`() async throws {
+    @Test func `only one of two requests at the same offset is accepted`() async throws {
         let app = try await StorageApp()
         let location = try location(try await create(app.client, "4"))
         let statuses = await withTaskGroup(of: Int.self) { group in

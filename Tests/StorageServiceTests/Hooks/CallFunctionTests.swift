@@ -100,7 +100,7 @@ import Testing
         #expect(try await app.client.post("/functions/f", "{").isProblem(.invalidJSON))
         let large = "\"" + String(repeating: "x", count: 1 << 20) + "\""
         #expect(try await app.client.post("/functions/f", large).isProblem(.payloadTooLarge))
-        #expect(try await app.testClient.post("/functions/f").isProblem(.hookNotFound), "environments are apart")
+        #expect(try await app.testClient.post("/functions/f").isProblem(.hookNotFound), "environments are separate")
         #expect(receiver.received.isEmpty)
     }
 

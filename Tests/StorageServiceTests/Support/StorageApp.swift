@@ -200,7 +200,7 @@ private actor SharedStorage {
 
 /// Names refused for every route with a collection.
 enum BadNames {
-    /// The error for a name: one that is no text is refused before its form is looked at.
+    /// The expected error for a name. A name that is not valid text is refused before its form is checked.
     static func refusal(of name: String, otherwise code: ErrorCode) -> ErrorCode {
         ["%00", "%ff", "%zz"].contains(where: name.contains) ? .invalidPath : code
     }

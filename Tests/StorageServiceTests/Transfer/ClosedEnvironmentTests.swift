@@ -53,7 +53,7 @@ import Testing
             #expect(try await client.post("/storage/batch", batch).isProblem(.forbidden))
         }
         #expect(try await app.testMaster.get("/storage/Note/a")["n"] == "1")
-        #expect(try await app.user("ada").get("/storage/Note/a")["n"] == "1", "live goes on")
+        #expect(try await app.user("ada").get("/storage/Note/a")["n"] == "1", "live stays open")
         // Another instance of the service knows it too.
         let other = try await ServiceClient(
             StorageService(
@@ -62,7 +62,7 @@ import Testing
 
         #expect(try await app.master.put("/environment", #"{"open":true}"#).text == #"{"open":true}"#)
         #expect(try await app.acting(as: guest).get("/storage/Note/a")["n"] == "1")
-        #expect(try await app.testClient.get("/storage/Note/a").isProblem(.forbidden), "the rules came along")
+        #expect(try await app.testClient.get("/storage/Note/a").isProblem(.forbidden), "the rules were copied")
         #expect(try await app.master.put("/environment", #"{"open":false}"#).status == 200)
         #expect(try await app.acting(as: guest).get("/storage/Note/a").isProblem(.forbidden))
         // An empty environment is open again.

@@ -252,7 +252,7 @@ import Testing
             due.isPrepared = false
             try await app.postgres.execute(due)
             try await app.startWorker()
-            try await eventually("the import stores") {
+            try await eventually("the import is storing objects") {
                 try await app.master.get("/jobs/\(job.id)")["progress.message"] == #""storing""#
             }
             #expect(try await app.master.delete("/jobs/\(job.id)")["cancelRequested"] == "true")

@@ -64,7 +64,7 @@ import Testing
         #expect(try await app.user("new").get("/storage/Places/o1").status == 404)
     }
 
-    @Test func `writes are judged by the profile, every element that they add`() async throws {
+    @Test func `writes are checked against the profile, with every element that they add`() async throws {
         let app = try await Self.app()
         try await app.set(
             #"{"rules":{"create":[{"where":{"$user.emailVerified":true,"city":"$user.city"}}],"update":[{"where":{"$new.level":{"$lte":"$user.level"}}}]}}"#,
@@ -96,7 +96,7 @@ import Testing
         try await app.publish("bob", version: 3, #"{"city":"Rome"}"#)
         _ = try await app.master.post("/storage/Places", #"{"_id":"c","city":"Bern"}"#)
         _ = try await app.master.post("/storage/Places", #"{"_id":"d","city":"Rome"}"#)
-        try await eventually("the last event is there") { stream.lines.last == "create d" }
+        try await eventually("the last event has arrived") { stream.lines.last == "create d" }
         #expect(!stream.lines.contains("create c"), "\(stream.lines)")
     }
 
@@ -108,7 +108,7 @@ import Testing
         (#"{"create":[{"where":{"$user.city":"$new.city"}}]}"#, "rules.create.0.where"),
         (#"{"update":[{"operations":{"x":{"AddUnique":["$user.city"]}}}]}"#, "rules.update.0"),
     ])
-    func `a variable where it cannot stand is refused`(_ rules: String, _ field: String) async throws {
+    func `a variable in the wrong place is refused`(_ rules: String, _ field: String) async throws {
         let app = try await Self.app()
         let answer = try await app.master.put("/collections/Places/rules", #"{"rules":\#(rules)}"#)
         #expect(answer.isProblem(.invalidFilter), "\(answer)")

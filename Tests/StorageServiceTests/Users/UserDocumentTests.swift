@@ -164,7 +164,7 @@ extension StorageApp {
             #"{"where":{"by":{"$inQuery":{"className":"_User","where":{"city":"Bern"}}}}}"#,
             #"{"where":{"$user.city":"Bern"}}"#,
         ])
-    func `rules do not know disabled users`(_ entry: String) async throws {
+    func `rules treat disabled users as missing`(_ entry: String) async throws {
         let app = try await StorageApp()
         let pointer = #"{"__type":"Pointer","className":"_User","objectId":"ada"}"#
         _ = try await app.master.post("/storage/Notes", #"{"_id":"n","by":\#(pointer)}"#)
@@ -193,7 +193,7 @@ extension StorageApp {
         #expect(try await ids() == ["ada"])
     }
 
-    @Test func `what no object can have is left out`() async throws {
+    @Test func `members that an object cannot have are omitted from a profile`() async throws {
         let app = try await StorageApp()
         let profile = #"""
             {"_id":"x","_version":9,"_secret":1,"$a":1,"a.b":1,"userName":"eve","created":"x","bad":{"__type":"GeoPoint","latitude":95,

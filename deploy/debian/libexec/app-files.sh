@@ -51,7 +51,7 @@ target_of() {
     esac
 }
 
-# folder_of PLACE: what goes to a bucket is gathered first.
+# folder_of PLACE: the folder for its files. Files for a bucket are collected in a local folder first.
 folder_of() { if is_remote "$1"; then echo "$work/outgoing/${1//\//_}"; else echo "$1"; fi; }
 
 # place SOURCE TARGET: complete under its name, or not there; owned like the folder of all files.

@@ -9,7 +9,7 @@ format=1
 # The text of JSON that `jq` selects from a file: read_json FILE FILTER [ARGUMENTS…]
 read_json() { jq -r "${@:3}" "$2" "$1"; }
 
-# Passes the address on by libpq's environment: arguments of a process can be read by everybody.
+# Passes the address in libpq's environment variables, because everybody can read a process's arguments.
 connect() {
     local url=${MARTLET_DATABASE_URL:-} name
     [[ -n $url ]] || url=$(value_of MARTLET_DATABASE_URL "$settings/setup.env")

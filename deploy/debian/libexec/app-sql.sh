@@ -120,7 +120,7 @@ write_restore_script() {
     } > "$work/restore.sql"
 }
 
-# On another server numbers go on after those that were restored.
+# On another server, sequences continue after the restored numbers.
 advance_sequences() {
     fill "$1" live << 'SQL'
 SELECT format('SELECT setval(%L, greatest((SELECT last_value FROM %s), (SELECT coalesce(max(%I), 1) FROM %s))) \g /dev/null',

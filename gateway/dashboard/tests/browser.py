@@ -7,7 +7,7 @@ import time
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
-# Long enough for a slow machine: only what fails waits for it.
+# Long enough for a slow machine. Only a failing check waits that long.
 LIMIT_IN_MILLISECONDS = 60_000
 expect.set_options(timeout=LIMIT_IN_MILLISECONDS)
 

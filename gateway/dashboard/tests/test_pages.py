@@ -278,7 +278,7 @@ class PageTests(BrowserTests):
         self.dialog().get_by_role("button", name="Start").click()
         self.see("Running")
         self.page.get_by_role("tab", name="Results").click()
-        self.see("Wait: nothing can be told from chance yet.")
+        self.see("Wait: no difference can be told from chance yet.")
         self.button("Stop").click()
         self.see("Stopped")
 

@@ -24,7 +24,7 @@ CLOSED = ["storage", "storage/Bikes/bike-001", "files", "users", "moderation", "
 
 class RefusalTests(BrowserTests):
     def test_who_may_only_look_sees_no_button_that_changes_anything(self):
-        # The gateway writes down in batches when keys were used; until then the first steps lead to the keys.
+        # The gateway reports the use of keys in batches; until then, the first steps lead to the keys.
         for _ in range(120):
             if any(key["lastUsed"] for key in self.server.of_app("GET", "/keys")["data"]):
                 break
@@ -80,7 +80,7 @@ class RefusalTests(BrowserTests):
         dana = next(member for member in self.server.admin("GET", "/staff")["data"] if member["userName"] == "dana")
         self.server.admin("DELETE", f"/staff/{dana['id']}/sessions")
         self.wait_for_the_end_of_the_session()
-        # The page may have read something meanwhile; the gate then stands above the button already.
+        # The page may have loaded something meanwhile; then the gate already covers the button.
         self.button("Comment").dispatch_event("click")
         gate = self.page.get_by_role("dialog", name="Your session has ended")
         gate.get_by_label("Password").fill("a long password for dana")

@@ -251,7 +251,7 @@ class ViewTests(BrowserTests):
     def test_rules_of_sign_up_are_changed(self):
         self.window.sign_in()
         self.window.place("sign-in")
-        box = self.page.get_by_label("Only with an invitation may people sign up")
+        box = self.page.get_by_label("People can sign up only with an invitation")
         box.check()
         self.page.get_by_label("Addresses that links in mail").fill("https://example.org/open?token={token}")
         self.button("Save").click()

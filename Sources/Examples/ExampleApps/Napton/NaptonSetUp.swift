@@ -45,7 +45,7 @@ extension Napton {
         return folder
     }
 
-    /// Adds to each event what the photographer has taken: a file of the app, to which a link leads for a week.
+    /// Adds the photographer's picture to each event: a file of the app, with a link that is valid for a week.
     static func addPictures(to app: ExampleApp) async throws {
         try await app.manage("PUT", "upload/kick-in/event.png", bytes: PackageResources.ball_png)
         let link = try await app.manage(

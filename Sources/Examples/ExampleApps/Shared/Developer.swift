@@ -61,7 +61,7 @@ struct Call: Sendable {
         return answer.isEmpty ? .null : try JSON(parsing: answer)
     }
 
-    /// The answer as it comes.
+    /// The body of the response, unparsed.
     func data(
         _ method: String, _ path: String, _ body: Data? = nil, _ more: HTTPHeaders = [:]
     ) async throws -> Data {

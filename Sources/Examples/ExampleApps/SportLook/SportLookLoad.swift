@@ -8,11 +8,11 @@ import MartletKit
 public struct SportLookLoad: Sendable {
     private static let registeringCount = 60
     private static let password = "correct horse battery"
-    /// Of the password, with the lowest cost of bcrypt. The server replaces it at the first sign-in.
+    /// The hash of the password, with the lowest cost of bcrypt. The server replaces it at the first sign-in.
     private static let passwordHash = "$2b$04$SportLookExampleUsersuIuHXND.BuJEG3xMJANBlXVBzn87QPQy"
     /// As in the source of the app: no call may take longer.
     private static let longest: TimeInterval = 30
-    /// What the 99th percentile of each call should stay below. Missing it is no error: it depends on the machine.
+    /// The goal for each call's 99th percentile. Missing it does not fail the run, because it depends on the machine.
     private static let aim: TimeInterval = 0.2
     private static let eventCount = 50
 

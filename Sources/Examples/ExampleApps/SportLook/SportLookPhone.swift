@@ -7,7 +7,7 @@ struct SportLookPhone: Sendable {
     let app: SportLook
     let userID: String
     let profile: Person
-    /// What the simulated APNs knows the phone by; nil if it is not registered.
+    /// The phone's token at the simulated APNs; nil if it is not registered.
     var token: Data?
 
     /// Registers somebody with a password.

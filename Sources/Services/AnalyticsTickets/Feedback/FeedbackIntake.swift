@@ -85,8 +85,8 @@ package struct FeedbackIntake: Sendable {
 
     // MARK: Limits
 
-    /// Checked before anything is locked or stored, and again under the lock, because other feedback may have come
-    /// first.
+    /// Checked before anything is locked or stored, and again under the lock, because other feedback may have been
+    /// stored meanwhile.
     private func checkLimits(_ user: UUID?, in space: Space, _ query: (PostgresQuery) async throws -> PostgresRows)
         async throws
     {

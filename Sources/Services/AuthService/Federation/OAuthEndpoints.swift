@@ -14,7 +14,7 @@ enum ProviderAudience: Sendable {
 
     /// The id of the app whose callback is called.
     ///
-    /// - Throws: `forbidden` if the request did not come by the callback's route.
+    /// - Throws: `forbidden` if the request did not use the callback's route.
     fileprivate func callbackAppID(_ context: ServiceContext) throws -> String {
         guard self == .users else { return try space(context).appID }
         let principal = try context.principal

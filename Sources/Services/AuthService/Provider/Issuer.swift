@@ -39,7 +39,7 @@ struct Issuers: Sendable {
     let feed: KeyRingFeed
     let publicURL: String
 
-    /// - Throws: `forbidden` if the request did not come by the provider's route, `not-found`, `unavailable`.
+    /// - Throws: `forbidden` if the request did not use the provider's route, `not-found`, `unavailable`.
     func issuer(_ context: ServiceContext) throws -> Issuer {
         guard try context.principal.kind == .visitor else { throw ServiceError(.forbidden) }
         guard let ring = feed.current else { throw ServiceError(.unavailable) }

@@ -126,7 +126,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     private func step() -> Bool {
         switch phase {
         case .head:
-            // Starts no further request while the client does not read its answers.
+            // No new request starts while the client is not reading its responses.
             return pending.readableBytes > 0 && isWritable && readHead()
         case .body(let decoder):
             return readBody(decoder)
@@ -297,7 +297,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     }
 
     func endResponse(of exchange: Exchange) {
-        // The client resumes a stream that ends early on a new connection.
+        // A stream that ends because of draining is resumed by the client, on a new connection.
         if worker.isDraining, exchange.route?.isStreaming == true { writer.closesConnection = true }
         writer.writeEnd(to: &out)
         flush()
@@ -338,7 +338,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         context?.close(promise: nil)
     }
 
-    /// Leaves an idle connection time for a request that may already be on its way; it is answered as the last one.
+    /// Keeps an idle connection open for a short time, because a request may already be on its way. After the answer,
+    /// the connection closes.
     func drain() {
         if case .head = phase { deadline = min(deadline, worker.idleDeadline(worker.settings.idleTimeout)) }
     }
@@ -369,7 +370,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
 
     // MARK: Details
 
-    /// Bytes of the answer not yet written to the channel, so that the head and small bodies leave in one write.
+    /// Response bytes held back so that the head and small bodies are written to the channel at once.
     private var out = ByteBuffer()
 
     private var isReadingBody: Bool {

@@ -51,7 +51,7 @@ struct UpstreamHead {
             case .other, .dashboard, .fetchSite:
                 !head.connectionNamesFields || !head.fields.connectionNames(bytes[field.name], in: bytes)
             case .host, .sentryAuth, .origin: true
-            // Only what signs staff in reads its cookies, and pages of the OpenID Connect provider read theirs.
+            // Only calls that sign staff in, and routes that need no credential, get cookies.
             case .cookie: route.credential == .none || (route.credential == .staff && route.ignoresToken)
             case .authorization: route.credential == .link || route.credential == .none
             case .apiKey: route.credential != .ingest && route.credential != .evaluation

@@ -3,8 +3,8 @@ import NIOCore
 
 /// Decodes a chunked body (RFC 9112 §7.1) strictly and without copying data.
 ///
-/// Lines must end in CRLF. Chunk extensions (at most 256 bytes per chunk) and trailers are validated and dropped. The
-/// body is framed anew when forwarded, so only data passes through.
+/// Lines must end in CRLF. Chunk extensions (at most 256 bytes per chunk) and trailers are validated and dropped. Only
+/// the data passes through: the gateway frames a forwarded body itself.
 struct ChunkedDecoder {
     enum Part {
         case data(ByteBuffer)

@@ -8,7 +8,7 @@ struct MessageOrder: Sendable {
     var content: MessageContent
     var audience: Audience
     var timing = MessageTiming()
-    /// Nil means now or, with a local time, when the first place on Earth reaches it.
+    /// When to send it. Nil means now or, with a local time, when that time comes in the first time zone.
     var due: Date?
     /// Deliveries not sent by then are dropped. Nil means the content's time to live after the due date, or four weeks.
     var expires: Date?
@@ -43,9 +43,11 @@ struct Message: Sendable {
     let isPaused: Bool
     let due: Date
     let expires: Date
+    /// The last installation that planning has reached; nil before the first.
     let plannedTo: UUID?
+    /// Whether planning has reached every installation of the audience.
     let isPlanned: Bool
-    /// The number of devices.
+    /// The number of deliveries planned so far.
     let planned: Int
     let problem: String?
     let created: Date
@@ -81,7 +83,7 @@ struct Message: Sendable {
         finished = try row.decode(column + 17)
     }
 
-    /// The members of an answer.
+    /// The message's members in a response.
     var json: [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("id", .string(id.uuidString.lowercased())), .init("state", .string(state.rawValue)),

@@ -13,8 +13,8 @@ struct ChangeCursor: Sendable, Hashable {
     enum Position: Sendable, Hashable {
         /// The follower has everything that the snapshot sees.
         case at(Snapshot)
-        /// The follower has everything that `from` sees, and of the changes that are new in `to` those up to the log
-        /// number `seq`.
+        /// The follower has everything that `from` sees, and those changes up to the log number `seq` that only `to`
+        /// sees.
         case within(from: Snapshot, to: Snapshot, seq: Int64)
         /// The follower has the objects up to the id `last`, in a walk through all objects that began at the snapshot.
         case walking(since: Snapshot, last: String)

@@ -129,7 +129,7 @@ struct SyncFeed: Sendable {
     static func walking(_ query: Query, after last: String, in scope: QueryScope) throws -> PostgresQuery {
         let access = scope.access
         let parts = [access.readable(for: .find), query.condition].compactMap(\.self)
-        // Conditions stand unwrapped, because inside a function no index would support them.
+        // Conditions are not wrapped in a function, where no index would support them.
         let condition = parts.isEmpty ? "TRUE" : parts.map { "(\($0))" as PostgresQuery }.joined(separator: " AND ")
         var statement: PostgresQuery = """
             SELECT max(id), coalesce(count(*) < max(total), FALSE), coalesce(string_agg(object, ',' ORDER BY id), ''), ''

@@ -7,7 +7,7 @@ struct ObjectField: Sendable {
     let id: ObjectID
     let key: String
 
-    /// Nil for what is no name of such a field.
+    /// Nil if `key` is not the name of a top-level field.
     init?(_ id: ObjectID, key: String) {
         guard (try? FieldPath(key))?.parts.count == 1 else { return nil }
         (self.id, self.key) = (id, key)

@@ -101,7 +101,8 @@ final class HookStore: Sendable {
                     log_to = CASE WHEN \(isSame) THEN h.log_to END, log_seq = CASE WHEN \(isSame) THEN h.log_seq ELSE 0 END
                 RETURNING \(Hook.columns), h.xmax = 0
                 """)
-            // Those about files have no body, which the hook would get if it had another event before.
+            // Deliveries about files have no body, others have one. Deletes those of the other kind, from before the
+            // hook's event changed.
             try await transaction.execute(
                 """
                 DELETE FROM \(deliveries)

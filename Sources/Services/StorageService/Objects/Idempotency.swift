@@ -25,8 +25,8 @@ struct Idempotency: Sendable {
 
     /// Runs `write` once per key: with the store in a transaction, or unchanged if there is no key.
     ///
-    /// - Throws: The errors of `write`; `invalid-parameter`; `idempotency-key-reused` if the key came with another
-    ///   request.
+    /// - Throws: The errors of `write`; `invalid-parameter`; `idempotency-key-reused` if the key was used for
+    ///   another request.
     func perform(
         _ request: Request, _ body: ByteBuffer, in scope: QueryScope,
         _ write: @Sendable (ObjectStore) async throws -> Response

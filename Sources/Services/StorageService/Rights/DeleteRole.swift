@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Lists of readers and writers keep the role's name, so they apply again if the role is created anew.
+/// Lists of readers and writers keep the role's name, so they apply again if the role is created again.
 struct DeleteRole: Endpoint {
     static let route = Route(
         .delete, "/roles/{role}", "deleteRole", "Deletes a role and takes it from all its members.",

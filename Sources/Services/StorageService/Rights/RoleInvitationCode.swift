@@ -17,7 +17,7 @@ struct RoleInvitationCode: Sendable, Equatable {
 
     private init(digits: String) { self.digits = digits }
 
-    /// Nil for text that is no code.
+    /// Nil if the text is not a code.
     init?(_ text: String) {
         guard text.utf8.count <= Self.maximumTextInBytes else { return nil }
         let digits = text.uppercased().filter { $0 != "-" && $0 != " " }.map { digit -> Character in

@@ -109,7 +109,8 @@ struct RoleInvitationStore: Sendable {
         }
     }
 
-    /// Makes a user a member by a code; nil for text that is no code. A member already stays one, without using it.
+    /// Makes the user of an invitation code a member; nil if the text is not a code. A user who is a member already
+    /// does not use up the code.
     ///
     /// The attempt is counted before the code is looked at and forgiven afterwards, so parallel guesses gain nothing.
     ///

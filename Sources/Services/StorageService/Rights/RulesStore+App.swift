@@ -25,8 +25,8 @@ extension RulesStore {
 
     /// Sets the rules of all named collections, or none. Rules that stay as they are get no new version.
     ///
-    /// - Throws: `precondition-failed` if the base is not the present state, and the errors of `set` for one
-    ///   collection, naming the place.
+    /// - Throws: `precondition-failed` if `base` is not the current revision, and the errors of `set` for one
+    ///   collection, with the field at fault.
     func set(_ new: AppRules, of space: AppSchema, by author: String) async throws -> AppRules.Plan {
         try await spaces.prepare(space)
         let checked = try await checked(new, of: space)
@@ -36,7 +36,7 @@ extension RulesStore {
             ).first
             let before = SpaceAccess(stored: try row?.decode(0, as: String?.self), in: space.environment)
             try await transaction.executeScript("SET LOCAL ROLE \(space.role.quoted)")
-            // In the order of `CollectionStore.create`.
+            // `CollectionStore.create` takes its locks in the same order.
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
             let stored = try await Self.lock(of: space, transaction)
             let revision = AppRules.revision(of: stored, before)
@@ -62,7 +62,7 @@ extension RulesStore {
         return plan
     }
 
-    /// The rules as they are to be stored. Missing collections are created by the caller.
+    /// Validates the rules and returns them as they are to be stored. The caller creates missing collections.
     private func checked(_ new: AppRules, of space: AppSchema) async throws -> Stored {
         let names = new.collections.map(\.name)
         var checked: Stored = []
@@ -76,7 +76,7 @@ extension RulesStore {
         return checked
     }
 
-    /// The rules of all collections, which then nobody else can change.
+    /// Reads the rules of all collections and keeps others from changing them until the transaction ends.
     private static func lock(of space: AppSchema, _ transaction: PostgresTransaction) async throws -> Stored {
         let table = try space.own("_collections")
         try await transaction.execute("LOCK TABLE \(table) IN SHARE ROW EXCLUSIVE MODE")

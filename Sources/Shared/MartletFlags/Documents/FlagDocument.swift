@@ -28,7 +28,7 @@ public struct FlagDocument: Sendable {
     public let instants: [Double]
     /// Whether a rule tests the user's roles.
     public let asksForRoles: Bool
-    /// Whether a rule tests what auth knows about the user.
+    /// Whether a rule tests the user's profile, which the auth service holds.
     public let asksForProfile: Bool
     private let places: [String: Int]
 

@@ -17,7 +17,7 @@ final class Sender {
         request.settings = []
         guard let actor = request.actor, request.lease == nil else { return sendTimed(request, on: connection) }
         // In the segment of the statement, so that nothing is changed without it. A failure reverts it. `SET LOCAL`
-        // would have PostgreSQL log a warning, because a segment is no transaction block.
+        // would have PostgreSQL log a warning, because a segment is not a transaction block.
         request.settings.append("SET martlet.staff = '\(actor.text)'")
         return sendTimed(request, on: connection) && sendSetting("RESET martlet.staff", of: request, on: connection)
     }

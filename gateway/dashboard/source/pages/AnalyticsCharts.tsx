@@ -242,7 +242,7 @@ export function Funnel({ asked }: { asked: Asked }) {
   }, [place.app.id, place.environment, query.get("steps"), query.get("hours"), asked.days]);
   return (
     <div className="columns">
-      <Section title={t("Steps")} note={t("How many people did one after the other.")}>
+      <Section title={t("Steps")} note={t("How many people took these steps in this order.")}>
         <Form
           action={t("Ask")}
           isDisabled={steps.filter((one) => one.trim()).length < 2}

@@ -69,7 +69,7 @@ export function Screens({ asked }: { asked: Asked }) {
         found.data.length === 0 ? noEvents() : (
           <Section
             title={t("Most viewed screens")}
-            note={t("With how many people saw each.")}
+            note={t("The number in grey says how many people saw the screen.")}
             actions={<CSV path="screens" query={query} name="screens" />}>
             <ScreenBars rows={found.data} />
             <AsOf at={found.asOf} />

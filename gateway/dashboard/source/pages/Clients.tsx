@@ -42,7 +42,7 @@ export function Clients() {
     });
   return (
     <Section
-      note={t("Users of this app can sign in to them with their account, after they agreed.")}
+      note={t("After they agree, users of this app can sign in to them with their account.")}
       actions={place.may("users", "create") && (
         <Button icon="plus" onPress={() => edit("new")}>{t("New application")}</Button>
       )}>

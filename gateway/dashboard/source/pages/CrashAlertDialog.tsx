@@ -92,7 +92,7 @@ export function CrashAlertDialog(
           <div className="pair">
             {count("threshold", t("Less than this percentage"))}
             {count("windowDays", t("within how many days"))}
-            {count("minimum", t("Only from so many sessions"))}
+            {count("minimum", t("Only from this many sessions"))}
           </div>
         )}
         {alert.kind !== "crashFree" && (

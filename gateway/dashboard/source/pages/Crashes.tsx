@@ -120,7 +120,7 @@ function Issues() {
       title: t("Merge into #{number}?", { number: String(first) }),
       action: t("Merge"),
       isDanger: false,
-      text: t("The reports of the others move there, and so do those to come."),
+      text: t("The reports of the others move there, and so do later ones."),
       act: async () => {
         await callIn(place, "POST /admin/apps/{app}/crashes/issues/{issue}/merge", {
           path: { issue: first },

@@ -88,7 +88,7 @@ export function Changes(
           patch === null ?
             <Notice>{t("Nothing is live yet: everything is new.")}</Notice> :
             patch.length === 0 ?
-            <Notice>{t("The draft is what is live.")}</Notice> :
+            <Notice>{t("The draft equals the live version.")}</Notice> :
             (
               <ul className="diff" aria-label={t("Changes")}>
                 {patch.map((one, index) => (

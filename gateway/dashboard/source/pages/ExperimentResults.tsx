@@ -1,4 +1,4 @@
-// Results of an A/B test, drawn and in words.
+// Results of an A/B test, as charts and sentences.
 
 import type { ExperimentResults } from "../../generated/api";
 import { request } from "../api/client";
@@ -30,7 +30,7 @@ interface Metric {
 }
 
 const advices: Record<string, { title: Text; tone: Tone }> = {
-  wait: { title: "Wait: nothing can be told from chance yet.", tone: "neutral" },
+  wait: { title: "Wait: no difference can be told from chance yet.", tone: "neutral" },
   take: { title: "Take the variation: it does better.", tone: "good" },
   stay: { title: "Stay with the control.", tone: "warning" },
   distrust: { title: "Do not trust these numbers yet.", tone: "bad" }
@@ -85,7 +85,7 @@ export function Results({ name, draft }: { name: string; draft: any }) {
 
 function Advice({ results }: { results: ExperimentResults }) {
   const advice = advices[results.hint?.advice ?? "wait"] ??
-    { title: "Wait: nothing can be told from chance yet." as Text, tone: "neutral" as Tone };
+    { title: "Wait: no difference can be told from chance yet." as Text, tone: "neutral" as Tone };
   return (
     <Notice tone={advice.tone}>
       <strong>{t(advice.title)}</strong> {results.hint?.reason}

@@ -1,4 +1,4 @@
-// A/B tests: the document, its course, and its results drawn and in words.
+// A/B tests: the document, the state of the test, and its results as charts and sentences.
 
 import { useState } from "react";
 import { request, Tagged } from "../api/client";
@@ -76,7 +76,7 @@ function NewExperiment({ close }: { close: () => void }) {
           change={setName}
           isCode
           isRequired
-          hint={t("Stands in answers and events.")} />
+          hint={t("Appears in responses and events.")} />
         <div className="pair">
           <TextField label={t("Flag")} value={flag} change={setFlag} isCode isOptional placeholder="new-checkout" />
           <TextField label={t("Its value in the variation")} value={value} change={setValue} isCode />

@@ -137,7 +137,7 @@ async function readSteps(place: Place): Promise<Step[]> {
     place.may("notifications", "update"),
     {
       title: t("Store a push key"),
-      about: t("From Apple or Google; browsers need none of theirs."),
+      about: t("From Apple or Google; browsers need no key of their own."),
       to: place.to("push", { tab: "credentials" })
     },
     () => callIn(place, "GET /admin/apps/{app}/notifications/credentials"),

@@ -45,7 +45,7 @@ export function HooksPage() {
             to={(hook) => place.to("hooks/" + hook.name)}
             empty={
               <Empty icon="link" title={t("No hooks yet")}>
-                {t("A hook before a change can refuse or complete it; one after a change is told of it.")}
+                {t("A hook before a change can refuse or modify it; a hook after a change is notified of it.")}
               </Empty>
             }
             columns={[
@@ -183,7 +183,7 @@ export function SecretDialog(
   return (
     <Dialog title={title ?? t("The hook's secret")} close={close}>
       <Notice tone="warning">
-        {note ?? t("Your server checks by it that a call comes from here. It is shown this once.")}
+        {note ?? t("With it, your server checks that a call comes from here. It is shown only this once.")}
       </Notice>
       <span className="secret">
         <code>{secret}</code>

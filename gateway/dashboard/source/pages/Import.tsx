@@ -91,7 +91,7 @@ async function importFile(
   show: (job: Job) => void
 ): Promise<Job> {
   const query = { format: formatOf(file.name), ...options };
-  // Without a type of its own, so that the parameter alone says what the file is.
+  // Without a content type, so that only the parameter determines the format.
   const body = new Blob([file], { type: "application/octet-stream" });
   const started = await request("POST /admin/apps/{app}/imports/{collection}", {
     ...given(place, { collection }),

@@ -48,7 +48,7 @@ export function Keys() {
       title: t("Revoke this key?"),
       action: t("Revoke"),
       typed: key.hint,
-      text: t("Whoever uses it is refused within two seconds. This cannot be taken back."),
+      text: t("Whoever uses it is refused within two seconds. This cannot be undone."),
       act: async () => {
         await callIn(place, "DELETE /admin/apps/{app}/keys/{id}", { path: { id: key.id } });
         list.reload();

@@ -46,7 +46,7 @@ export function ModerationPage() {
             more={list.more}
             empty={
               <Empty icon="check" title={state === "open" ? t("Nothing to decide") : t("Nothing was decided yet")}>
-                {t("A user reports an object with POST …/report; it stands here until somebody resolves it.")}
+                {t("A user reports an object with POST …/report; it is listed here until somebody resolves it.")}
               </Empty>
             }
             columns={[

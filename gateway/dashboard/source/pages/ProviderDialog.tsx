@@ -59,7 +59,7 @@ export function ProviderDialog(
       {...more} />
   );
   const choose = (next: Kind) => {
-    // Until somebody chooses a name, the kind is a good one.
+    // The kind is the default name.
     if (!stored && values["name"] === kind) setValues({ ...values, name: next });
     setKind(next);
   };

@@ -178,7 +178,7 @@ function Composer() {
           <Section title={t("When")}>
             <Check label={t("At a later time")} value={isLater} change={setLater} />
             {isLater && <TextField label={t("When")} type="datetime-local" value={due} change={setDue} isRequired />}
-            <Check label={t("Wait from 22:00 to 07:00 of each device")} value={isQuiet} change={setQuiet} />
+            <Check label={t("Wait from 22:00 to 07:00 in each device's time zone")} value={isQuiet} change={setQuiet} />
             <Check label={t("Count up the badge")} value={isBadge} change={setBadge} />
           </Section>
         </Form>

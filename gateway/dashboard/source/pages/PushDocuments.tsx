@@ -158,7 +158,7 @@ export function PushDocuments({ kind }: { kind: Kind }) {
   );
 }
 
-/** In a few words, as it stands in the list. */
+/** A short summary for the list. */
 function about(kind: Kind, one: Document): string {
   if (kind === "segments") return JSON.stringify(one["audience"] ?? {});
   if (kind === "rules") return one.description || JSON.stringify(one["when"] ?? {});

@@ -30,7 +30,7 @@ const operators: Record<Operator, Text> = {
 
 const escapePattern = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** The value as JSON if it is some, else as text. */
+/** The value parsed as JSON, or as text if it is not JSON. */
 function valueOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -148,7 +148,7 @@ export function FilterBar(
                 value={value}
                 change={setValue}
                 autoFocus
-                hint={t("Numbers and true are taken as such; quote them for texts.")} />
+                hint={t("Numbers and true are read as such; put them in quotes for text.")} />
             )}
           </div>
         </Form>

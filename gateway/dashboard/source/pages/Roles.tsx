@@ -29,7 +29,7 @@ export function Roles() {
   const canUpdate = place.may("users", "update");
   return (
     <Section
-      note={t("Rules name roles; who has a role may do what its rules allow.")}
+      note={t("Rules name roles; the members of a role may do what these rules allow.")}
       actions={canUpdate && <Button icon="plus" onPress={() => show("")}>{t("New role")}</Button>}>
       <Show from={list}>
         {(rows) => (

@@ -43,7 +43,7 @@ export function SavedList() {
             id={(one) => one.name ?? ""}
             empty={
               <Empty icon="analytics" title={t("No question is saved yet")}>
-                {t("Ask one in another tab, then press Save. It keeps its period: the last so many days.")}
+                {t("Ask a question in another tab, then press Save. Its period, such as the last 30 days, is saved.")}
               </Empty>
             }
             columns={[

@@ -128,7 +128,7 @@ function NewPassword() {
       send={() => changePassword(password, next)}
       extra={<Button kind="quiet" onPress={signOut}>{t("Sign out")}</Button>}>
       <p className="soft">
-        {t("Replace the password you were given by one that only you know. Until then, you can do nothing else.")}
+        {t("Replace the password you were given with one that only you know. Until then, you can do nothing else.")}
       </p>
       <TextField
         label={t("Password you were given")}

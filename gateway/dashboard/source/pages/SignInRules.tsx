@@ -13,7 +13,7 @@ type Settings = Operations["PUT /admin/apps/{app}/auth/settings"]["body"];
 type Switch = { [Name in keyof Settings]-?: Settings[Name] extends boolean | undefined ? Name : never }[keyof Settings];
 
 const switches: Record<Switch, Text> = {
-  inviteOnly: "Only with an invitation may people sign up",
+  inviteOnly: "People can sign up only with an invitation",
   requireVerifiedEmail: "People need a verified mail address to sign in",
   verifyOnSignUp: "A mail checks the address of who signs up",
   signUpByMail: "Signing in by mail with an unknown address makes an account",

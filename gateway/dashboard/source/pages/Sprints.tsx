@@ -21,7 +21,7 @@ export function Sprints({ sprints }: { sprints: Loaded<Sprint[]> }) {
     const path = { sprint: sprint.number ?? 0 };
     if (verb === "start") await callIn(place, "POST /admin/apps/{app}/tickets/sprints/{sprint}/start", { path });
     else await callIn(place, "POST /admin/apps/{app}/tickets/sprints/{sprint}/close", { path, body: {} });
-    say(verb === "start" ? t("The sprint has begun.") : t("Closed: what was not finished is in the backlog."));
+    say(verb === "start" ? t("The sprint has begun.") : t("Closed. Unfinished tickets are in the backlog."));
     sprints.reload();
   };
   const states: Record<string, { title: Text; tone: Tone }> = {
@@ -48,7 +48,7 @@ export function Sprints({ sprints }: { sprints: Loaded<Sprint[]> }) {
             current={shown ?? undefined}
             empty={
               <Empty icon="tickets" title={t("No sprints yet")}>
-                {t("A sprint is what is to be done within some days.")}
+                {t("A sprint is a list of tickets to finish within some days.")}
               </Empty>
             }
             columns={[

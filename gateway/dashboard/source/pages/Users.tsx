@@ -177,7 +177,7 @@ export function UserPage({ id }: { id: string }) {
                       action: t("Erase"),
                       typed: nameOf(data),
                       text: t(
-                        "The account and all that belongs to it, in every part of the server. This cannot be taken back."
+                        "The account and all its data, in every part of the server. This cannot be undone."
                       ),
                       act: async () => setReceipt((await request(`DELETE ${base}/{id}`, given(place, { id }))).body)
                     })}>

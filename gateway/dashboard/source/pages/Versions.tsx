@@ -1,4 +1,4 @@
-// Versions of an app.
+// An app's versions: the list, and the form to add or change one.
 
 import { useState } from "react";
 import type { Version } from "../../generated/api";
@@ -34,7 +34,7 @@ export function Versions() {
     });
   return (
     <Section
-      note={t("Versions narrow crashes, analytics and configurations to a release: choose one at the top.")}
+      note={t("Choose a version at the top to see only its crashes, analytics and configurations.")}
       actions={place.may("applications", "update") && (
         <Button
           kind="primary"
@@ -107,7 +107,9 @@ export function Versions() {
               }
             ]}
             empty={
-              <Empty icon="apps" title={t("No versions yet")}>{t("Add those that you have released or plan.")}</Empty>
+              <Empty icon="apps" title={t("No versions yet")}>
+                {t("Add the versions that you have released or plan to release.")}
+              </Empty>
             } />
         )}
       </Show>

@@ -34,7 +34,7 @@ export function useDraft(kind: Kind, name: string): Loaded<Tagged<Draft>> {
   }, [place.app.id, place.environment, kind, name]);
 }
 
-/** What the list says of a document: no call has it for one alone. */
+/** The list's entry for a document; no call returns it for a single document. */
 async function readDocument(place: Place, kind: Kind, name: string): Promise<ConfigDocument | undefined> {
   let after: string | undefined;
   do {

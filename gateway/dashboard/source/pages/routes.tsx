@@ -1,4 +1,4 @@
-// Which page an address shows. Patterns of `routes` stand behind /apps/{app}/{environment}/.
+// Which page an address shows. Patterns of `routes` follow /apps/{app}/{environment}/.
 
 import { ReactNode } from "react";
 import { AccountPage } from "./Account";

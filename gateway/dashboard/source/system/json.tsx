@@ -203,7 +203,7 @@ export function JSONEditor(
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;
-    setGuard(() => window.confirm(t("There are changes that are not saved. Leave all the same?")));
+    setGuard(() => window.confirm(t("There are unsaved changes. Leave anyway?")));
     const warn = (event: Event) => event.preventDefault();
     window.addEventListener("beforeunload", warn);
     return () => {

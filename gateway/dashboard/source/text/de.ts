@@ -19,7 +19,7 @@ export const de = {
     "Ein Punkt kennzeichnet Apps mit Rechten. Rechte in allen Apps gelten zusätzlich zu denen der einzelnen.",
   "A flag turns a feature on for some or for all, without a new build.":
     "Ein Flag schaltet eine Funktion für einige oder alle ein, ohne neuen Build.",
-  "A hook before a change can refuse or complete it; one after a change is told of it.":
+  "A hook before a change can refuse or modify it; a hook after a change is notified of it.":
     "Ein Hook vor einer Änderung kann sie ablehnen oder ergänzen; einer danach erfährt von ihr.",
   "A key file (.p8) from Apple's developer portal.": "Eine Schlüsseldatei (.p8) aus Apples Entwicklerportal.",
   "A mail checks the address of who signs up": "Eine Mail prüft die Adresse bei der Registrierung",
@@ -40,7 +40,8 @@ export const de = {
     "Eine Einstellung ist ein Name mit einem Wert, den die App beim Start liest.",
   "A share of the users gets the variations within a second.":
     "Ein Teil der Nutzer bekommt die Varianten innerhalb einer Sekunde.",
-  "A sprint is what is to be done within some days.": "Ein Sprint ist das, was in einigen Tagen zu erledigen ist.",
+  "A sprint is a list of tickets to finish within some days.":
+    "Ein Sprint ist das, was in einigen Tagen zu erledigen ist.",
   "A template is a text with places for values, in one or more languages.":
     "Eine Vorlage ist ein Text mit Platzhaltern für Werte, in einer oder mehreren Sprachen.",
   "A test compares a control with one or more variations of flags or configurations.":
@@ -48,7 +49,7 @@ export const de = {
   "A text with places for values, which messages and rules name.":
     "Ein Text mit Platzhaltern für Werte, den Nachrichten und Regeln nennen.",
   "a user": "ein Nutzer",
-  "A user reports an object with POST …/report; it stands here until somebody resolves it.":
+  "A user reports an object with POST …/report; it is listed here until somebody resolves it.":
     "Nutzer melden ein Objekt mit POST …/report; es steht hier, bis jemand darüber entscheidet.",
   "a webhook of your server": "ein Webhook Ihres Servers",
   "A/B tests": "A/B-Tests",
@@ -61,11 +62,12 @@ export const de = {
   "Add a language": "Sprache hinzufügen",
   "Add this key to your authenticator app, then type the code that it shows.":
     "Fügen Sie diesen Schlüssel Ihrer Authenticator-App hinzu und geben Sie den Code ein, den sie zeigt.",
-  "Add those that you have released or plan.": "Fügen Sie die hinzu, die Sie veröffentlicht haben oder planen.",
+  "Add the versions that you have released or plan to release.":
+    "Fügen Sie die Versionen hinzu, die Sie veröffentlicht haben oder planen.",
   "Address": "Adresse",
   "Addresses after signing out": "Adressen nach dem Abmelden",
   "Addresses of throw-away mail providers are refused": "Adressen von Wegwerf-Anbietern werden abgelehnt",
-  "Addresses that bounced or complained stand here, and get no mail.":
+  "Addresses that bounced or complained are listed here, and get no mail.":
     "Hier stehen Adressen, die unzustellbar waren oder sich beschwert haben; sie bekommen keine Mail.",
   "Addresses that it returns to": "Adressen, zu denen sie zurückkehrt",
   "Addresses that links in mail may lead to": "Adressen, zu denen Links in Mails führen dürfen",
@@ -135,8 +137,8 @@ export const de = {
   "As the system": "Wie das System",
   "Ask": "Fragen",
   "Ask for a new password": "Neues Passwort verlangen",
-  "Ask one in another tab, then press Save. It keeps its period: the last so many days.":
-    "Stellen Sie eine in einem anderen Reiter und drücken Sie Speichern. Sie behält ihren Zeitraum: die letzten so vielen Tage.",
+  "Ask a question in another tab, then press Save. Its period, such as the last 30 days, is saved.":
+    "Stellen Sie eine in einem anderen Reiter und drücken Sie Speichern. Sie behält ihren Zeitraum, etwa die letzten 30 Tage.",
   "Ask somebody who may send push messages.": "Fragen Sie jemanden, der Push-Nachrichten senden darf.",
   "Asks the server with the rules that are stored. Nothing is changed.":
     "Fragt den Server mit den gespeicherten Regeln. Nichts wird geändert.",
@@ -214,6 +216,8 @@ export const de = {
   "Checks an address": "Prüft eine Adresse",
   "Choose a file.": "Wählen Sie eine Datei.",
   "Choose a new password": "Neues Passwort wählen",
+  "Choose a version at the top to see only its crashes, analytics and configurations.":
+    "Wählen Sie oben eine Version, um nur ihre Abstürze, Analytik und Konfigurationen zu sehen.",
   "Choose…": "Wählen …",
   "Clear": "Leeren",
   "Clear the filter": "Filter leeren",
@@ -225,7 +229,7 @@ export const de = {
   "Close": "Schließen",
   "Close to clients": "Für Clients schließen",
   "Closed": "Abgeschlossen",
-  "Closed: what was not finished is in the backlog.": "Abgeschlossen: Was nicht fertig wurde, ist im Backlog.",
+  "Closed. Unfinished tickets are in the backlog.": "Abgeschlossen: Was nicht fertig wurde, ist im Backlog.",
   "Code": "Code",
   "Collection": "Sammlung",
   "Collections": "Sammlungen",
@@ -411,7 +415,7 @@ export const de = {
   "Forgotten password": "Vergessenes Passwort",
   "Format": "Format",
   "From": "Von",
-  "From Apple or Google; browsers need none of theirs.": "Von Apple oder Google; Browser brauchen keinen.",
+  "From Apple or Google; browsers need no key of their own.": "Von Apple oder Google; Browser brauchen keinen.",
   "From your authenticator app, or one of your recovery codes.":
     "Aus Ihrer Authenticator-App, oder einer Ihrer Wiederherstellungscodes.",
   "Function that clients call": "Funktion, die Clients aufrufen",
@@ -436,7 +440,7 @@ export const de = {
   "Hooks": "Hooks",
   "Hour": "Stunde",
   "How many are needed?": "Wie viele braucht es?",
-  "How many people did one after the other.": "Wie viele Personen eines nach dem anderen getan haben.",
+  "How many people took these steps in this order.": "Wie viele Personen eines nach dem anderen getan haben.",
   "How people sign up and sign in to the app, in this environment.":
     "Wie sich Menschen in dieser Umgebung bei der App registrieren und anmelden.",
   "I have stored them": "Ich habe sie aufbewahrt",
@@ -781,7 +785,7 @@ export const de = {
   "Number": "Nummer",
   "Number, for Sentry's clients": "Nummer, für die Clients von Sentry",
   "Numbers": "Zahlen",
-  "Numbers and true are taken as such; quote them for texts.":
+  "Numbers and true are read as such; put them in quotes for text.":
     "Zahlen und true gelten als solche; für Texte in Anführungszeichen setzen.",
   "Object": "Objekt",
   "Objects and people that users of the app have reported.": "Objekte und Personen, die Nutzer der App gemeldet haben.",
@@ -806,11 +810,11 @@ export const de = {
   "Only asks for flags, with any OpenFeature SDK.": "Fragt nur nach Flags, mit jedem OpenFeature-SDK.",
   "Only for somebody who has lost their device and their recovery codes.":
     "Nur für jemanden, der Gerät und Wiederherstellungscodes verloren hat.",
-  "Only from so many sessions": "Erst ab so vielen Sitzungen",
+  "Only from this many sessions": "Erst ab so vielen Sitzungen",
   "Only sends events and crash reports.": "Sendet nur Ereignisse und Absturzberichte.",
   "Only these levels; none means all": "Nur diese Stufen; keine bedeutet alle",
   "Only these releases": "Nur diese Releases",
-  "Only with an invitation may people sign up": "Nur mit Einladung kann man sich registrieren",
+  "People can sign up only with an invitation": "Nur mit Einladung kann man sich registrieren",
   "Open": "Offen",
   "Open crashes": "Offene Abstürze",
   "Open in an app on this device": "In einer App auf diesem Gerät öffnen",
@@ -900,7 +904,7 @@ export const de = {
   "Reopen": "Wieder öffnen",
   "Replace": "Ersetzen",
   "replace the object": "ersetzen das Objekt",
-  "Replace the password you were given by one that only you know. Until then, you can do nothing else.":
+  "Replace the password you were given with one that only you know. Until then, you can do nothing else.":
     "Ersetzen Sie das erhaltene Passwort durch eines, das nur Sie kennen. Bis dahin können Sie nichts anderes tun.",
   "Replace the test data by a copy of live?": "Die Testdaten durch eine Kopie von Live ersetzen?",
   "Replace {name}?": "{name} ersetzen?",
@@ -940,7 +944,7 @@ export const de = {
   "Rules": "Regeln",
   "Rules are edited as JSON: conditions, percentages and variants have their place there.":
     "Regeln werden als JSON bearbeitet: Bedingungen, Anteile und Varianten stehen dort.",
-  "Rules name roles; who has a role may do what its rules allow.":
+  "Rules name roles; the members of a role may do what these rules allow.":
     "Regeln nennen Rollen; wer eine hat, darf, was die Regeln ihr erlauben.",
   "Running": "Läuft",
   "Runs": "Läufe",
@@ -1034,7 +1038,7 @@ export const de = {
   "Sprints": "Sprints",
   "Stack": "Stapel",
   "Staff": "Mitarbeitende",
-  "Stands in answers and events.": "Steht in Antworten und Ereignissen.",
+  "Appears in responses and events.": "Steht in Antworten und Ereignissen.",
   "Start": "Starten",
   "Start the test to see results here. Check variations and metrics first, under JSON.":
     "Starten Sie den Test, um hier Ergebnisse zu sehen. Prüfen Sie zuerst Varianten und Messgrößen, unter JSON.",
@@ -1078,7 +1082,7 @@ export const de = {
   "Text in {language}": "Text in {language}",
   "Texts": "Texte",
   "Texts of a version": "Texte einer Version",
-  "The account and all that belongs to it, in every part of the server. This cannot be taken back.":
+  "The account and all its data, in every part of the server. This cannot be undone.":
     "Das Konto und alles, was dazu gehört, in jedem Teil des Servers. Das lässt sich nicht rückgängig machen.",
   "The address was changed": "Die Adresse wurde geändert",
   "The alert's secret": "Das Geheimnis des Alarms",
@@ -1098,7 +1102,7 @@ export const de = {
   "The copy is finished.": "Die Kopie ist fertig.",
   "The draft is gone for good, and clients no longer get it.":
     "Der Entwurf ist endgültig weg, und Clients bekommen ihn nicht mehr.",
-  "The draft is what is live.": "Der Entwurf ist das, was live ist.",
+  "The draft equals the live version.": "Der Entwurf ist das, was live ist.",
   "The export failed.": "Der Export ist fehlgeschlagen.",
   "The file can be read.": "Die Datei ist lesbar.",
   "The first {n} rows": "Die ersten {n} Zeilen",
@@ -1113,13 +1117,15 @@ export const de = {
   "The mail server took it.": "Der Mailserver hat sie angenommen.",
   "The new key": "Der neue Schlüssel",
   "The newest 100": "Die neuesten 100",
+  "The number in grey says how many people saw the screen.":
+    "Die graue Zahl sagt, wie viele Personen den Bildschirm sahen.",
   "The old secret is refused at once.": "Das alte Geheimnis wird sofort abgelehnt.",
   "The password was changed": "Das Passwort wurde geändert",
   "The password was changed. Other sessions have ended.": "Das Passwort wurde geändert. Andere Sitzungen sind beendet.",
   "The people who run the server and work on its apps.":
     "Die Personen, die den Server betreiben und an seinen Apps arbeiten.",
   "The people who use the app, in this environment.": "Die Personen, die die App benutzen, in dieser Umgebung.",
-  "The reports of the others move there, and so do those to come.":
+  "The reports of the others move there, and so do later ones.":
     "Die Berichte der anderen wandern dorthin, auch künftige.",
   "The rule cannot act: {reason}": "Die Regel kann nicht handeln: {reason}",
   "The rule does not match.": "Die Regel trifft nicht zu.",
@@ -1147,7 +1153,7 @@ export const de = {
   "The user is being erased. Receipt {id}.": "Der Nutzer wird gelöscht. Beleg {id}.",
   "Their sessions end at once. The audit log keeps what they did.":
     "Die Sitzungen enden sofort. Das Protokoll behält, was getan wurde.",
-  "There are changes that are not saved. Leave all the same?": "Es gibt ungespeicherte Änderungen. Trotzdem verlassen?",
+  "There are unsaved changes. Leave anyway?": "Es gibt ungespeicherte Änderungen. Trotzdem verlassen?",
   "There is a file with this name. The earlier version stays in its history.":
     "Es gibt eine Datei mit diesem Namen. Die frühere Fassung bleibt in ihrem Verlauf.",
   "There is no preview of this kind or size. Download it to see it.":
@@ -1223,7 +1229,7 @@ export const de = {
   "Users": "Nutzer",
   "Users keep their accounts, but cannot sign in through it until it is set up again.":
     "Nutzer behalten ihre Konten, können sich aber darüber erst wieder anmelden, wenn er neu eingerichtet ist.",
-  "Users of this app can sign in to them with their account, after they agreed.":
+  "After they agree, users of this app can sign in to them with their account.":
     "Nutzer dieser App können sich dort mit ihrem Konto anmelden, nachdem sie zugestimmt haben.",
   "Value": "Wert",
   "Values: {names}": "Werte: {names}",
@@ -1233,14 +1239,12 @@ export const de = {
   "Version {number}": "Version {number}",
   "Version {n} is live again": "Version {n} ist wieder live",
   "Versions": "Versionen",
-  "Versions narrow crashes, analytics and configurations to a release: choose one at the top.":
-    "Versionen grenzen Abstürze, Analytik und Konfigurationen auf ein Release ein: Wählen Sie oben eine.",
   "Versions without one get that of the newest version below.":
     "Versionen ohne eine bekommen die der nächstniedrigeren Version.",
   "View": "Ansicht",
   "Views": "Ansichten",
-  "Wait from 22:00 to 07:00 of each device": "Von 22:00 bis 07:00 Uhr jedes Geräts warten",
-  "Wait: nothing can be told from chance yet.": "Warten: Noch ist nichts vom Zufall zu unterscheiden.",
+  "Wait from 22:00 to 07:00 in each device's time zone": "Von 22:00 bis 07:00 Uhr jedes Geräts warten",
+  "Wait: no difference can be told from chance yet.": "Warten: Noch ist nichts vom Zufall zu unterscheiden.",
   "Waiting": "Wartet",
   "Webhook": "Webhook",
   "What": "Was",
@@ -1268,13 +1272,12 @@ export const de = {
   "Whoever has it can sign up, once. It is shown this once.":
     "Wer ihn hat, kann sich einmal registrieren. Er wird nur dieses eine Mal gezeigt.",
   "whoever has the code": "wer den Code hat",
-  "Whoever uses it is refused within two seconds. This cannot be taken back.":
+  "Whoever uses it is refused within two seconds. This cannot be undone.":
     "Wer ihn benutzt, wird in zwei Sekunden abgelehnt. Das lässt sich nicht rückgängig machen.",
   "Why": "Warum",
   "With - for descending.": "Mit - für absteigend.",
   "With an address, a mail brings the code. Without, you get it here.":
     "Mit Adresse bringt eine Mail den Code. Ohne erhalten Sie ihn hier.",
-  "With how many people saw each.": "Mit der Zahl der Personen, die sie sahen.",
   "With rights for what they work on, and no more.": "Mit Rechten für das, woran sie arbeiten, und nicht mehr.",
   "With the people of the last week, about {n} day.": "Mit den Personen der letzten Woche etwa {n} Tag.",
   "With the people of the last week, about {n} days.": "Mit den Personen der letzten Woche etwa {n} Tage.",
@@ -1302,7 +1305,7 @@ export const de = {
   "XLIFF 1.2": "XLIFF 1.2",
   "yes": "ja",
   "You do not have the right to see or do this": "Sie haben nicht das Recht, dies zu sehen oder zu tun",
-  "Your server checks by it that a call comes from here. It is shown this once.":
+  "With it, your server checks that a call comes from here. It is shown only this once.":
     "Ihr Server prüft damit, dass ein Aufruf von hier kommt. Es wird nur dieses Mal gezeigt.",
   "Your session has ended": "Ihre Sitzung ist beendet",
   "Yours replace the built-in texts, in English and German, for their kind and language.":

@@ -4,7 +4,7 @@ import MartletSentry
 import ServiceLifecycle
 import Synchronization
 
-/// Counts what was dropped of fully dropped envelopes, until the counts are written to the spool.
+/// Counts the items of envelopes that were dropped as a whole, until the counts are written to the spool.
 final class DropCounts: Sendable {
     struct Owner: Hashable, Sendable {
         var appID: String

@@ -6,7 +6,7 @@ import MartletPostgres
 
 /// Accepts one message from Segment's clients. Idempotent for messages with an id.
 ///
-/// A body that is no valid message is refused as a whole, unlike a message in a batch.
+/// A body that is not a valid message is refused as a whole, unlike a message in a batch.
 struct PostEventMessage: Endpoint {
     static let route = Route(
         .post, "/segment/v1/identify", "segmentIdentify",

@@ -32,7 +32,7 @@ final class BlockBuilder: Service {
     }
 
     /// Plans and builds all blocks that are due. The round ends at a block that cannot be built; later rounds skip it
-    /// and go on with the others.
+    /// and continue with the others.
     ///
     /// - Parameter unmade: The blocks that could not be built, and until when they are skipped.
     func round(leaving unmade: inout [Int: ContinuousClock.Instant]) async {

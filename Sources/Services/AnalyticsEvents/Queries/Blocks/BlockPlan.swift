@@ -1,4 +1,5 @@
-/// Plans the blocks of each space: one as soon as enough events have come, and at the end of a day one for the rest.
+/// Plans the blocks of each space: one as soon as enough events have arrived, and one for the rest at
+/// the end of each day.
 struct BlockPlan: Sendable, Equatable {
     /// Blocks start and end at multiples of this, in seconds.
     static let slot = 10

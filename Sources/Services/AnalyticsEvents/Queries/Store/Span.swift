@@ -51,5 +51,6 @@ struct Span: Sendable {
 
     /// The bounds as hours since 1970; only valid if `hasWholeHours`.
     var hours: [Int] { bounds.map { $0 / 3_600 } }
+    /// The bounds as quarters of an hour since 1970.
     var quarters: [Int] { bounds.map { $0 / 900 } }
 }

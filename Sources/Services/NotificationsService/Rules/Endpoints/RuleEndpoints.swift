@@ -48,7 +48,7 @@ struct ReadRule: Endpoint {
 }
 
 /// Checks that everything the rule refers to exists before storing it. A replaced rule keeps its position and next due
-/// time if it was enabled and its trigger is unchanged; otherwise it starts anew.
+/// time if it was enabled and its trigger is unchanged; otherwise it starts with new changes.
 struct SetRule: Endpoint {
     static let route = Route(
         .put, "/notifications/rules/{name}", "setNotificationRule",
