@@ -1248,6 +1248,8 @@ export declare namespace API {
         created?: string;
         resolved?: string;
         resolution?: string;
+        /** For one report only: the object as it was when it was reported. */
+        copy?: Record<string, unknown>;
     }
     interface Operators {
         $eq?: unknown;
@@ -2322,7 +2324,7 @@ export interface Calls {
         body: BodyInit;
         answer: unknown;
     };
-    /** Changes the readers and writers of a file. */
+    /** Changes the readers and writers of a file, or binds it to a field of an object. */
     "PATCH upload/{path}": {
         path: {
             path: string;
@@ -2330,6 +2332,12 @@ export interface Calls {
         body: {
             _readers?: string[];
             _writers?: string[];
+            /** The field that the file is bound to, or null for none. */
+            _object?: {
+                className: string;
+                objectId: string;
+                key: string;
+            } | null;
         };
         answer: unknown;
     };
@@ -2343,6 +2351,31 @@ export interface Calls {
             "If-Match"?: string;
         };
         answer: undefined;
+    };
+    /** Returns a file that a field of an object names, a range of it or its thumbnail. */
+    "GET storage/{collection}/{id}/files/{key}": {
+        path: {
+            /** The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved. */
+            collection: API.CollectionName;
+            id: API.ObjectID;
+            /** The name of the field, whose value is a File or contains Files. */
+            key: string;
+        };
+        query?: {
+            /** The path of the file, if the field names several; the first one by default. */
+            path?: string;
+            /** Returns the thumbnail of this size instead of the file. */
+            thumbnail?: string;
+        };
+        headers?: {
+            /** A range of bytes, such as `bytes=0-1023`. If there are several, the whole file is returned. */
+            Range?: string;
+            /** The entity tags of the versions that may be returned, or `*`. */
+            "If-Match"?: string;
+            /** The entity tags of the versions that the client already has. */
+            "If-None-Match"?: string;
+        };
+        answer: unknown;
     };
     /** Lists the uploads to all files, newest first. */
     "GET upload-history": {
