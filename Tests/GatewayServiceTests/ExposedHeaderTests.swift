@@ -12,11 +12,12 @@ import Testing
         "dnt", "sec-gpc", "idempotency-key", "installation-secret", "opt-out-secret", "last-event-id", "x-device-id",
         "receipt-token", "martlet-dashboard",
     ]
-    /// Headers between internal services, which the gateway removes.
+    /// Headers between internal services. The gateway removes them, except `version`: only `health/ready` sends it,
+    /// which has no route.
     private static let own = [
         HeaderName.principal, HeaderName.address, HeaderName.relay, HeaderName.generation, HeaderName.next,
         HeaderName.secret, HeaderName.masterKey,
-        HeaderName.user, HeaderName.environment,
+        HeaderName.user, HeaderName.environment, HeaderName.version,
     ]
     /// Headers that a browser handles itself, or lets every page read.
     private static let forBrowsers: Set = [
