@@ -245,7 +245,7 @@ import Testing
             let answer = Task {
                 try await app.user("u1").get("/storage/Note?where=%7B%22age%22%3A%7B%22%24gt%22%3A3%7D%7D")
             }
-            try await StorageApp.waitUntilStatementsWait(for: transaction)
+            try await StorageApp.waitUntilAStatementWaits(for: transaction)
             try await Task.sleep(for: AdviceStore.threshold * 3)
             return answer
         }

@@ -134,17 +134,17 @@ struct StorageApp: Sendable {
         }
     }
 
-    /// Waits until a number of statements wait for the table that this transaction has locked exclusively.
+    /// Waits until a statement waits for the table that this transaction has locked exclusively.
     ///
     /// Reads `pg_locks`, because a transaction sees `pg_stat_activity` as it was at its first look.
-    static func waitUntilStatementsWait(_ count: Int = 1, for transaction: PostgresTransaction) async throws {
-        try await eventually("\(count) statements wait for the lock") {
-            try await transaction.query(
+    static func waitUntilAStatementWaits(for transaction: PostgresTransaction) async throws {
+        try await eventually("a statement waits for the lock") {
+            try await !transaction.query(
                 """
                 SELECT FROM pg_locks AS held JOIN pg_locks AS wanted USING (database, relation)
                 WHERE held.pid = pg_backend_pid() AND held.mode = 'AccessExclusiveLock' AND NOT wanted.granted
                 """
-            ).count >= count
+            ).isEmpty
         }
     }
 
