@@ -45,6 +45,17 @@ extension Request {
     }
 }
 
+extension RouteParameter {
+    /// Which bytes of which version of a file are returned (RFC 9110 §13, §14).
+    static let fileVersion: [RouteParameter] = [
+        .header(
+            "Range", .string,
+            "A range of bytes, such as `bytes=0-1023`. If there are several, the whole file is returned."),
+        .header("If-Match", .string, "The entity tags of the versions that may be returned, or `*`."),
+        .header("If-None-Match", .string, "The entity tags of the versions that the client already has."),
+    ]
+}
+
 /// A precondition for writing or deleting a file (`If-Match`, `If-None-Match`). Entity tags are digests.
 enum FileCondition: Sendable {
     case none

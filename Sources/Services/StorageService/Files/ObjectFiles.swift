@@ -37,8 +37,7 @@ struct FileBinding: Sendable {
 /// The files that fields of objects name.
 ///
 /// Whoever may read the field may read a file that is bound to it. It takes two to share a file in this way: a writer
-/// of the file binds it to the field, and a writer of the object names it there. So nobody gets at another's file by
-/// its path.
+/// of the file binds it to the field, and a writer of the object names it there. Its path alone gives no access.
 struct ObjectFiles: Sendable {
     let files: FileStore
 
@@ -46,7 +45,7 @@ struct ObjectFiles: Sendable {
     func binding(to field: ObjectField, in scope: QueryScope) async throws -> FileBinding? {
         let rows = try await reading(in: scope.space) {
             """
-            SELECT \(PostgresQuery.rfc3339("created")) FROM \(try scope.table) WHERE \(Self.isReadable(field.id, scope))
+            SELECT \(PostgresQuery.rfc3339("created")) FROM \(try scope.table) WHERE \(scope.readable(field.id))
             """
         }
         return try rows?.first.map { row in
@@ -70,7 +69,7 @@ struct ObjectFiles: Sendable {
             SELECT \(FileStore.File.columns)
             FROM (
                 SELECT id, created, \(access.visible())->\(field.key)::text AS value
-                FROM \(try scope.table) WHERE \(Self.isReadable(field.id, scope)) OFFSET 0) AS holder
+                FROM \(try scope.table) WHERE \(scope.readable(field.id)) OFFSET 0) AS holder
             CROSS JOIN LATERAL (
                 SELECT named.path
                 FROM jsonb_path_query(holder.value, 'strict $.** ? (@."__type" == "File")') AS member (file)
@@ -86,10 +85,6 @@ struct ObjectFiles: Sendable {
         let file = try FileStore.File(row, of: scope.space)
         try file.requireReadable(evenWhileScanning: fileScope.identity == .master)
         return file
-    }
-
-    private static func isReadable(_ id: ObjectID, _ scope: QueryScope) -> PostgresQuery {
-        ["id = \(id.text)", "deleted IS NULL", scope.access.seen].compactMap(\.self).joined(separator: " AND ")
     }
 
     /// Nil if the collection does not exist.

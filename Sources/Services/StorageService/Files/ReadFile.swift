@@ -25,12 +25,7 @@ struct ReadFile: Endpoint {
             .query("info", .boolean, "If `true`, returns the file's record instead of its contents."),
             .query("limit", .integer, "The maximum number of entries, from 1 to 1,000; 100 by default."),
             .query("after", .string, "The `next` of the previous page."),
-            .header(
-                "Range", .string,
-                "A range of bytes, such as `bytes=0-1023`. If there are several, the whole file is returned."),
-            .header("If-Match", .string, "The entity tags of the versions that may be returned, or `*`."),
-            .header("If-None-Match", .string, "The entity tags of the versions that the client already has."),
-        ],
+        ] + RouteParameter.fileVersion,
         answers: [
             .answer(200, "The contents or the record of the file; or a page of entries with the cursor `next`."),
             .answer(206, "The requested range."),

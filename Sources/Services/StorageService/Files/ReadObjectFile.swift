@@ -14,12 +14,7 @@ struct ReadObjectFile: Endpoint {
             .path("key", .string, "The name of the field, whose value is a File or contains Files."),
             .query("path", .string, "The path of the file, if the field names several; the first one by default."),
             .query("thumbnail", .string, "Returns the thumbnail of this size instead of the file."),
-            .header(
-                "Range", .string,
-                "A range of bytes, such as `bytes=0-1023`. If there are several, the whole file is returned."),
-            .header("If-Match", .string, "The entity tags of the versions that may be returned, or `*`."),
-            .header("If-None-Match", .string, "The entity tags of the versions that the client already has."),
-        ],
+        ] + RouteParameter.fileVersion,
         details: """
             The caller must be able to read the field. The file must be bound to the field (`changeFile`), or the caller \
             must be among its readers.

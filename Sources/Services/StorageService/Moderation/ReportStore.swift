@@ -71,8 +71,7 @@ struct ReportStore: Sendable {
         try await spaces.prepare(space)
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
-                let readable = ["id = \(object.text)", "deleted IS NULL", scope.access.seen].compactMap(\.self)
-                    .joined(separator: " AND ")
+                let readable = scope.readable(object)
                 guard try await !transaction.query("SELECT FROM \(try scope.table) WHERE \(readable)").isEmpty else {
                     return nil
                 }

@@ -40,6 +40,11 @@ struct QueryScope: Sendable {
         access.timeLimit ?? others.lazy.compactMap { scope(of: $0).access.timeLimit }.first
     }
 
+    /// The condition on the object with this id if the caller may read it, by `get` or by `find`.
+    func readable(_ id: ObjectID) -> PostgresQuery {
+        ["id = \(id.text)", "deleted IS NULL", access.seen].compactMap(\.self).joined(separator: " AND ")
+    }
+
     /// The condition on objects of which a rule may know: not removed and, as users, not disabled. Rules are judged
     /// without the objects' lists of readers.
     var isKnownToRules: PostgresQuery {
