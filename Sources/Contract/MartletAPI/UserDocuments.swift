@@ -22,8 +22,8 @@ public struct UserDocuments: Codable, Sendable, Equatable {
         public var version: Int64
         /// Nil for a user who is disabled or deleted, whom other users cannot see.
         public var shown: Shown?
-        /// The same for a disabled user, whom only the app's server and staff can see. A member of its own, so that a
-        /// storage that does not know it shows nobody.
+        /// The same for a disabled user, whom only the app's server and staff can see. It is a separate member because
+        /// an older storage service ignores it, and so shows a disabled user to nobody.
         public var hidden: Shown?
 
         /// What is stored of the user; nil for a deleted one.

@@ -18,7 +18,7 @@ import Testing
     }
 
     /// A message that the participants of a chat and moderators read, with files of Ann. All but `p/own` are bound to
-    /// the field that names them. Nobody is among the readers of `p/photo`; Ann is the only reader of the others.
+    /// the field that names them. `p/photo` has an empty list of readers; Ann is the only reader of the others.
     private static func app(_ app: StorageApp) async throws -> StorageApp {
         #expect(try await app.master.put("/roles/mods", #"{"add":["mod"]}"#).status == 204)
         _ = try await app.master.post("/storage/Chats", #"{"_id":"c1","participants":["ann","bob"]}"#)
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// The status of each path for each caller. The first is the object's own.
-    @Test func `whoever may read the field reads a file that is bound to it, and nobody else does`() async throws {
+    @Test func `only callers who may read a field can read the file that is bound to it`() async throws {
         let app = try await Self.app(StorageApp())
         let paths = [
             "/storage/Messages/m1", Self.path + "photo", Self.path + "list", Self.path + "list?path=p/b",

@@ -113,7 +113,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Names rules that open live data to anyone who has the app: a note, because that may be what the app needs.
+    /// Names rules that open live data to anyone who has the app. It is only a note, because some apps need such rules.
     private static func openRulesFinding(_ client: PostgresClient) async throws -> Finding {
         let none = Finding(name: "no rule opens closed live data to whoever has the app", isGood: true)
         do {

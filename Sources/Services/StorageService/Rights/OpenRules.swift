@@ -2,8 +2,8 @@ import MartletAPI
 import MartletCore
 public import MartletPostgres
 
-/// Rules that open something to anyone who has the app, in live environments that are otherwise closed. For `martlet
-/// doctor`.
+/// The rules for live data that allow something to anyone who has the app. Only environments that are closed by default
+/// are searched. `martlet doctor` shows them.
 public struct OpenRules: Sendable {
     /// The number of collections with such rules.
     public private(set) var numberOfCollections = 0

@@ -109,8 +109,8 @@ struct RoleInvitationStore: Sendable {
         }
     }
 
-    /// Makes the user of an invitation code a member; nil if the text is not a code. A user who is a member already
-    /// does not use up the code.
+    /// Adds a user to the role of an invitation code; nil if the text is not a code. If the user is already a member,
+    /// the code stays valid.
     ///
     /// The attempt is counted before the code is looked at and forgiven afterwards, so parallel guesses gain nothing.
     ///

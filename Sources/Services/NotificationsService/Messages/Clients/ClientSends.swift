@@ -75,7 +75,7 @@ struct ClientSends: Sendable {
 
     /// The users who have blocked the sender.
     ///
-    /// - Throws: `unavailable` when storage does not answer, because the message could reach a user who has
+    /// - Throws: `unavailable` if storage does not answer. Without its answer, the message could reach a user who has
     ///   blocked the sender.
     private func blockers(of sender: String, in space: Space) async throws -> [String] {
         do {
