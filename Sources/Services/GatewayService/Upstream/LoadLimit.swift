@@ -58,7 +58,9 @@ struct LoadLimit {
     private mutating func endWindow(at now: NIODeadline) {
         let fastestKnown = min(fastestBefore, fastestInPeriod)
         let excess = fastestInWindow - fastestKnown
-        let hasQueue = answers >= Self.fewestAnswers && excess > Self.target && excess > fastestKnown
+        let hasQueue =
+            mostWaiting > Self.minimum && answers >= Self.fewestAnswers && excess > Self.target
+            && excess > fastestKnown
         if hasQueue {
             limit = max(Self.minimum, min(limit ?? mostWaiting, mostWaiting) * 4 / 5)
         } else if let limit {
@@ -71,10 +73,12 @@ struct LoadLimit {
         fastestInWindow = .hours(1)
     }
 
-    /// While the limit holds requests back, every answer is slowed by others, so nothing is forgotten.
+    /// While the limit holds requests back, every answer is slowed by others, so nothing is forgotten. At the minimum
+    /// that cannot be the reason: the address has become slower.
     private mutating func remember(at now: NIODeadline) {
         fastestInPeriod = min(fastestInPeriod, fastestInWindow)
-        guard limit == nil, now - periodBegan >= Self.memory else { return }
+        guard limit == nil || limit == Self.minimum else { return periodBegan = now }
+        guard now - periodBegan >= Self.memory else { return }
         periodBegan = now
         fastestBefore = fastestInPeriod
         fastestInPeriod = .hours(1)
