@@ -59,7 +59,7 @@ struct LoadLimit {
         let fastestKnown = min(fastestBefore, fastestInPeriod)
         let excess = fastestInWindow - fastestKnown
         let hasQueue =
-            mostWaiting > Self.minimum && answers >= Self.fewestAnswers && excess > Self.target
+            (limit != nil || mostWaiting > Self.minimum) && answers >= Self.fewestAnswers && excess > Self.target
             && excess > fastestKnown
         if hasQueue {
             limit = max(Self.minimum, min(limit ?? mostWaiting, mostWaiting) * 4 / 5)
