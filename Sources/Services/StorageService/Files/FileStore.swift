@@ -174,8 +174,8 @@ struct FileStore: Sendable {
         return rows
     }
 
-    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanFileSweep`, because it
-    /// may still be being read.
+    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanFileSweep`, because
+    /// someone may still be reading it.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
     func remove(_ path: FilePath, if condition: FileCondition, in scope: FileScope) async throws -> Bool {

@@ -59,8 +59,8 @@ final class HookStore: Sendable {
         return try Hook(row)
     }
 
-    /// Creates or changes the hook. If it was disabled, or its event or collection changes, it is notified of changes
-    /// from now on.
+    /// Creates or changes the hook. If it was disabled, or its event or collection changes, it is only notified of
+    /// changes made from now on.
     ///
     /// - Throws: `limit-exceeded` beyond `Hook.maximumPerSpace`; `conflict` for a second `scanFile` hook.
     func set(_ body: HookBody, _ name: HookName, of space: AppSchema) async throws -> (hook: Hook, isNew: Bool) {

@@ -112,7 +112,7 @@ struct ResolveReport: Endpoint {
                 [
                     "resolution": .string.length(0, ReportStore.maximumTextInBytes).described(
                         "What was decided, for the app's own use."),
-                    "action": .values("hide", "restore").described("What becomes of the object."),
+                    "action": .values("hide", "restore").described("What happens to the object."),
                 ])),
         answers: [
             .answer(

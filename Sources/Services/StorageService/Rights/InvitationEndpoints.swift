@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The code is shown this once; only its SHA-256 is stored.
+/// The code is shown only once; only its SHA-256 is stored.
 struct CreateRoleInvitation: Endpoint {
     /// RFC 5321 §4.5.3.1.3. Auth checks the rest.
     private static let maximumAddressInBytes = 254
@@ -55,8 +55,8 @@ struct CreateRoleInvitation: Endpoint {
             do {
                 try await mailing.send(mail)
             } catch {
-                // Without the mail, no one has the code.
-                // In a task of its own, because the request's may be cancelled.
+                // If the mail was not sent, no one has the code. This runs in a separate task,
+                // because the request's task may be cancelled.
                 try await Task { [id = invitation.id] in try await invitations.withdraw(id, in: space) }.value
                 throw error
             }

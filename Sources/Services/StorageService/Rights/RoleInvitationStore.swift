@@ -4,7 +4,7 @@ import MartletCore
 import MartletPostgres
 
 /// Invitations to roles. Everything that changes the members of a role locks its row first, so a code is not used more
-/// often than it may be, and a user who joins and is removed at once ends in one of the two states.
+/// often than allowed, and a user who is added and removed concurrently ends up in one of the two states.
 struct RoleInvitationStore: Sendable {
     static let maximumOpen = 100
     static let maximumUses = 1_000
@@ -155,7 +155,7 @@ struct RoleInvitationStore: Sendable {
             SELECT FROM \(try space.own("_roles")) WHERE name = (SELECT role FROM \(table) WHERE digest = \(code.digest))
             FOR NO KEY UPDATE
             """)
-        // In a statement of its own, which sees what others did before this transaction got the lock.
+        // In a separate statement, which sees what others did before this transaction got the lock.
         let rows = try await transaction.query(
             """
             SELECT i.role, EXISTS (SELECT FROM \(members) AS m WHERE m.role = i.role AND m.member = \(user)) FROM \(table) AS i

@@ -115,7 +115,7 @@ extension StoredUserData {
                 DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id AND old.is_own
                 RETURNING stored.*, old.before_updated, old.before_version, old.before_readers, old.before_doc),
             changed AS (
-                -- Whatever the collection's schema requires.
+                -- Regardless of what the collection's schema requires.
                 UPDATE \(table) AS stored SET doc = storage.checked(old.rest, '*'), updated = now(), version = stored.version + 1,
                     readers = array_remove(stored.readers, \(owner.id)), writers = array_remove(stored.writers, \(owner.id))
                 FROM old WHERE stored.id = old.id AND NOT old.is_own

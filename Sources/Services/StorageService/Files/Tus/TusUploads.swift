@@ -59,8 +59,8 @@ struct TusUploads: Sendable {
         }
     }
 
-    /// The uploader's scope. The app's server may query any upload, which may finish it, but not with the server's
-    /// rights.
+    /// The uploader's scope. The app's server may query any upload, which may finish the upload, but with the
+    /// uploader's rights.
     private func uploader(of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> FileScope {
         let principal = Principal(
             kind: transfer.isMaster ? .master : .client, appID: scope.space.appID, appNumber: 0,
