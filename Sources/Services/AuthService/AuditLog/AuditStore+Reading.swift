@@ -16,7 +16,8 @@ struct AuditFilter: Sendable {
     var from: Date?
     var to: Date?
 
-    /// Which index is best depends on the values: statements with it are planned for them.
+    /// The best index depends on the values, so statements with this condition are planned for
+    /// them.
     fileprivate var condition: PostgresQuery {
         var parts: [PostgresQuery] = []
         if let staffID { parts.append("staff_id = \(staffID)") }

@@ -15,7 +15,8 @@ import ServiceLifecycle
 struct PublishUsers: Service {
     private static let interval: Duration = .seconds(2)
     private static let timeout: Duration = .seconds(20)
-    /// Users per call; the profiles of a call have at most this size together, unless it is a single one.
+    /// The maximum total size of the profiles in one call; a single larger profile is a call by
+    /// itself.
     private static let maximumSizeInBytes = 1 << 20
     /// The largest count that is reported.
     private static let maximumCounted = 100_000
