@@ -135,7 +135,7 @@ struct FiringAlert: Sendable {
         "(\(releases) = '{}' OR r.name = ANY (\(releases)) OR r.version = ANY (\(releases)))"
     }
 
-    // MARK: What it says
+    // MARK: The message
 
     /// The issues of the message, as JSON objects.
     func issues(_ reason: Reason, _ transaction: PostgresTransaction) async throws -> [String] {
