@@ -79,7 +79,7 @@ struct RuleReport: Sendable {
             let place = [collection?.text, "rules", operation.rawValue].compactMap(\.self).joined(separator: ".")
             let lack = rules.grantees(operation) == nil ? "There is no rule: anyone" : "Anyone"
             return Warning(
-                place: place, message: "\(lack) who has the app may \(operation.deed(reach)), also without signing in.")
+                place: place, message: "\(lack) who has the app may \(operation.deed(reach)), even without signing in.")
         }
     }
 
