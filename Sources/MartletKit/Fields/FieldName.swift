@@ -37,7 +37,7 @@ extension FieldName {
 struct FieldProbe<Root: Decodable> {
     private struct Sample {
         var root: Root
-        /// What was decoded at each path, in order: a property wrapper and what it wraps are at one path.
+        /// What was decoded at each path, in order: a property wrapper and its wrapped value have the same path.
         var values: [String: [Any]]
     }
 
