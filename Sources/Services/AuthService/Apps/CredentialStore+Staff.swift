@@ -27,7 +27,7 @@ extension CredentialStore {
         var json: String
     }
 
-    /// The credentials that are not revoked, and optionally the last thousand revoked ones, the newest first.
+    /// The credentials that are not revoked, and optionally the last thousand revoked ones, newest first.
     func list(of appID: String, withRevoked: Bool) async throws -> [String] {
         try await postgres.query(
             """

@@ -48,7 +48,7 @@ struct AuditRow: Sendable {
 }
 
 extension AuditStore {
-    /// Entries before `number`, the newest first, each with its number.
+    /// Entries before `number`, newest first, each with its number.
     func list(_ filter: AuditFilter, before number: Int64, limit: Int) async throws -> [(number: Int64, json: String)] {
         var query: PostgresQuery = """
             SELECT number, \(Self.json) FROM auth.audit_log WHERE number < \(number) AND \(filter.condition) ORDER BY number DESC LIMIT \(limit)
@@ -57,7 +57,7 @@ extension AuditStore {
         return try await postgres.query(query).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Entries after `number`, the oldest first.
+    /// Entries after `number`, oldest first.
     func rows(_ filter: AuditFilter, after number: Int64, limit: Int) async throws -> [AuditRow] {
         var query: PostgresQuery = """
             SELECT number, \(Self.json), ARRAY[number::text, \(PostgresQuery.rfc3339("at")), staff_id::text, staff_name, action, area, app_id, target,

@@ -85,7 +85,7 @@ struct AddPasskey: Endpoint {
 
 struct ListPasskeys: Endpoint {
     static let route = Route(
-        .get, "/auth/me/passkeys", "listPasskeys", "Lists the signed-in user's passkeys, the oldest first.",
+        .get, "/auth/me/passkeys", "listPasskeys", "Lists the signed-in user's passkeys, oldest first.",
         callers: .user,
         answers: [
             .answer(

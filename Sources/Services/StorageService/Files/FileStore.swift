@@ -278,7 +278,7 @@ struct FileStore: Sendable {
     static let forbidden = ServiceError(.forbidden, "You are not among the file's writers.")
     /// Says nothing about the path, at which there may be a file that the caller may not see.
     static let anonymous = ServiceError(
-        .forbidden, "Where what no rule allows is closed, only signed-in users can store new files.")
+        .forbidden, "In this environment, only signed-in users can store new files.")
 
     static func blob(_ row: PostgresRow, _ column: Int, of space: AppSchema) throws -> BlobName {
         guard let blob = BlobName(space: space.schema, id: try row.decode(column)) else {

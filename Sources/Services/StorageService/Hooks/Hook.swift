@@ -112,7 +112,8 @@ struct HookBody: Codable, Sendable {
         }
         guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {
             throw ServiceError(
-                .invalidBody, "It must be from \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
+                .invalidBody,
+                "Expected a number from \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
                 field: "timeoutMilliseconds")
         }
         let callers = callers ?? []

@@ -61,7 +61,7 @@ struct Idempotency: Sendable {
     private static func check(_ key: String) throws {
         guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
             throw ServiceError(
-                .invalidParameter, "It must have 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
+                .invalidParameter, "Expected 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
         }
     }
 

@@ -47,8 +47,8 @@ struct Access: Sendable {
         ServiceError(
             .forbidden,
             """
-            No rule allows this, and what no rule allows is closed: \(operation.rawValue). The app's developer sets \
-            rules with PUT collections/{collection}/rules.
+            No rule allows the operation "\(operation.rawValue)", and this environment is closed to everything that no \
+            rule allows. The app's developer sets rules with PUT collections/{collection}/rules.
             """)
     }
 
@@ -152,8 +152,9 @@ struct Access: Sendable {
             ? ServiceError(
                 .forbidden,
                 """
-                No rule allows new fields, and what no rule allows is closed: addField. The app's developer sets \
-                rules with PUT collections/{collection}/rules, or declares the field in the collection's schema.
+                No rule allows new fields ("addField"), and this environment is closed to everything that no rule \
+                allows. The app's developer sets rules with PUT collections/{collection}/rules, or declares the field \
+                in the collection's schema.
                 """, field: field.text)
             : ServiceError(.forbidden, "The collection's rules do not allow new fields.", field: field.text)
     }

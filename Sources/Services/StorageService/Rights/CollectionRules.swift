@@ -229,7 +229,7 @@ extension CollectionRules {
         if grantee.hasPrefix("role:") {
             let role = String(grantee.dropFirst(5))
             return context.roles.contains(role)
-                ? nil : "There is no role \"\(role)\". Make it first, with PUT roles/\(role)."
+                ? nil : "There is no role \"\(role)\". Create it first, with PUT roles/\(role)."
         }
         if grantee.hasPrefix("field:") { return objection(toPath: String(grantee.dropFirst(6)), context) }
         if grantee == "owner" || context.fields[FieldName(topOf: grantee)] != nil {

@@ -96,7 +96,7 @@ struct FieldPresets: Sendable, Equatable {
             throw ServiceError(.invalidBody, problem.detail, field: member.name)
         }
         guard resolved["__op"] == nil || resolved["__op"] == .string("Increment") else {
-            throw ServiceError(.invalidBody, "Increment is the only operation that can stand here.", field: member.name)
+            throw ServiceError(.invalidBody, "Increment is the only operation allowed here.", field: member.name)
         }
         _ = try Document(
             ByteBuffer(string: JSONValue.object([.init(member.name, resolved)]).text), allowingOperations: true)
