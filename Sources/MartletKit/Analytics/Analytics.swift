@@ -136,7 +136,7 @@ public final class Analytics: Sendable {
             done: { [state] name in state.withLock { $0.store.remove(name) } })
     }
 
-    // MARK: Inside
+    // MARK: Implementation
 
     func changed(userID: String?) { state.withLock { $0.userID = userID } }
 

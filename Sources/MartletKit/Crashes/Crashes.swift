@@ -128,7 +128,7 @@ public final class Crashes: Sendable {
     /// Sends all waiting reports. This also happens in ``start()`` and after each report.
     public func flush() async { await send() }
 
-    // MARK: Inside
+    // MARK: Implementation
 
     private static let rawFile = ProcessInfo.processInfo.processName.replacingOccurrences(of: "/", with: "_") + ".crash"
 

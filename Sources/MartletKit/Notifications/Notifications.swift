@@ -197,7 +197,7 @@ public final class Notifications: Sendable {
         }
     }
 
-    // MARK: Inside
+    // MARK: Implementation
 
     private static let file = "registration.json"
 

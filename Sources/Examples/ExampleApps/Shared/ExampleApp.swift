@@ -25,7 +25,7 @@ struct ExampleApp: Sendable {
         self.keys = keys
     }
 
-    /// The same app in its test environment, which has data of its own.
+    /// The same app in its test environment, which has its own data.
     var inTest: ExampleApp {
         ExampleApp(url: url, bundleID: bundleID, environment: .test, number: number, keys: keys)
     }

@@ -225,7 +225,7 @@ extension BodyFields {
 }
 
 extension PasskeyCredential {
-    /// - Throws: `invalid-body` with the reason, which a caller who registers a passkey of their own may know.
+    /// - Throws: `invalid-body` with the reason, which a caller who registers their own passkey may know.
     func mappingRefusals<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
