@@ -49,7 +49,7 @@ struct ChangeFeed: Sendable {
         /// points to the end of this log.
         var isExpired = false
         /// Collections whose log no longer has all changes after the cursor. The remaining changes are in the page.
-        var lost: [ChangeStore.Lost] = []
+        var lost: [ChangeStore.LogGap] = []
         /// The database's time before the log was read: later writes come after the cursor.
         var now: String
     }

@@ -8,9 +8,9 @@ final class HookStore: Sendable {
     private let postgres: PostgresClient
     private let spaces: Spaces
     private let rights: RightsStore
-    private let memory = Mutex<[AppSchema: Remembered]>([:])
+    private let memory = Mutex<[AppSchema: CachedHooks]>([:])
 
-    private struct Remembered {
+    private struct CachedHooks {
         var hooks: [Hook]
         /// The revision of the rights, which increases with every notification.
         var revision: Int
@@ -33,7 +33,7 @@ final class HookStore: Sendable {
             return known.hooks
         }
         let hooks = try await list(of: space).filter(\.isEnabled)
-        memory.withLock { $0[space] = Remembered(hooks: hooks, revision: revision, until: now + RightsStore.validity) }
+        memory.withLock { $0[space] = CachedHooks(hooks: hooks, revision: revision, until: now + RightsStore.validity) }
         return hooks
     }
 

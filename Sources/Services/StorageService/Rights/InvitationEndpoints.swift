@@ -168,7 +168,7 @@ struct JoinRole: Endpoint {
         let caller = try await rights.callerOfRole(try context.principal, in: space)
         guard let user = caller.userID else { throw RoleManagement.refusal }
         let text = try await BodyFields(request, ["code"]).requiredString("code")
-        switch try await invitations.take(RoleInvitationCode(text), by: user, in: space) {
+        switch try await invitations.join(by: RoleInvitationCode(text), as: user, in: space) {
         case .joined(let role): return try .encoding(Answer(role: role))
         case .refused:
             throw ServiceError(

@@ -31,7 +31,7 @@ struct RoleInvitationStore: Sendable {
         var created: String
     }
 
-    enum Taking: Sendable {
+    enum JoinOutcome: Sendable {
         case joined(role: String)
         /// The code is unknown, used, expired or revoked, or its inviter no longer manages the role.
         case refused
@@ -115,17 +115,17 @@ struct RoleInvitationStore: Sendable {
     /// The attempt is counted before the code is looked at and forgiven afterwards, so parallel guesses gain nothing.
     ///
     /// - Throws: `limit-exceeded`.
-    func take(_ code: RoleInvitationCode?, by user: String, in space: AppSchema) async throws -> Taking {
+    func join(by code: RoleInvitationCode?, as user: String, in space: AppSchema) async throws -> JoinOutcome {
         try await spaces.prepare(space)
-        let taking = try await postgres.withTransaction(role: space.role) { transaction -> Taking in
+        let outcome = try await postgres.withTransaction(role: space.role) { transaction -> JoinOutcome in
             guard try await countGuess(of: user, in: space, transaction) else { return .tooManyGuesses }
             guard let code, let role = try await use(code, by: user, in: space, transaction) else { return .refused }
             try await transaction.execute("DELETE FROM \(try space.own("_role_guesses")) WHERE member = \(user)")
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
             return .joined(role: role)
         }
-        if case .joined = taking { rights.forget(space) }
-        return taking
+        if case .joined = outcome { rights.forget(space) }
+        return outcome
     }
 
     /// Returns false if the user has made too many.

@@ -79,7 +79,8 @@ struct RuleReport: Sendable {
             let place = [collection?.text, "rules", operation.rawValue].compactMap(\.self).joined(separator: ".")
             let lack = rules.grantees(operation) == nil ? "There is no rule: anyone" : "Anyone"
             return Warning(
-                place: place, message: "\(lack) who has the app may \(operation.deed(reach)), even without signing in.")
+                place: place,
+                message: "\(lack) who has the app may \(operation.phrase(reach)), even without signing in.")
         }
     }
 
@@ -100,7 +101,7 @@ struct RuleReport: Sendable {
 }
 
 extension CollectionRules.Operation {
-    fileprivate func deed(_ reach: Access.Reach) -> String {
+    fileprivate func phrase(_ reach: Access.Reach) -> String {
         let objects = reach == .all ? "every object" : "some objects"
         return switch self {
         case .find: "list \(objects)"

@@ -51,7 +51,7 @@ final class Conversions: Sendable {
         var asOf: Date?
     }
 
-    private struct Heavy: Hashable {
+    private struct HeavyMetric: Hashable {
         var subject: Subject
         /// The text of the metric's question.
         var question: String
@@ -60,7 +60,7 @@ final class Conversions: Sendable {
     private struct State {
         var underWay: Set<Subject> = []
         /// Metrics that were too expensive, and whether they were asked for alone.
-        var heavy: [Heavy: (isAlone: Bool, until: ContinuousClock.Instant)] = [:]
+        var heavy: [HeavyMetric: (isAlone: Bool, until: ContinuousClock.Instant)] = [:]
     }
 
     private static let maximumRemembered = 1_000
@@ -133,7 +133,7 @@ final class Conversions: Sendable {
         var light: [ExperimentQuestion.Metric] = [], alone: [ExperimentQuestion.Metric] = [],
             problems: [String: Problem] = [:]
         for metric in wanted.sorted(by: { ($0.asOf ?? .distantPast) < ($1.asOf ?? .distantPast) }).map(\.metric) {
-            switch heavy[Heavy(subject: subject, question: metric.text)] {
+            switch heavy[HeavyMetric(subject: subject, question: metric.text)] {
             case nil: light.append(metric)
             case false: alone.append(metric)
             case true: problems[metric.name] = .tooLarge
@@ -154,7 +154,8 @@ final class Conversions: Sendable {
         state.withLock { state in
             if state.heavy.count >= Self.maximumRemembered { state.heavy = [:] }
             for metric in metrics {
-                state.heavy[Heavy(subject: subject, question: metric.text)] = (metrics.count == 1, .now + limits.pause)
+                let key = HeavyMetric(subject: subject, question: metric.text)
+                state.heavy[key] = (metrics.count == 1, .now + limits.pause)
             }
         }
     }
