@@ -112,7 +112,8 @@ struct RoleInvitationStore: Sendable {
     /// Adds a user to the role of an invitation code; nil if the text is not a code. If the user is already a member,
     /// the code stays valid.
     ///
-    /// The attempt is counted before the code is looked at and forgiven afterwards, so parallel guesses gain nothing.
+    /// The attempt is counted before the code is checked, and no longer counts after a success, so parallel guesses gain
+    /// nothing.
     ///
     /// - Throws: `limit-exceeded`.
     func join(by code: RoleInvitationCode?, as user: String, in space: AppSchema) async throws -> JoinOutcome {
@@ -168,7 +169,7 @@ struct RoleInvitationStore: Sendable {
         try await management.checkLimits(adding: [user], to: role, transaction)
         let used = try await transaction.execute(
             "UPDATE \(table) SET uses_left = uses_left - 1 WHERE digest = \(code.digest) AND uses_left > 0")
-        // It was revoked meanwhile.
+        // The invitation was revoked meanwhile.
         guard used == 1 else { return nil }
         try await transaction.execute(
             "INSERT INTO \(members) (role, member) VALUES (\(role), \(user)) ON CONFLICT DO NOTHING")
