@@ -32,7 +32,7 @@ public struct FileRecord: Sendable, Hashable, Identifiable {
 
     init(_ json: JSON) throws {
         guard let path = json["path"]?.stringValue, let size = json["size"]?.intValue else {
-            throw MartletError(.unexpectedAnswer, "The answer is no record of a file.")
+            throw MartletError(.unexpectedAnswer, "The answer is not the record of a file.")
         }
         self.path = path
         name = json["name"]?.stringValue ?? path

@@ -2,11 +2,11 @@ import Foundation
 
 /// What changed in a collection since a position.
 public struct ChangePage<Value: Storable>: Sendable {
-    /// Each changed object once, as it is now.
+    /// The changed objects in their current state, each once.
     public let changed: [Stored<Value>]
-    /// Ids of objects that could be seen at the position and cannot be now, or do not match any longer.
+    /// Ids of objects that the user could see at the position and can no longer see, or that no longer match.
     public let deleted: [String]
-    /// The position after these changes. Store the two together.
+    /// The position after these changes. Store it together with the changes.
     public let cursor: ChangeCursor
     /// Whether there are more changes already.
     public let hasMore: Bool
@@ -32,7 +32,7 @@ extension Storage {
         }
         let answer = try await api.json(request)
         guard let next = answer["cursor"]?.stringValue, let changed = answer["changed"]?.arrayValue else {
-            throw MartletError(.unexpectedAnswer, "The answer is no page of changes.")
+            throw MartletError(.unexpectedAnswer, "The answer is not a page of changes.")
         }
         return ChangePage(
             changed: try objects(changed),
@@ -52,7 +52,7 @@ extension Storage {
     }
 }
 
-/// Pages of changes without end. See ``Storage/changeFeed(in:since:)``.
+/// An endless sequence of pages of changes. See ``Storage/changeFeed(in:since:)``.
 public struct ChangeFeed<Value: Storable>: AsyncSequence, Sendable {
     public typealias Element = ChangePage<Value>
 

@@ -52,7 +52,7 @@ struct OfflineSynchronizer: Sendable {
         if let since { request.query.append(("since", since)) }
         let answer = try await api.json(request)
         guard let cursor = answer["cursor"]?.stringValue, let changed = answer["changed"]?.arrayValue else {
-            throw MartletError(.unexpectedAnswer, "The answer is no page of changes.")
+            throw MartletError(.unexpectedAnswer, "The answer is not a page of changes.")
         }
         let deleted = (answer["deleted"]?.arrayValue ?? []).compactMap(\.stringValue)
         let hasMore = answer["more"]?.boolValue ?? false

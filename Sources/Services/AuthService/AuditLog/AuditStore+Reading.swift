@@ -16,8 +16,7 @@ struct AuditFilter: Sendable {
     var from: Date?
     var to: Date?
 
-    /// The best index depends on the values, so statements with this condition are planned for
-    /// them.
+    /// The best index depends on the values, so statements with this condition are planned for them.
     fileprivate var condition: PostgresQuery {
         var parts: [PostgresQuery] = []
         if let staffID { parts.append("staff_id = \(staffID)") }

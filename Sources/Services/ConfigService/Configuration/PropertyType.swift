@@ -20,8 +20,7 @@ enum PropertyType: Sendable, Equatable {
 
     enum Verdict: Equatable {
         case good
-        /// Accepted because the original dashboard wrote it in this way; the text names the better
-        /// spelling.
+        /// Accepted because the original dashboard wrote it in this way; the text names the better spelling.
         case discouraged(String)
         /// The value has the wrong type; the text names the expected one.
         case wrongType(String)
@@ -29,8 +28,7 @@ enum PropertyType: Sendable, Equatable {
         case unknownChoice(String, of: [String])
     }
 
-    /// The original dashboard writes an empty string for a property that is not set, whatever its
-    /// type.
+    /// The original dashboard writes an empty string for a property that is not set, whatever its type.
     func verdict(on value: JSONValue) -> Verdict {
         if case .string("") = value { return .good }
         switch self {

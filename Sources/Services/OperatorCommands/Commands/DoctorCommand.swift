@@ -92,8 +92,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Names apps whose live data are open where no rule says otherwise: only a note, because this
-    /// may be intended.
+    /// Names apps whose live data are open where no rule says otherwise: only a note, because this may be intended.
     private static func accessFinding(_ client: PostgresClient) async throws -> Finding {
         do {
             let rows = try await client.query(

@@ -16,8 +16,8 @@ struct ChangeCursor: Sendable, Hashable {
         /// The follower has everything that `from` sees, plus the changes that only `to` sees, up to the log number
         /// `seq`.
         case within(from: Snapshot, to: Snapshot, seq: Int64)
-        /// The follower is walking through all objects by id. The walk began at the snapshot and
-        /// has reached the id `last`.
+        /// The follower is walking through all objects by id. The walk began at the snapshot and has reached the id
+        /// `last`.
         case walking(since: Snapshot, last: String)
     }
 

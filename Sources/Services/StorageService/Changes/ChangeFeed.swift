@@ -12,8 +12,7 @@ struct ChangeFeed: Sendable {
     static let maximumChanges = 500
     static let maximumSizeInBytes = 4 << 20
     static let maximumWaitInSeconds = 30
-    /// The maximum number of waiting requests per copy of the service. Further requests are
-    /// answered at once.
+    /// The maximum number of waiting requests per copy of the service. Further requests are answered at once.
     static let maximumWaiting = 1_000
     /// The pause between two reads of the log for a waiting request that was woken.
     private static let pause: Duration = .milliseconds(50)
@@ -45,8 +44,8 @@ struct ChangeFeed: Sendable {
         var changes: [String] = []
         /// Whether there may be more changes, so that another request makes sense at once.
         var hasMore = false
-        /// The cursor belongs to a different log, or is newer than this one. The page's cursor then
-        /// points to the end of this log.
+        /// The cursor belongs to a different log, or is newer than this one. The page's cursor then points to the end
+        /// of this log.
         var isExpired = false
         /// Collections whose log no longer has all changes after the cursor. The remaining changes are in the page.
         var lost: [ChangeStore.LogGap] = []

@@ -57,8 +57,7 @@ final class Live: Sendable {
     ) async throws {
         let (tail, number) = try enter(space)
         defer { leave(space) }
-        // A relay requires a direct connection, which reports when everything that the task sent
-        // has been written.
+        // A relay requires a direct connection, which reports when everything that the task sent has been written.
         let relay = direct == nil ? nil : relay
         let outbox = Outbox(direct, relay: relay)
         // From here on all output goes through the writer.

@@ -98,8 +98,8 @@ actor LiveTail {
         outbox.push(.hello(text(of: start, shape)))
         groups[shape, default: Group(position: position)].subscribers[number] = subscriber
         members[number] = shape
-        // The rights may have changed since they were read, and a refresh that noticed the change
-        // did not include this subscriber yet.
+        // The rights may have changed since they were read, and a refresh that noticed the change did not include this
+        // subscriber yet.
         if self.rights.revision != revision { staleJoins += 1 }
         if runner == nil { self.start(at: end.snapshot) }
         guard cursor != nil else { return }
@@ -298,8 +298,8 @@ actor LiveTail {
         while let batch = try await changes.changes(
             from: from, to: to, after: seq, of: shape, isPast: isPast, in: space)
         {
-            // Rights may have changed before the writes that were just read. A subscriber whose rights differ now
-            // gets none of them.
+            // Rights may have changed before the writes that were just read. A subscriber whose rights differ now gets
+            // none of them.
             try await refreshRights()
             for row in batch.rows {
                 let change = try LiveChange(row)
@@ -382,8 +382,7 @@ actor LiveTail {
     private func apply(_ known: [Principal: Rights]) {
         for (shape, group) in groups {
             var shapes: [LiveRequest: [Identity: Result<LiveShape, any Error>]] = [:]
-            // A principal that this pass did not look up joined in the meantime, with the rights of
-            // that time.
+            // A principal that this pass did not look up joined in the meantime, with the rights of that time.
             for (number, subscriber) in group.subscribers {
                 guard let rights = known[subscriber.principal] else { continue }
                 let result =

@@ -8,8 +8,7 @@ import MartletPostgres
 struct SyncFeed: Sendable {
     static let maximumWaitInSeconds = 30
     static let maximumPageSizeInBytes = 8 << 20
-    /// The maximum number of waiting requests per copy of the service. Further requests are
-    /// answered at once.
+    /// The maximum number of waiting requests per copy of the service. Further requests are answered at once.
     static let maximumWaiting = 1_000
     /// The pause between two reads of a waiting request.
     private static let pause: Duration = .milliseconds(100)
@@ -109,8 +108,8 @@ struct SyncFeed: Sendable {
     ) async throws -> Page {
         let rows: PostgresRows
         do {
-            // The shorter time limit for rules that read other objects does not apply here: a device that cannot
-            // narrow its first walk would never get past the object at which it was stopped.
+            // The shorter time limit for rules that read other objects does not apply here: a device that cannot narrow
+            // its first walk would never get past the object at which it was stopped.
             rows = try await changes.run(try Self.walking(query, after: last, in: scope), in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
             return Page(

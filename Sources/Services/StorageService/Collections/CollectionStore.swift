@@ -64,8 +64,8 @@ struct CollectionStore: Sendable {
             """)
     }
 
-    /// Creates the primary key and the indexes for equality on any field, for the order of
-    /// creation, and for readers and writers.
+    /// Creates the primary key and the indexes for equality on any field, for the order of creation, and for readers
+    /// and writers.
     static func makeIndexes(_ table: PostgresIdentifier, in transaction: PostgresTransaction, timeout: Duration? = nil)
         async throws
     {

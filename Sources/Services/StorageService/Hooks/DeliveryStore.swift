@@ -82,9 +82,9 @@ struct DeliveryStore: Sendable {
                 WHERE name = \(hook) AND enabled AND event IN ('afterSave', 'afterDelete') FOR UPDATE SKIP LOCKED
                 """)
             guard let row = locked.first else { return false }
-            // The snapshot is taken after locking, because an earlier one might be older than the position that
-            // another copy has just reached. The snapshot need not be `durable`, because committing this transaction
-            // also flushes the end of every transaction that the snapshot sees as ended.
+            // The snapshot is taken after locking, because an earlier one might be older than the position that another
+            // copy has just reached. The snapshot need not be `durable`, because committing this transaction also
+            // flushes the end of every transaction that the snapshot sees as ended.
             let now = try await transaction.query(
                 """
                 SELECT pg_current_snapshot()::text, \(epoch),

@@ -13,8 +13,7 @@ import NIOCore
 /// again. In contrast to other deliveries 410 does not disable the hook, because new files would then be readable
 /// unchecked.
 struct FileScan: Sendable {
-    /// How long the link to a file's bytes is valid; the scanner must begin to read within this
-    /// time.
+    /// How long the link to a file's bytes is valid; the scanner must begin to read within this time.
     static let linkSeconds: Int64 = 900
     private static let undecided = "The scanner has not decided yet."
     private static let invalidAnswer = "The answer has no verdict: expected {\"allow\":true} or {\"allow\":false}."

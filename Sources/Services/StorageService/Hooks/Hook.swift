@@ -30,8 +30,7 @@ struct Hook: Sendable, Equatable {
     var isEnabled: Bool
     /// The callers of a function besides the master key.
     var callers: [String]
-    /// The salts from which secrets are derived: the current one, then the former one while it is
-    /// still used.
+    /// The salts from which secrets are derived: the current one, then the former one while it is still used.
     var salts: [[UInt8]]
     var created: Date
     var updated: Date

@@ -55,8 +55,8 @@ struct BlockStore: Sendable {
         ).map { Block(user: try $0.decode(0), created: try $0.decode(1)) }
     }
 
-    /// The users who have blocked a user: at most the first `maximumBlockers`. If more were an error, someone
-    /// with many fake accounts could silence a user.
+    /// The users who have blocked a user: at most the first `maximumBlockers`. If more were an error, someone with many
+    /// fake accounts could silence a user.
     func blockers(of user: String, in space: AppSchema) async throws -> [String] {
         try await spaces.query(
             """

@@ -89,8 +89,7 @@ struct ReportStore: Sendable {
                     ON CONFLICT ON CONSTRAINT _reports_once DO NOTHING RETURNING \(Self.columns)
                     """)
                 if let row = rows.first { return (try Self.report(row), true) }
-                // The same user has just reported it in another request, unless the object has just
-                // been deleted.
+                // The same user has just reported it in another request, unless the object has just been deleted.
                 let other = try await transaction.query("SELECT \(Self.columns) FROM \(table) WHERE \(isOfUser)")
                 return try other.first.map { (try Self.report($0), false) }
             }
@@ -192,8 +191,7 @@ struct ReportStore: Sendable {
         guard written != nil else { throw ServiceError(.objectNotFound) }
     }
 
-    /// Stores the former lists in all reports of the object, because each report can be deleted
-    /// with its reporter.
+    /// Stores the former lists in all reports of the object, because each report can be deleted with its reporter.
     private func keep(
         _ lists: PostgresJSON?, of object: ObjectID, _ scope: QueryScope, _ transaction: PostgresTransaction
     ) async throws {

@@ -118,8 +118,8 @@ struct Idempotency: Sendable {
         return response
     }
 
-    /// A digest of the parts that must be the same in a repeated request: method, path with
-    /// parameters, `If-Match`, body.
+    /// A digest of the parts that must be the same in a repeated request: method, path with parameters, `If-Match`,
+    /// body.
     private static func digest(_ request: Request, _ body: ByteBuffer) -> [UInt8] {
         var hash = SHA256()
         for part in [request.method.rawValue, request.uri.string, request.headers[.ifMatch] ?? ""] {

@@ -737,8 +737,8 @@ struct ObjectStore: Sendable {
     /// For filters with patterns, which may take unlimited time for a single object.
     private static let costlySeconds = 3
 
-    /// Reads a page as a small one first, because most are small and the size is not known in advance. A larger page
-    /// is read again once the budget for answers has room for it.
+    /// Reads a page as a small one first, because most are small and the size is not known in advance. A larger page is
+    /// read again once the budget for answers has room for it.
     ///
     /// - Throws: `unavailable`.
     private func readingPage(

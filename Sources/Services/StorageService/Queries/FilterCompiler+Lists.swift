@@ -5,8 +5,8 @@ import MartletPostgres
 /// How a rule's conditions apply to fields that contain lists.
 ///
 /// One matching element is enough, as in a client's filter. In a document about to be written, each element that the
-/// write adds must match; otherwise its writer could add elements for which the rule does not hold. In a negation,
-/// one matching element is enough to refuse the write.
+/// write adds must match; otherwise its writer could add elements for which the rule does not hold. In a negation, one
+/// matching element is enough to refuse the write.
 extension FilterCompiler {
     /// The maximum number of elements of a list that a rule looks up.
     static let maximumLookedUp = 100
@@ -18,8 +18,7 @@ extension FilterCompiler {
         return "(\(try condition(&self))) IS NOT TRUE"
     }
 
-    /// Applies the condition to a field or, if the field is a list, to each element that the write
-    /// adds.
+    /// Applies the condition to a field or, if the field is a list, to each element that the write adds.
     func onAdded(_ target: Target, _ condition: PostgresQuery) -> PostgresQuery {
         guard isNew, !isNegated, case .document(let path) = target else { return condition }
         let old: PostgresQuery =

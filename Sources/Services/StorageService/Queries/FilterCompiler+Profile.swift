@@ -37,8 +37,7 @@ extension FilterCompiler {
     /// A condition on a field of the profile: `{"$user.level":{"$gte":3}}`.
     mutating func profileCondition(_ path: FieldPath, _ value: JSONValue, depth: Int) throws -> PostgresQuery {
         guard let caller = try callerDocument, let rule else { return "FALSE" }
-        // `$old`, `$new` and Pointers cannot be used here, because their columns are not those of
-        // the profile.
+        // `$old`, `$new` and Pointers cannot be used here, because their columns are not those of the profile.
         var compiler = FilterCompiler(
             scope: scope.scope(of: .users), now: now, subqueryDepth: subqueryDepth + 1, rule: rule.inner)
         (compiler.budget, compiler.isNegated) = (budget, isNegated)

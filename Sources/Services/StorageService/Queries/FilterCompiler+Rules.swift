@@ -148,8 +148,8 @@ extension FilterCompiler {
         ServiceError(.invalidFilter, "\(variable) can only be used with $in and $nin.", field: target.name)
     }
 
-    /// `{"$in":"$user.roles"}`: the field is the name of one of the user's roles, or a list with one. Also
-    /// compiles the lists of `isAmongProfile` and `isAmongBlocks`. Nil for any other value.
+    /// `{"$in":"$user.roles"}`: the field is the name of one of the user's roles, or a list with one. Also compiles the
+    /// lists of `isAmongProfile` and `isAmongBlocks`. Nil for any other value.
     func isAmongVariable(_ value: JSONValue, _ target: Target) throws -> PostgresQuery? {
         guard rule != nil, case .string(let text) = value, let variable = try variable(text, target) else { return nil }
         switch variable {
@@ -203,8 +203,7 @@ extension FilterCompiler {
 }
 
 extension Target {
-    /// Compares with a time of the database. Times are Dates in documents and timestamps in system
-    /// columns.
+    /// Compares with a time of the database. Times are Dates in documents and timestamps in system columns.
     func comparison(_ sign: StaticString, withTime time: PostgresQuery) -> PostgresQuery {
         guard case .document(let path) = self else { return "\(expression) \(unescaped: sign) \(time)" }
         return """

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Limits the number of objects, and their size on disk, in each environment of an app.
 ///
-/// Usage is measured rather than counted, so that writes cost nothing extra: every 15 seconds, each copy of the
-/// service finds out which environments are full. Writes in between can therefore exceed a limit.
+/// Usage is measured rather than counted, so that writes cost nothing extra: every 15 seconds, each copy of the service
+/// finds out which environments are full. Writes in between can therefore exceed a limit.
 final class ObjectQuota: PeriodicWork {
     struct Limits: Sendable, Equatable {
         /// Nil for no limit.
@@ -75,8 +75,7 @@ final class ObjectQuota: PeriodicWork {
             maximumBytes: try row.decode(3))
     }
 
-    /// Sets the limits of both environments of an app. Existing objects beyond a new limit are
-    /// kept.
+    /// Sets the limits of both environments of an app. Existing objects beyond a new limit are kept.
     func limit(_ app: String, to limits: Limits) async throws {
         if limits == Limits() {
             try await postgres.execute("DELETE FROM storage.object_limits WHERE app = \(app)")

@@ -55,8 +55,8 @@ struct CreateRoleInvitation: Endpoint {
             do {
                 try await mailing.send(mail)
             } catch {
-                // If the mail was not sent, no one has the code. This runs in a separate task,
-                // because the request's task may be cancelled.
+                // If the mail was not sent, no one has the code. This runs in a separate task, because the request's
+                // task may be cancelled.
                 try await Task { [id = invitation.id] in try await invitations.withdraw(id, in: space) }.value
                 throw error
             }

@@ -55,8 +55,8 @@ struct RuleCondition: Sendable, Equatable {
         self.init(number: number, who: who, filter: filter, through: try Self.hops(body["through"]), limits: limits)
     }
 
-    /// - Parameter comparesStates: For a part of an entry, whether the whole entry compares states;
-    ///   nil for a whole entry.
+    /// - Parameter comparesStates: For a part of an entry, whether the whole entry compares states; nil for a whole
+    ///   entry.
     private init(
         number: Int, who: [String], filter: JSONValue, through: [Hop]?, limits: ChangeLimits?,
         comparesStates: Bool? = nil

@@ -60,8 +60,8 @@ struct RuleVersions: Sendable {
         )
     }
 
-    /// Appends the rules that the transaction has just stored as a new version. If the rules that it replaced are
-    /// in no version, they are appended first. The transaction holds the lock of the collection's row.
+    /// Appends the rules that the transaction has just stored as a new version. If the rules that it replaced are in no
+    /// version, they are appended first. The transaction holds the lock of the collection's row.
     static func append(
         _ rules: PostgresJSON, replacing former: PostgresJSON?, of collection: CollectionName, in space: AppSchema,
         by author: String, _ transaction: PostgresTransaction

@@ -49,8 +49,7 @@ public struct RouteTable {
 }
 
 extension Request {
-    /// The staff member whom the audit log names for the request's changes; nil for reads and for
-    /// other callers.
+    /// The staff member whom the audit log names for the request's changes; nil for reads and for other callers.
     fileprivate func staffActor(_ context: ServiceContext) -> StaffActor? {
         guard method != .get, method != .head, let principal = context.verifiedPrincipal, principal.kind == .staff
         else { return nil }

@@ -33,7 +33,7 @@ final class Conversions: Sendable {
         /// How long an answer stays valid, in seconds.
         var validity: TimeInterval = 30
         /// How long a metric that was too expensive by itself is not asked for again, and one that was too expensive
-        /// together with others is asked for alone.
+        /// together with others is asked for separately.
         var pause: Duration = .seconds(300)
     }
 
@@ -59,7 +59,7 @@ final class Conversions: Sendable {
 
     private struct State {
         var underWay: Set<Subject> = []
-        /// Metrics that were too expensive, and whether they were asked for alone.
+        /// Metrics that were too expensive, and whether they were asked for separately.
         var heavy: [HeavyMetric: (isAlone: Bool, until: ContinuousClock.Instant)] = [:]
     }
 
@@ -122,7 +122,7 @@ final class Conversions: Sendable {
         return problems
     }
 
-    /// Groups the metrics into calls. Metrics that were too expensive together are asked for alone.
+    /// Groups the metrics into calls. Metrics that were too expensive together are asked for separately.
     private func plan(_ wanted: [Wanted], _ subject: Subject) -> (
         pieces: [[ExperimentQuestion.Metric]], problems: [String: Problem]
     ) {
