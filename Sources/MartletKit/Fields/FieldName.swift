@@ -78,8 +78,8 @@ struct FieldProbe<Root: Decodable> {
 
     private func unknown(_ path: PartialKeyPath<Root>) -> MartletError {
         let message = """
-            A key path of type \(type(of: path).valueType) is not a stored field of \(Root.self). If it is one, name it \
-            in \(Root.self).fieldNames, or use Field("name").
+            A key path of type \(type(of: path).valueType) is not a stored field of \(Root.self). If it is one, name \
+            it in \(Root.self).fieldNames, or use Field("name").
             """
         return MartletError(.unknownField, message)
     }

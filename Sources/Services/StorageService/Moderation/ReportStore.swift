@@ -212,7 +212,7 @@ struct ReportStore: Sendable {
             """)
         guard let row = rows.first else {
             throw ServiceError(
-                .conflict, "The object's former readers and writers are not known. Set them with a PATCH of the object.")
+                .conflict, "The object's former readers and writers are unknown. Set them with a PATCH of the object.")
         }
         return try row.decode(0)
     }

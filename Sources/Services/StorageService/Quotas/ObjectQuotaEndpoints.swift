@@ -29,8 +29,8 @@ struct SetObjectLimits: Endpoint {
             .path("app", .string, "The app's id.")
         ],
         details: """
-            A limit that is null or absent is removed. Existing objects beyond a new limit are kept, but no more can be \
-            stored. Usage is measured every 15 seconds. Needs the right to update `applications`.
+            A limit that is null or absent is removed. Existing objects beyond a new limit are kept, but no more can \
+            be stored. Usage is measured every 15 seconds. Needs the right to update `applications`.
             """,
         body: .json(
             .object(

@@ -112,8 +112,8 @@ struct RoleInvitationStore: Sendable {
     /// Adds a user to the role of an invitation code; nil if the text is not a code. If the user is already a member,
     /// the code stays valid.
     ///
-    /// The attempt is counted before the code is checked, and no longer counts after a success, so parallel guesses gain
-    /// nothing.
+    /// The attempt is counted before the code is checked, and no longer counts after a success, so parallel guesses
+    /// gain nothing.
     ///
     /// - Throws: `limit-exceeded`.
     func join(by code: RoleInvitationCode?, as user: String, in space: AppSchema) async throws -> JoinOutcome {
