@@ -24,7 +24,7 @@ extension Martlet {
 public final class Flags: Sendable {
     private struct State {
         var answers: FlagAnswers
-        /// Whose answers they are; nil: those of the device without a user.
+        /// The user to whom the answers belong; nil if nobody was signed in.
         var userID: String?
         var attributes: [String: JSON] = [:]
         /// The app asks for flags. Otherwise a sign-in makes no call.
@@ -91,7 +91,8 @@ public final class Flags: Sendable {
     /// The user's variations by experiment, as of the last answer.
     public var experiments: [String: String] { state.withLock { $0.answers.experiments } }
 
-    /// What rules know about this user besides the device, such as a plan. Applies from the next ``refresh()``.
+    /// Attributes of the user for rules, in addition to those of the device: a plan, for example. Applies from the next
+    /// ``refresh()``.
     public var attributes: [String: JSON] {
         get { state.withLock { $0.attributes } }
         set { state.withLock { $0.attributes = newValue } }
@@ -102,7 +103,7 @@ public final class Flags: Sendable {
     /// Asks the server for all flags.
     ///
     /// - Returns: Whether any has changed.
-    /// - Throws: ``MartletError``. The values that are there stay.
+    /// - Throws: ``MartletError``. The present values are kept.
     @discardableResult
     public func refresh() async throws -> Bool {
         let userID = try await api.session.current()?.user.id

@@ -89,14 +89,14 @@ final class Transfer: @unchecked Sendable {
         if case .idle = timeout { state.withLock { $0.lastActivity = Date() } }
     }
 
-    /// Ends the transfer if its time is over, and otherwise looks again when it would be.
+    /// Ends the transfer if its time is over; otherwise checks again when it will be.
     private func check(after delay: TimeInterval) {
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
             guard let self else { return }
             let (idle, hasEnded) = state.withLock { (Date().timeIntervalSince($0.lastActivity), $0.hasEnded) }
             if hasEnded { return }
             let limit = limit
-            // A clock that was set back must not keep the transfer alive for ever.
+            // A clock that was set back must not keep the transfer alive forever.
             if idle >= limit || idle < -1 {
                 abort(MartletError(.timedOut, "There was no answer within \(limit) seconds."))
             } else {

@@ -5,7 +5,7 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Sends requests with `URLSession`, without cookies, caches and redirects.
+/// Sends requests with `URLSession`, without cookies, caches or redirects.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let delegate: TransferDelegate
@@ -18,7 +18,7 @@ public final class URLSessionTransport: HTTPTransport {
         configuration.httpShouldSetCookies = false
         // A live stream occupies a connection where there is no HTTP/2.
         configuration.httpMaximumConnectionsPerHost = 32
-        // `Transfer` has its own, which are the same on every platform.
+        // `Transfer` has its own timeouts, which are the same on every platform.
         configuration.timeoutIntervalForRequest = 24 * 3_600
         delegate = TransferDelegate()
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
@@ -97,7 +97,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
 }
 
-/// Passes what `URLSession` reports to the transfer that it is about.
+/// Passes the events of `URLSession` to the transfer that they concern.
 private final class TransferDelegate: NSObject, URLSessionDataDelegate {
     private let transfers = Locked<[Int: Transfer]>([:])
 

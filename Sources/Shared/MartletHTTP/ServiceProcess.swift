@@ -76,7 +76,7 @@ public enum ServiceProcess {
                 host: settings.string("internal.host", default: "127.0.0.1"),
                 port: try settings.integer("internal.port", default: Definition.defaultPort + 1_000, in: 0...65_535),
                 metrics: metrics, logger: logger, isReady: definition.isReady)
-            return definition.background + [internalServer, Together(services: servers)]
+            return definition.background + [internalServer, ConcurrentServices(services: servers)]
         }
     }
 
@@ -94,7 +94,7 @@ public enum ServiceProcess {
 
     /// Runs servers that must stop accepting at the same moment. One by one, the last would only have the rest of the
     /// drain time.
-    private struct Together<Member: Service>: Service {
+    private struct ConcurrentServices<Member: Service>: Service {
         let services: [Member]
 
         func run() async throws {

@@ -143,7 +143,7 @@ struct SprintStore: Sendable {
         return (try row.decode(0), try row.decode(1))
     }
 
-    /// Sprints with numbers below `before`, the newest first; nil for all.
+    /// Sprints with numbers below `before`, newest first; nil for all.
     func list(in space: Space, before: Int?, limit: Int) async throws -> [(number: Int, json: String)] {
         try await tickets.postgres.query(
             """

@@ -88,7 +88,7 @@ package struct TicketStore: Sendable {
             let changed = try await work.transaction.execute(
                 "UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id) AND prefix <> \(prefix)"
             )
-            // Followers show keys that are now wrong.
+            // Followers still show the old keys.
             guard changed > 0 else { return }
             try await work.transaction.execute(
                 "UPDATE analytics.tickets SET generation = \(work.generation) WHERE space = \(space.id)")

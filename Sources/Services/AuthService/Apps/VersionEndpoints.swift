@@ -6,7 +6,7 @@ import MartletHTTP
 
 struct ListVersions: Endpoint {
     static let route = Route(
-        .get, "/admin/apps/{app}/versions", "listVersions", "Lists the app's versions, the newest first.",
+        .get, "/admin/apps/{app}/versions", "listVersions", "Lists the app's versions, newest first.",
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),

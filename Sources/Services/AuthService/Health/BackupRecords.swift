@@ -1,7 +1,6 @@
 import Foundation
 
-/// What `martlet backup` of the package has written down: its backups, and the last proof that one can be restored.
-///
+/// The records of the package's `martlet backup`: its backups, and the last proof that one can be restored.
 /// `deploy/debian/libexec/backup` writes the files.
 struct BackupRecords: Sendable {
     static let maximumSizeInBytes = 64 << 10

@@ -97,7 +97,7 @@ struct ServerHealth: Sendable {
             """, timeout: Self.timeLimit)
         guard let row = rows?.first, let jobs = try? row.decode(3, as: String.self) else { return nil }
         let milliseconds = Self.milliseconds(since: start)
-        // Reads the size of every file, which can take longer than all else.
+        // Reads the size of every file, which can take longer than everything else.
         let size = try? await postgres.query(
             "SELECT pg_database_size(current_database())", timeout: Self.timeLimit
         ).first?.decode(0, as: Int.self)

@@ -13,7 +13,7 @@ enum MailKind: String, Codable, Sendable, CaseIterable {
     case passwordChanged = "password-changed"
     case newDevice = "new-device"
 
-    /// How long the proof in the mail is valid; nil if there is none. Invitations have lifetimes of their own.
+    /// How long the proof in the mail is valid; nil if there is none. Invitations have their own lifetimes.
     var proofLifetimeInSeconds: Int64? {
         switch self {
         case .verifyEmail: 24 * 3_600

@@ -6,8 +6,8 @@ import MartletPostgres
 /// The users whose public profile has to be passed on to storage: the table `auth.user_changes`, which triggers of
 /// `auth.users` fill in the transaction of the change.
 struct UserChangeStore: Sendable {
-    /// How long a copy has for a claimed change before another one may take it; also the longest pause between
-    /// attempts.
+    /// How long a copy of the service may take for a claimed change before another copy may claim it; also the longest
+    /// pause between attempts.
     private static let maximumDelayInSeconds = 60
 
     let postgres: PostgresClient

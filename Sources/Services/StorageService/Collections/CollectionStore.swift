@@ -64,7 +64,8 @@ struct CollectionStore: Sendable {
             """)
     }
 
-    /// Creates the primary key and the indexes on every equality, on the order of creation, and on readers and writers.
+    /// Creates the primary key and the indexes for equality on any field, for the order of creation, and for readers
+    /// and writers.
     static func makeIndexes(_ table: PostgresIdentifier, in transaction: PostgresTransaction, timeout: Duration? = nil)
         async throws
     {
@@ -92,7 +93,7 @@ struct CollectionStore: Sendable {
     /// A pattern for its definition, as printed by PostgreSQL.
     static let listedPattern = "%USING gin (readers, writers)%"
 
-    /// Drops a collection that was created for objects that could not be stored.
+    /// Drops a collection that was created for objects that then could not be stored.
     func dropIfEmpty(_ collection: CollectionName, of space: AppSchema) async throws {
         let table = try space.table(collection)
         try await postgres.withTransaction(role: space.role) { transaction in
@@ -180,7 +181,8 @@ struct CollectionStore: Sendable {
         }
     }
 
-    /// Any client could take over the free name of a collection that a rule reads, and so decide whom the rule admits.
+    /// If a collection that a rule reads were renamed or dropped, any client could create one with its name and so
+    /// decide whom the rule admits.
     ///
     /// - Throws: `conflict` naming a collection whose rules read this one.
     private static func requireUnread(

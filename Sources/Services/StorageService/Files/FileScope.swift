@@ -45,7 +45,7 @@ struct FileScope: Sendable {
     /// Whether the caller may store a file where there is none.
     var mayCreate: Bool { identity != .anonymous || spaceAccess == .open }
 
-    /// The readers and writers of a new file without any; nil for none.
+    /// The readers and writers of a new file for which none are given; nil for no list.
     var defaultList: [String]? { spaceAccess == .open ? nil : identity.userID.map { [$0] } }
 }
 

@@ -174,8 +174,8 @@ struct FileStore: Sendable {
         return rows
     }
 
-    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanFileSweep`, because it
-    /// may still be being read.
+    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanFileSweep`, because
+    /// someone may still be reading it.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
     func remove(_ path: FilePath, if condition: FileCondition, in scope: FileScope) async throws -> Bool {
@@ -278,7 +278,7 @@ struct FileStore: Sendable {
     static let forbidden = ServiceError(.forbidden, "You are not among the file's writers.")
     /// Says nothing about the path, at which there may be a file that the caller may not see.
     static let anonymous = ServiceError(
-        .forbidden, "Where what no rule allows is closed, only signed-in users can store new files.")
+        .forbidden, "In this environment, only signed-in users can store new files.")
 
     static func blob(_ row: PostgresRow, _ column: Int, of space: AppSchema) throws -> BlobName {
         guard let blob = BlobName(space: space.schema, id: try row.decode(column)) else {

@@ -8,7 +8,7 @@ import NIOCore
 struct ReportStore: Sendable {
     static let maximumTextInBytes = 1_000
     static let maximumPerDay = 100
-    /// Larger objects are not copied.
+    /// The size of the largest object that is copied.
     static let maximumCopyInBytes = 64 << 10
     /// How long a resolved report is kept.
     static let retentionInDays: Int32 = 90
@@ -89,7 +89,7 @@ struct ReportStore: Sendable {
                     ON CONFLICT ON CONSTRAINT _reports_once DO NOTHING RETURNING \(Self.columns)
                     """)
                 if let row = rows.first { return (try Self.report(row), true) }
-                // The same user has just reported it in another request, unless the object has just gone.
+                // The same user has just reported it in another request, unless the object has just been deleted.
                 let other = try await transaction.query("SELECT \(Self.columns) FROM \(table) WHERE \(isOfUser)")
                 return try other.first.map { (try Self.report($0), false) }
             }
@@ -135,8 +135,8 @@ struct ReportStore: Sendable {
         ).map(Self.report)
     }
 
-    /// Resolves a report and every other open report of the same object, and acts on the object, both or neither.
-    /// Returns how many reports were open, or nil if there is no such report. Idempotent.
+    /// Resolves a report and every other open report of the same object, and acts on the object; both happen or
+    /// neither. Returns how many reports were open, or nil if there is no such report. Idempotent.
     ///
     /// - Throws: `object-not-found`, `conflict`, `forbidden`: the object cannot be hidden or restored.
     func resolve(_ id: UUID, _ resolution: String, _ action: Action?, of space: AppSchema) async throws -> Int? {
@@ -162,8 +162,8 @@ struct ReportStore: Sendable {
         return count
     }
 
-    /// Does nothing if the object is hidden already, or is not hidden. Removed objects can be hidden, too: clients
-    /// could read them, or restore them.
+    /// Does nothing if the object already is, or is not, hidden. Removed objects can be hidden, too: clients could
+    /// otherwise read or restore them.
     private func carryOut(
         _ action: Action, on object: ObjectID, in scope: QueryScope, _ transaction: PostgresTransaction
     ) async throws {
@@ -191,7 +191,7 @@ struct ReportStore: Sendable {
         guard written != nil else { throw ServiceError(.objectNotFound) }
     }
 
-    /// In all reports of the object, because each can be deleted with its reporter.
+    /// Stores the former lists in all reports of the object, because each report can be deleted with its reporter.
     private func keep(
         _ lists: PostgresJSON?, of object: ObjectID, _ scope: QueryScope, _ transaction: PostgresTransaction
     ) async throws {
@@ -212,7 +212,7 @@ struct ReportStore: Sendable {
             """)
         guard let row = rows.first else {
             throw ServiceError(
-                .conflict, "The object's former readers and writers are not known. Set them by a PATCH of the object.")
+                .conflict, "The object's former readers and writers are unknown. Set them with a PATCH of the object.")
         }
         return try row.decode(0)
     }

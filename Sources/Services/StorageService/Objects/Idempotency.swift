@@ -61,7 +61,7 @@ struct Idempotency: Sendable {
     private static func check(_ key: String) throws {
         guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
             throw ServiceError(
-                .invalidParameter, "It must have 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
+                .invalidParameter, "Expected 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
         }
     }
 
@@ -118,7 +118,8 @@ struct Idempotency: Sendable {
         return response
     }
 
-    /// The parts in which a repeated request must be the same: method, path with parameters, `If-Match`, body.
+    /// A digest of the parts that must be the same in a repeated request: method, path with parameters, `If-Match`,
+    /// body.
     private static func digest(_ request: Request, _ body: ByteBuffer) -> [UInt8] {
         var hash = SHA256()
         for part in [request.method.rawValue, request.uri.string, request.headers[.ifMatch] ?? ""] {

@@ -50,7 +50,7 @@ struct ObjectStore: Sendable {
     var isInTransaction: Bool { transaction != nil }
 
     struct Page: Sendable {
-        /// Number of objects in `rows`, or of all matches when the query wanted the total.
+        /// The number of objects in `rows`, or of all matches if the query requests the total.
         var count: Int
         /// One row, whose cell 1 contains the objects' JSON texts joined by commas; nil for none.
         var rows: PostgresRows?
@@ -555,7 +555,7 @@ struct ObjectStore: Sendable {
     }
 
     /// Makes an update fail if the rules do not allow its result, before a unique index could reveal values of other
-    /// objects. Asked only about a row that the caller may change. `old` is the row as it was locked; `stored` can be
+    /// objects. Applied only to a row that the caller may change. `old` is the row as it was locked; `stored` can be
     /// an earlier state, from before another write for which this one has waited.
     private static func judged(
         _ access: Access, _ doc: PostgresQuery, _ document: Document, _ precondition: Precondition?
@@ -737,8 +737,8 @@ struct ObjectStore: Sendable {
     /// For filters with patterns, which may take unlimited time for a single object.
     private static let costlySeconds = 3
 
-    /// Reads a page as a small one first, because most are and the size is not known in advance. A larger page is read
-    /// again once the budget for answers has room for it.
+    /// Reads a page as a small one first, because most are small and the size is not known in advance. A larger page is
+    /// read again once the budget for answers has room for it.
     ///
     /// - Throws: `unavailable`.
     private func readingPage(

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The code is shown this once; only its SHA-256 is stored.
+/// The code is shown only once; only its SHA-256 is stored.
 struct CreateRoleInvitation: Endpoint {
     /// RFC 5321 §4.5.3.1.3. Auth checks the rest.
     private static let maximumAddressInBytes = 254
@@ -55,8 +55,8 @@ struct CreateRoleInvitation: Endpoint {
             do {
                 try await mailing.send(mail)
             } catch {
-                // Without the mail, no one has the code.
-                // In a task of its own, because the request's may be cancelled.
+                // If the mail was not sent, no one has the code. This runs in a separate task, because the request's
+                // task may be cancelled.
                 try await Task { [id = invitation.id] in try await invitations.withdraw(id, in: space) }.value
                 throw error
             }
@@ -147,8 +147,8 @@ struct JoinRole: Endpoint {
         .post, "/auth/me/roles", "joinRole", "Makes the signed-in user a member of a role, by an invitation's code.",
         callers: .user,
         details: """
-            After ten wrong codes in ten minutes, a user's attempts are 429. A user who is a member already uses \
-            nothing up.
+            After ten wrong codes in ten minutes, a user's further attempts are refused with 429. If the user is \
+            already a member, the invitation is not used up.
             """,
         body: .json(.object(["code": .string], required: ["code"])),
         answers: [
@@ -168,7 +168,7 @@ struct JoinRole: Endpoint {
         let caller = try await rights.callerOfRole(try context.principal, in: space)
         guard let user = caller.userID else { throw RoleManagement.refusal }
         let text = try await BodyFields(request, ["code"]).requiredString("code")
-        switch try await invitations.take(RoleInvitationCode(text), by: user, in: space) {
+        switch try await invitations.join(by: RoleInvitationCode(text), as: user, in: space) {
         case .joined(let role): return try .encoding(Answer(role: role))
         case .refused:
             throw ServiceError(

@@ -3,7 +3,7 @@ import MartletAPI
 /// An identity with the rules of its space, constant during one request.
 struct Rights: Sendable {
     let identity: Identity
-    /// Nil for the master key, which no rule concerns.
+    /// Nil for the master key, to which no rule applies.
     private let space: AppSchema?
     private let collections: [String: CollectionRules]
     /// What clients may do where no rule says otherwise.

@@ -38,8 +38,8 @@ final class RightsStore: Sendable {
         var fields: [FieldName: [String]]
         /// The top-level fields of each unique index, including indexes being built.
         var unique: [Set<FieldName>] = []
-        /// The fields of each ordered index that is ready and contains every object, also removed ones (so none that
-        /// is unique), with `-` in front for descending order.
+        /// The fields of each ordered index that is ready and contains every object, including removed ones (which
+        /// excludes unique indexes), with `-` in front for descending order.
         var ordered: [[String]] = []
         /// What objects must fit; nil for anything.
         var schema: CollectionSchema?
@@ -86,7 +86,7 @@ final class RightsStore: Sendable {
         return try await complete(rights, with: collections, in: space)
     }
 
-    /// The rights of an identity other than the master key, also if the environment is closed to clients.
+    /// The rights of an identity other than the master key, even if the environment is closed to clients.
     func rights(of identity: Identity, in space: AppSchema) async throws -> Rights {
         let known = try await known(of: space)
         return Rights(
@@ -168,7 +168,7 @@ final class RightsStore: Sendable {
         return !found.isEmpty
     }
 
-    /// The rules as stored. Those that this version cannot read close their collection, and no other.
+    /// The rules as stored. Rules that this version cannot read close only their own collection.
     private func rules(_ text: String, of collection: String, _ space: AppSchema) -> CollectionRules {
         do {
             return try CollectionRules(JSONValue(parsing: text.utf8))

@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// Orders the mail with the code of an invitation from auth, which has the templates and the mail server.
+/// Asks auth, which has the templates and the mail server, to mail the code of an invitation.
 struct RoleInvitationMailing: Sendable {
     private static let timeout: Duration = .seconds(5)
 
@@ -30,7 +30,7 @@ struct RoleInvitationMailing: Sendable {
         do {
             outcome = try await order(mail)
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure || error is DecodingError {
-            throw ServiceError(.unavailable, "The mail cannot be ordered at the moment.", cause: "\(error)")
+            throw ServiceError(.unavailable, "The mail cannot be sent at the moment.", cause: "\(error)")
         }
         switch outcome {
         case .ordered: break
@@ -42,7 +42,7 @@ struct RoleInvitationMailing: Sendable {
         case .noMailServer:
             throw ServiceError(.notImplemented, "No mail server is configured; leave out the address to get a code.")
         case .tooManyMails:
-            throw ServiceError(.tooManyRequests, "Too many mails were ordered this hour.", retryAfter: 600)
+            throw ServiceError(.tooManyRequests, "Too many mails were requested this hour.", retryAfter: 600)
         }
     }
 }

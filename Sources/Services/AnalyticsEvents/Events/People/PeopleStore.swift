@@ -112,7 +112,7 @@ final class PeopleStore: Sendable {
         var persons: [Int64] { [account, device].compactMap(\.self) }
     }
 
-    /// Maximum number of opt-outs of a device, each with a secret of its own. The device is opted out while at least
+    /// Maximum number of opt-outs of a device, each with its own secret. The device is opted out while at least
     /// one is left.
     static let maximumOptOuts = 8
 

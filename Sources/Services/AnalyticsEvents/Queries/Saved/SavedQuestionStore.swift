@@ -21,7 +21,7 @@ struct SavedQuestionStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// Creates or replaces a question. Concurrent calls can exceed the limit by as many as they are.
+    /// Creates or replaces a question. Concurrent calls can each exceed the limit by one.
     ///
     /// - Throws: `limit-exceeded` beyond `SavedQuestion.maximumPerSpace`.
     func save(_ question: SavedQuestion, as name: String, in space: Space, by author: Author) async throws -> String {

@@ -28,7 +28,7 @@ struct TusUploads: Sendable {
                 .limitExceeded, "An upload may have at most \(TusUploadStore.maximumParts) parts. Begin a new one.")
         }
         let blob = BlobName.random(in: scope.space.schema)
-        let written = try await intake.write(Arriving(body), to: blob, limitInBytes: missing)
+        let written = try await intake.write(ArrivingBody(body), to: blob, limitInBytes: missing)
         guard written.sizeInBytes > 0 else { return offset }
         guard try await store.append(blob, sizeInBytes: written.sizeInBytes, at: offset, to: transfer.id, in: scope)
         else {
@@ -59,8 +59,8 @@ struct TusUploads: Sendable {
         }
     }
 
-    /// The uploader's scope. The app's server may query any upload, which may finish it, but not with the server's
-    /// rights.
+    /// The uploader's scope. The app's server may query any upload, which may finish the upload, but with the
+    /// uploader's rights.
     private func uploader(of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> FileScope {
         let principal = Principal(
             kind: transfer.isMaster ? .master : .client, appID: scope.space.appID, appNumber: 0,
@@ -76,7 +76,7 @@ struct TusUploads: Sendable {
 }
 
 /// A body that ends where its connection broke.
-private struct Arriving: AsyncSequence, Sendable {
+private struct ArrivingBody: AsyncSequence, Sendable {
     let body: CompleteBody
 
     init(_ body: CompleteBody) { self.body = body }
