@@ -76,7 +76,7 @@ public final class MetricsRegistry: MetricsFactory {
     /// How many of the values that the histograms with this name have recorded are above `bound`, which must be one of
     /// their bounds. Nil if there is no such histogram.
     func count(of name: String, above bound: Double) -> Int64? {
-        let all = state.withLock { $0.series.filter { $0.key.name == name }.map(\.value) }
+        let all = state.withLock { state in Array(state.series.filter { $0.key.name == name }.values) }
         let histograms = all.compactMap { $0 as? HistogramSeries }
         return histograms.isEmpty ? nil : histograms.reduce(0) { $0 + $1.count(above: bound) }
     }

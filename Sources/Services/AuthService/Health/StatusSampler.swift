@@ -47,10 +47,9 @@ final class StatusSampler: PeriodicWork {
     /// Transactions per second since the last sample. Empty if there was none, or the statistics began anew.
     private func rates(_ figures: StatusStore.DatabaseFigures) -> [String: Double] {
         let time = ContinuousClock.now
-        let earlier = last.withLock { last in
-            let earlier = last
-            last = (time, figures)
-            return earlier
+        let earlier = last.withLock { sample in
+            defer { sample = (time: time, figures: figures) }
+            return sample
         }
         guard let earlier else { return [:] }
         let seconds: Double = earlier.time.duration(to: time) / Duration.seconds(1)

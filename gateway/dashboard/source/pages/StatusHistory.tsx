@@ -99,8 +99,8 @@ export function StatusHistory({ seconds, clock }: { seconds: number; clock: Intl
               {charts().map(({ title, unit = 1, lines }) => {
                 const series = Object.entries(lines).flatMap(([name, line]): Series[] => {
                   const values = found.get(name);
-                  return values ? [{ name: line, values: values.map((value) => value === null ? null : value / unit) }] :
-                    [];
+                  if (!values) return [];
+                  return [{ name: line, values: values.map((value) => value === null ? null : value / unit) }];
                 });
                 return series.length > 0 && (
                   <div key={title}>
