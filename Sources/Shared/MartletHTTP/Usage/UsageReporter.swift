@@ -45,12 +45,11 @@ public struct UsageReporter: Service {
             while (try? await Task.sleep(for: Self.interval * Double.random(in: 0.9...1))) != nil {
                 do {
                     try await send(UsageReport(values: meter.take()))
-                } catch where !Task.isCancelled {
+                } catch {
+                    guard !Task.isCancelled else { return }
                     logger.notice(
                         "Could not report the use of CPU and memory; the history will have a gap.",
                         metadata: ["error": "\(error)"])
-                } catch {
-                    return
                 }
             }
         }
