@@ -149,8 +149,8 @@ public struct AuthService: ServiceDefinition {
     public var userData: any UserDataHolder { userDataJobs.account }
 
     public var recordUsage: (@Sendable (UsageReport) async throws -> Void)? {
-        let (status, now) = (status, now)
-        return { report in try await status.add(report.values, at: now()) }
+        let (store, clock) = (status, now)
+        return { report in try await store.add(report.values, at: clock()) }
     }
 
     public func isReady() async -> Bool {
