@@ -1,14 +1,17 @@
-"""Questions that are saved, debug files that staff upload, histories in the audit log, passkeys, and the state of the server."""
+"""Questions that are saved, debug files that staff upload, histories in the audit log, passkeys, and the state and history of the server."""
 
 import pathlib
 import re
 import unittest
+from datetime import datetime, timedelta, timezone
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
 from cases import BrowserTests
 
 HEALTH = re.compile("/admin/health$")
+HISTORY = re.compile(r"/admin/status\?")
 
 
 class AdministrationTests(BrowserTests):
@@ -136,6 +139,28 @@ class AdministrationTests(BrowserTests):
         self.see("Restores", exact=True)
         self.window.place("overview")
         self.see("2 parts do not work")
+
+    def test_the_history_of_the_server_is_drawn_for_a_chosen_period(self):
+        asked = []
+
+        def answer(route):
+            asked.append(parse_qs(urlsplit(route.request.url).query))
+            series = [{"name": "host.cpu.user", "averages": [None, 20, 30.5], "maxima": [None, 90, 40]}]
+            route.fulfill(json={"from": "2026-11-28T12:00:00Z", "intervalInSeconds": 86_400, "series": series if asked[-1]["group"] == ["host"] else []})
+
+        self.page.route(HISTORY, answer)
+        self.window.sign_in()
+        self.window.open("status")
+        chart = self.page.locator("figure").filter(has=self.page.get_by_role("img", name="CPU, % of all cores"))
+        chart.get_by_text("Numbers").click()
+        expect(chart.get_by_role("table")).to_contain_text("30.5")
+        self.button("Highest").click()
+        expect(chart.get_by_role("table")).to_contain_text("90")
+        expect(self.page.locator("section").filter(has_text="History").locator("figure")).to_have_count(1)
+        self.button("Year").click()
+        year_ago = (datetime.now(timezone.utc) - timedelta(days=364)).isoformat()
+        self.until(lambda: {one["group"][0] for one in asked if one["from"][0] < year_ago} == {"host", "processes", "database", "jobs"})
+        expect(chart).to_be_visible()
 
 
 if __name__ == "__main__":

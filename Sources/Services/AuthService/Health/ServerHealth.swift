@@ -88,7 +88,8 @@ struct ServerHealth: Sendable {
             milliseconds: Self.milliseconds(since: start))
     }
 
-    private func readDatabase() async -> (DatabaseHealth?, [String: Int])? {
+    /// The database's state, and the number of waiting jobs by service. Nil if the database does not answer.
+    func readDatabase() async -> (DatabaseHealth?, [String: Int])? {
         let start = ContinuousClock.now
         let rows = try? await postgres.query(
             """
