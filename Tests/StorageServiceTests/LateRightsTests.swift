@@ -45,4 +45,19 @@ import Testing
             #expect(try await app.contents() == before, "\(name)")
         }
     }
+
+    @Test func `rights are read again only if they may have changed`() async throws {
+        let app = try await StorageApp()
+        let store = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
+        var rights = try await store.rights(of: app.principal(.client), in: app.space())
+        // However long the test takes.
+        rights.moment?.time = .now + .seconds(600)
+        #expect(store.isCurrent(rights))
+        store.forget(try app.space())
+        #expect(!store.isCurrent(rights))
+        rights = try await store.rights(of: app.principal(.client), in: app.space())
+        rights.moment?.time = .now - RightsStore.freshness
+        #expect(!store.isCurrent(rights))
+        #expect(store.isCurrent(.master))
+    }
 }

@@ -29,8 +29,7 @@ struct DeleteObject: Endpoint {
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
         _ = try await before.asked(.delete(id), in: scope)
-        // Rights may have changed while hooks were asked.
-        let present = try await context.scope(rights)
+        let present = try await context.present(scope, rights)
         guard try await objects.delete(id, if: precondition, in: present) else {
             throw ServiceError(.objectNotFound)
         }
