@@ -721,7 +721,12 @@ struct ObjectStore: Sendable {
         // other statement waits for it.
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
-                try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.costlySeconds)s'")
+                // A wait for a lock ends first, because it says nothing about the patterns.
+                try await transaction.executeScript(
+                    """
+                    SET LOCAL statement_timeout = '\(Self.costlySeconds)s';
+                    SET LOCAL lock_timeout = '\(Self.costlySeconds - 1)s'
+                    """)
                 return try await transaction.query(statement.sql)
             }
         } catch let error as PostgresError {
