@@ -9,7 +9,7 @@ extension StorageService {
         routes.on(ReadObject.route, ReadObject(objects: objects, rights: rights))
         routes.on(ReplaceObject.route, ReplaceObject(idempotency: idempotency, rights: rights, before: before))
         routes.on(ChangeObject.route, ChangeObject(idempotency: idempotency, rights: rights, before: before))
-        routes.on(DeleteObject.route, DeleteObject(objects: objects, rights: rights, before: before))
+        routes.on(DeleteObject.route, DeleteObject(idempotency: idempotency, rights: rights, before: before))
         routes.on(RunBatch.route, RunBatch(batch: batch, idempotency: idempotency, rights: rights))
         routes.on(
             CreateObjects.route,
