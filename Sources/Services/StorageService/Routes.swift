@@ -106,6 +106,7 @@ extension StorageService {
         routes.on(ReadTransfer.route, ReadTransfer(uploads: tusUploads, rights: rights))
         routes.on(ContinueTransfer.route, ContinueTransfer(uploads: tusUploads, rights: rights))
         routes.on(DeleteTransfer.route, DeleteTransfer(uploads: tusUploads, rights: rights))
+        routes.on(OverrideTransfer.route, OverrideTransfer(uploads: tusUploads, rights: rights))
         routes.section = .collections
         routes.on(ReadCollection.route, ReadCollection(collections: collections, indexes: indexes, rights: rights))
         routes.section = .transfers
