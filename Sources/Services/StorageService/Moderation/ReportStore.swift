@@ -86,7 +86,8 @@ struct ReportStore: Sendable {
                 let rows = try await transaction.query(
                     """
                     INSERT INTO \(table) (id, collection, object, reporter, reason, copy)
-                    SELECT \(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(scope.collection.text), \(object.text), \(user), \(reason), \(Self.copy)
+                    SELECT \(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(scope.collection.text), \(object.text),
+                        \(user), \(reason), \(Self.copy)
                     FROM \(try scope.table) WHERE \(readable)
                     ON CONFLICT ON CONSTRAINT _reports_once DO NOTHING RETURNING \(Self.columns)
                     """)
