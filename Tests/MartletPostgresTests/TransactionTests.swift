@@ -160,6 +160,9 @@ import Testing
             let usual = try await shown()
             #expect(try await shown(.milliseconds(1_500)) == "1500ms")
             #expect(try await shown() == usual)
+            let locks = limited("SELECT current_setting('lock_timeout')", .milliseconds(1_500))
+            #expect(try await client.query(locks)[0].decode(0, as: String.self) == "1s", "ends first")
+            #expect(try await client.query("SHOW lock_timeout")[0].decode(0, as: String.self) == "30s")
             let slow = limited("SELECT pg_sleep(30)", .milliseconds(200))
             async let failure = postgresError { try await client.query(slow) }
             async let neighbour = client.query("SELECT pg_sleep(0.3), current_setting('statement_timeout')")

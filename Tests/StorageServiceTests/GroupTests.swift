@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import Testing
@@ -273,6 +274,22 @@ import Testing
             language: nil, link: nil)
         let error = await #expect(throws: ServiceError.self) {
             try await RoleInvitationMailing { _ in outcome }.send(mail)
+        }
+        #expect(error?.code == code)
+    }
+
+    @Test(arguments: [
+        (OutgoingFailure.unreachable("refused"), ErrorCode.unavailable), (.timeout, .upstreamTimeout),
+        (.connectionLost("reset"), .upstreamTimeout),
+    ])
+    func `a mail that may have been ordered is told apart from one that was not`(
+        _ failure: OutgoingFailure, _ code: ErrorCode
+    ) async {
+        let mail = RoleInvitationMail(
+            app: "shop", environment: .live, email: "eve", role: "team", code: "x", secondsLeft: 60, inviter: nil,
+            language: nil, link: nil)
+        let error = await #expect(throws: ServiceError.self) {
+            try await RoleInvitationMailing { _ in throw failure }.send(mail)
         }
         #expect(error?.code == code)
     }

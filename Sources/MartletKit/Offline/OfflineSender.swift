@@ -100,7 +100,7 @@ struct OfflineSender: Sendable {
             request = .write("POST", Write.path(store.collection), json: write.body)
             if !write.replaces { request.headers["if-none-match"] = "*" }
         case .update: request = .write("PATCH", Write.path(store.collection, write.objectID), json: write.body)
-        // The server ignores keys of deletions; deleting a missing object succeeds.
+        // Without a key, because an object that is gone already is a success.
         case .delete:
             request = APIRequest("DELETE", Write.path(store.collection, write.objectID), repetition: .harmless)
         }

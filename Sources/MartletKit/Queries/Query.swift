@@ -42,7 +42,7 @@ public struct Query<Value: Storable>: Sendable {
         guard let place = conditions.firstIndex(where: { $0.sortsByDistance }), conditions.count > 1 else {
             return conditions.count == 1 ? conditions[0] : conditions.isEmpty ? [:] : ["$and": .array(conditions)]
         }
-        // The server sorts by distance only if the place is at the top of the filter.
+        // A place at the top of the filter takes precedence over one in `$and`, which older servers do not sort by.
         var others = conditions
         var filter = others.remove(at: place)
         filter["$and"] = .array(others)

@@ -81,7 +81,8 @@ public struct HTTPResponse: Sendable {
 /// An answer whose body arrives in pieces.
 public struct HTTPStream: Sendable {
     public var head: HTTPHead
-    /// The body. Ending the iteration closes the connection.
+    /// The body. Ending the iteration closes the connection. If 16 MiB have arrived that were not read, it ends with
+    /// ``MartletError/Code/connectionLost`` after them.
     public var body: AsyncThrowingStream<Data, any Error>
 
     public init(head: HTTPHead, body: AsyncThrowingStream<Data, any Error>) {

@@ -20,8 +20,8 @@ final class Transfer: @unchecked Sendable {
     private let state = Locked(State())
 
     var onHead: (HTTPHead) -> Void = { _ in }
-    /// Returns false if the answer is too large.
-    var onData: (Data) -> Bool = { _ in true }
+    /// Returns the error with which the transfer must end; nil to continue.
+    var onData: (Data) -> MartletError? = { _ in nil }
     var onSent: ((Int64) -> Void)?
     var onEnd: ((any Error)?) -> Void = { _ in }
 
@@ -58,9 +58,7 @@ final class Transfer: @unchecked Sendable {
 
     func received(_ data: Data) {
         noteActivity()
-        if !onData(data) {
-            abort(MartletError(.unexpectedAnswer, "The answer is larger than expected."))
-        }
+        if let failure = onData(data) { abort(failure) }
     }
 
     func sent(_ bytes: Int64) {

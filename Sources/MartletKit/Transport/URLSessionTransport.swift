@@ -31,10 +31,11 @@ public final class URLSessionTransport: HTTPTransport {
         let transfer = start(request)
         transfer.onSent = progress
         transfer.onData = { data in
-            collector.withLock { collector in
+            let isWithinLimit = collector.withLock { collector in
                 collector.body.append(data)
                 return collector.body.count <= request.maximumAnswerSize
             }
+            return isWithinLimit ? nil : MartletError(.unexpectedAnswer, "The answer is larger than expected.")
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -53,12 +54,13 @@ public final class URLSessionTransport: HTTPTransport {
     }
 
     public func stream(_ request: HTTPRequest) async throws -> HTTPStream {
-        let (body, feed) = AsyncThrowingStream<Data, any Error>.makeStream()
+        let (body, feed) = BodyFeed.make()
+        let arriving = Locked(feed)
         let transfer = start(request)
-        feed.onTermination = { _ in transfer.cancel() }
+        feed.continuation.onTermination = { _ in transfer.cancel() }
         transfer.onData = { data in
-            feed.yield(data)
-            return true
+            guard !arriving.withLock({ $0.pass(data) }) else { return nil }
+            return MartletError(.connectionLost, "The answer arrived faster than it was read.")
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<HTTPStream, any Error>) in
@@ -71,7 +73,7 @@ public final class URLSessionTransport: HTTPTransport {
                         let lost = MartletError(.connectionLost, "The connection ended before the answer.")
                         waiting.resume(throwing: error ?? lost)
                     }
-                    feed.finish(throwing: error)
+                    feed.continuation.finish(throwing: error)
                 }
                 transfer.resume()
             }

@@ -211,7 +211,8 @@ extension TicketWork {
                 UPDATE analytics.tickets SET sprint = \(next), revision = revision + 1, generation = \(generation), updated = clock_timestamp()
                 WHERE space = \(space.id) AND sprint = \(number) AND NOT (\(onlyUnfinished) AND status = 'complete') RETURNING id)
             INSERT INTO analytics.ticket_history (ticket, author, act, field, before, after)
-            SELECT id, \(author.text), \(TicketActivity.changed.rawValue), 'sprint', to_jsonb(\(number)), to_jsonb(\(next)) FROM moved ORDER BY id
+            SELECT id, \(author.text), \(TicketActivity.changed.rawValue), 'sprint', to_jsonb(\(number)),
+                to_jsonb(\(next)) FROM moved ORDER BY id
             """)
     }
 }

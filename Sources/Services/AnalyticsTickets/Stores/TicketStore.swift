@@ -146,7 +146,8 @@ struct TicketWork: Sendable {
         try await transaction.execute(
             """
             INSERT INTO analytics.ticket_history (ticket, author, act, field, before, after)
-            VALUES (\(id), \(author.text), \(activity.rawValue), \(field), \(before.map { PostgresJSON($0.text) }), \(after.map { PostgresJSON($0.text) }))
+            VALUES (\(id), \(author.text), \(activity.rawValue), \(field), \(before.map { PostgresJSON($0.text) }),
+                \(after.map { PostgresJSON($0.text) }))
             """)
     }
 

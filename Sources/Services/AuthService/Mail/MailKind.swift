@@ -28,7 +28,7 @@ enum MailKind: String, Codable, Sendable, CaseIterable {
     /// The values that a template may use.
     var values: Set<String> {
         var names: Set = ["app", "email"]
-        if hasProof { names.formUnion(["code", "link", "minutes", "hours"]) }
+        if hasProof { names.formUnion(["code", "link", "duration", "minutes", "hours"]) }
         switch self {
         case .newDevice: names.formUnion(["device", "time"])
         case .emailChanged: names.formUnion(["newEmail", "time"])

@@ -64,7 +64,8 @@ struct UserChangeStore: Sendable {
     func remove(_ users: [UserDocuments.User], in space: AppSpace) async throws {
         try await postgres.execute(
             """
-            DELETE FROM auth.user_changes AS c USING unnest(\(users.compactMap { UUID(uuidString: $0.id) }), \(users.map { Int($0.version) }))
+            DELETE FROM auth.user_changes AS c USING unnest(\(users.compactMap { UUID(uuidString: $0.id) }),
+                \(users.map { Int($0.version) }))
                 AS known (id, version)
             WHERE c.user_id = known.id AND c.version = known.version AND c.app_id = \(space.appID)
                 AND c.environment = \(space.environment.rawValue)

@@ -400,12 +400,15 @@ final class Exchange {
     // MARK: Details
 
     private func enter(_ admission: Admission, hasBody: Bool) throws(Refusal) -> InFlightLimits.Slot {
-        let (address, credential) = (admission.address, admission.grant?.limitedCredential)
+        let (isOfServer, credential) = (admission.grant?.isOfServer == true, admission.grant?.limitedCredential)
+        let address = isOfServer ? nil : admission.address
         if admission.match.route.isStreaming {
             return try worker.streams.enter(address: address, credential: credential)
         }
-        laterCredential = hasBody ? credential : nil
-        return try worker.inFlight.enter(address: address, credential: hasBody ? nil : credential)
+        // Clients share a credential, so one that sends slowly counts by its address alone. A server has its own.
+        let countsLater = hasBody && !isOfServer
+        laterCredential = countsLater ? credential : nil
+        return try worker.inFlight.enter(address: address, credential: countsLater ? nil : credential)
     }
 
     /// Counts the request under its credential, now that the body is complete. False if the credential was at its limit

@@ -122,6 +122,7 @@ struct FileStore: Sendable {
             (SELECT 'scanning' FROM \(try scope.space.own("_hooks")) WHERE event = 'scanFile' AND enabled LIMIT 1)
             """
         var filters: [PostgresQuery] = [fits(sizeInBytes: content.sizeInBytes)]
+        if !scope.mayCreate { filters.append("(SELECT files FROM held) > 0") }
         if let extra { filters.append(extra.condition) }
         var replaced: [PostgresQuery] = [scope.writable(of: "f")]
         switch condition {

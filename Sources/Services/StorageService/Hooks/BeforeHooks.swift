@@ -214,7 +214,8 @@ struct BeforeHooks: Sendable {
                 FROM (SELECT s.id, s.created, s.updated, s.deleted, s.version, \(readers) AS readers, \(writers) AS writers, s.doc) AS state),
                 seen, may, shows
             FROM (
-                SELECT *, \(scope.access.columns(for: operation)), (\(fieldGuard?.condition ?? "TRUE")) IS TRUE AS shows FROM \(try scope.table)
+                SELECT *, \(scope.access.columns(for: operation)),
+                    (\(fieldGuard?.condition ?? "TRUE")) IS TRUE AS shows FROM \(try scope.table)
                 WHERE id = \(id.text)\(includingRemoved ? "" : " AND deleted IS NULL" as PostgresQuery) OFFSET 0) AS s
             """, in: scope.space)
         guard let row = rows?.first else { return nil }

@@ -173,7 +173,8 @@ struct DeliveryStore: Sendable {
             """
             INSERT INTO \(queue) (id, hook, collection, object, body, size)
             SELECT f.delivery, h.name, '_File', f.path, '', 0
-            FROM \(try space.own("_hooks")) AS h, (\(try filesToTake(for: hook, in: space)) ORDER BY f.updated LIMIT \(Self.maximumTaken)) AS f
+            FROM \(try space.own("_hooks")) AS h,
+                (\(try filesToTake(for: hook, in: space)) ORDER BY f.updated LIMIT \(Self.maximumTaken)) AS f
             WHERE h.name = \(hook) AND h.enabled AND h.event = 'scanFile'
                 AND (SELECT count(*) FROM \(queue) WHERE hook = \(hook) AND state = 'waiting') < \(Self.maximumWaiting)
             ON CONFLICT (id) DO NOTHING RETURNING 1

@@ -10,7 +10,10 @@ struct ReportObject: Endpoint {
         .post, "/storage/{collection}/{id}/report", "reportObject", "Reports an object to the app's moderators.",
         callers: .user,
         parameters: [.collection, .path("id", .objectID)],
-        details: "A user may report 100 objects a day. To report a user, report the object in `_User`.",
+        details: """
+            A user may report 100 objects a day, and have 500 open reports. To report a user, report the object in \
+            `_User`.
+            """,
         body: .json(
             .object(
                 ["reason": .string.length(1, ReportStore.maximumTextInBytes)], required: ["reason"])),

@@ -8,6 +8,8 @@ import NIOCore
 struct ReportStore: Sendable {
     static let maximumTextInBytes = 1_000
     static let maximumPerDay = 100
+    /// Open reports are kept until they are resolved, with their copies.
+    static let maximumOpenPerUser = 500
     /// The size of the largest object that is copied.
     static let maximumCopyInBytes = 64 << 10
     /// How long a resolved report is kept.
@@ -63,7 +65,7 @@ struct ReportStore: Sendable {
     /// Stores a user's report; a second one of the same object changes nothing. Nil if there is no object that the
     /// user may read, by `get` or by `find`.
     ///
-    /// - Throws: `too-many-requests` beyond `maximumPerDay`.
+    /// - Throws: `too-many-requests` beyond `maximumPerDay`; `limit-exceeded` beyond `maximumOpenPerUser`.
     func add(_ reason: String, on object: ObjectID, by user: String, in scope: QueryScope) async throws
         -> (report: Report, isNew: Bool)?
     {
@@ -80,11 +82,12 @@ struct ReportStore: Sendable {
                     """
                 let known = try await transaction.query("SELECT \(Self.columns) FROM \(table) WHERE \(isOfUser)")
                 if let row = known.first { return (try Self.report(row), false) }
-                try await checkLimit(of: user, table, transaction)
+                try await checkLimits(of: user, table, transaction)
                 let rows = try await transaction.query(
                     """
                     INSERT INTO \(table) (id, collection, object, reporter, reason, copy)
-                    SELECT \(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(scope.collection.text), \(object.text), \(user), \(reason), \(Self.copy)
+                    SELECT \(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(scope.collection.text), \(object.text),
+                        \(user), \(reason), \(Self.copy)
                     FROM \(try scope.table) WHERE \(readable)
                     ON CONFLICT ON CONSTRAINT _reports_once DO NOTHING RETURNING \(Self.columns)
                     """)
@@ -98,13 +101,20 @@ struct ReportStore: Sendable {
         }
     }
 
-    private func checkLimit(of user: String, _ table: PostgresIdentifier, _ transaction: PostgresTransaction)
+    private func checkLimits(of user: String, _ table: PostgresIdentifier, _ transaction: PostgresTransaction)
         async throws
     {
-        let count: Int = try await transaction.query(
-            "SELECT count(*) FROM \(table) WHERE reporter = \(user) AND created > now() - interval '1 day'")[0].decode(
-                0)
-        guard count < Self.maximumPerDay else {
+        let row = try await transaction.query(
+            """
+            SELECT count(*) FILTER (WHERE created > now() - interval '1 day'), count(*) FILTER (WHERE resolved IS NULL)
+            FROM \(table) WHERE reporter = \(user)
+            """)[0]
+        guard try row.decode(1, as: Int.self) < Self.maximumOpenPerUser else {
+            throw ServiceError(
+                .limitExceeded,
+                "A user may have at most \(Self.maximumOpenPerUser) reports that no moderator has resolved yet.")
+        }
+        guard try row.decode(0, as: Int.self) < Self.maximumPerDay else {
             throw ServiceError(
                 .tooManyRequests, "A user may report \(Self.maximumPerDay) objects a day.", retryAfter: 3_600)
         }

@@ -110,9 +110,11 @@ struct Idempotency: Sendable {
         guard try row.decode(0, as: [UInt8].self) == digest else {
             throw ServiceError(.idempotencyKeyReused, field: "Idempotency-Key")
         }
-        var response = Response.json(
-            ByteBuffer(bytes: try row.decode(3, as: [UInt8].self)), status: .init(code: try row.decode(1, as: Int.self))
-        )
+        let (status, body) = (try row.decode(1, as: Int.self), try row.decode(3, as: [UInt8].self))
+        var response =
+            body.isEmpty
+            ? Response(status: .init(code: status))
+            : Response.json(ByteBuffer(bytes: body), status: .init(code: status))
         response.headers[.eTag] = try row.decode(2, as: String?.self)
         response.headers[Self.replayed] = "true"
         return response

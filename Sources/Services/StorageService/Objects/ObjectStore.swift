@@ -375,7 +375,8 @@ struct ObjectStore: Sendable {
                 INSERT INTO \(table) (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
                     SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, \(readers)::text[] AS readers,
-                        \(writers)::text[] AS writers\(Self.rest(access, fieldGuard))) AS new\(Self.unrefused(access, fieldGuard, mayReplace: false))
+                        \(writers)::text[] AS writers\(Self.rest(access, fieldGuard))) AS new\
+                    \(Self.unrefused(access, fieldGuard, mayReplace: false))
                 RETURNING *),
             written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
@@ -406,7 +407,8 @@ struct ObjectStore: Sendable {
             upserted AS (
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
-                    SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, (\(readers))::text[] AS readers,
+                    SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc,
+                        (\(readers))::text[] AS readers,
                         (\(writers))::text[] AS writers\(Self.rest(access, fieldGuard, "TRUE") { "(SELECT \($0) FROM old)" })
                     WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
                     OFFSET 0) AS new\(Self.unrefused(access, fieldGuard))
@@ -569,8 +571,10 @@ struct ObjectStore: Sendable {
              AND CASE WHEN old.may AND old.shows\(Self.precondition(precondition)) THEN (
                 SELECT (\(updatable)) OR storage.fail('MT403', 'update')
                 FROM (
-                    SELECT old.id, old.before_created AS created, now() AS updated, NULL::timestamptz AS deleted, old.before_version + 1 AS version,
-                        \(list(document.readers, "old.before_readers")) AS readers, \(list(document.writers, "old.before_writers")) AS writers,
+                    SELECT old.id, old.before_created AS created, now() AS updated, NULL::timestamptz AS deleted,
+                        old.before_version + 1 AS version,
+                        \(list(document.readers, "old.before_readers")) AS readers,
+                        \(list(document.writers, "old.before_writers")) AS writers,
                         \(past), (\(doc)) AS new_doc OFFSET 0) AS states
                 CROSS JOIN LATERAL (SELECT states.new_doc) AS next (doc)) ELSE FALSE END
             """
@@ -721,7 +725,12 @@ struct ObjectStore: Sendable {
         // other statement waits for it.
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
-                try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.costlySeconds)s'")
+                // A wait for a lock ends first, because it says nothing about the patterns.
+                try await transaction.executeScript(
+                    """
+                    SET LOCAL statement_timeout = '\(Self.costlySeconds)s';
+                    SET LOCAL lock_timeout = '\(Self.costlySeconds - 1)s'
+                    """)
                 return try await transaction.query(statement.sql)
             }
         } catch let error as PostgresError {

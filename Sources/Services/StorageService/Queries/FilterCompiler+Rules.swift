@@ -69,7 +69,8 @@ extension FilterCompiler {
         let exists: PostgresQuery = """
             EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE jsonb_build_array(\(path)) END) \
             AS hop (pointer) JOIN \(try other.source) ON id = pointer->>'objectId' \
-            WHERE pointer->>'__type' = 'Pointer' AND pointer->>'className' = \(hop.collection.text) AND \(other.isKnownToRules) AND \(condition) OFFSET 0)
+            WHERE pointer->>'__type' = 'Pointer' AND pointer->>'className' = \(hop.collection.text)
+                AND \(other.isKnownToRules) AND \(condition) OFFSET 0)
             """
         return onAdded(target, lookingUp(path, exists))
     }
@@ -208,7 +209,8 @@ extension Target {
         guard case .document(let path) = self else { return "\(expression) \(unescaped: sign) \(time)" }
         return """
             (jsonb_typeof(\(path.expression)) = 'object' AND \(path.expression)->>'__type' = 'Date' \
-            AND (\(path.expression)->>'iso') COLLATE "C" \(unescaped: sign) to_char(\(time) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+            AND (\(path.expression)->>'iso') COLLATE "C" \(unescaped: sign) to_char(\(time) AT TIME ZONE 'UTC',
+                'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
             """
     }
 

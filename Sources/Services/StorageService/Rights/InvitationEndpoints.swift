@@ -35,6 +35,7 @@ struct CreateRoleInvitation: Endpoint {
             403: "The caller does not manage the role (`forbidden`).",
             404: "For the app's server: there is no such role (`role-not-found`).",
             501: "`email` was sent, and no mail server is configured (`not-implemented`).",
+            504: "The mail may or may not be sent (`upstream-timeout`). The invitation is open: revoke it or wait.",
         ])
 
     let invitations: RoleInvitationStore
@@ -54,11 +55,11 @@ struct CreateRoleInvitation: Endpoint {
             mail.code = invitation.code ?? ""
             do {
                 try await mailing.send(mail)
-            } catch {
-                // If the mail was not sent, no one has the code. This runs in a separate task, because the request's
-                // task may be cancelled.
+            } catch let problem as ServiceError where problem.code != .upstreamTimeout {
+                // Without the mail, no one has the code. If it may still arrive, its code must work.
+                // This runs in a separate task, because the request's task may be cancelled.
                 try await Task { [id = invitation.id] in try await invitations.withdraw(id, in: space) }.value
-                throw error
+                throw problem
             }
             invitation.code = nil
         }

@@ -79,9 +79,11 @@ final class RightsStore: Sendable {
     func rights(
         of principal: Principal, in space: AppSchema, to collections: [CollectionName] = [], evenIfClosed: Bool = false
     ) async throws -> Rights {
+        let moment = Moment(revision: revision, time: .now)
         let identity = try await identity(of: principal, in: space)
         if identity == .master { return .master }
-        let rights = try await rights(of: identity, in: space)
+        var rights = try await rights(of: identity, in: space)
+        rights.moment = moment
         guard evenIfClosed || !rights.isClosed else { throw Access.closed }
         return try await complete(rights, with: collections, in: space)
     }
@@ -124,6 +126,24 @@ final class RightsStore: Sendable {
 
     /// Changes with every invalidation. Values derived from rights must then be derived again.
     var revision: Int { memory.withLock { $0.generation } }
+
+    /// A point in time at which rights were read.
+    struct Moment: Sendable {
+        var revision: Int
+        var time: ContinuousClock.Instant
+    }
+
+    /// How long rights that were read may be used for the rest of a request. Much shorter than `validity`, to which it
+    /// adds if a notification is lost.
+    static let freshness: Duration = .seconds(1)
+
+    /// Whether a request may still use these rights. If not, they must be read again. Does not query the database.
+    func isCurrent(_ rights: Rights) -> Bool {
+        // The master key has all rights, whatever changes.
+        if rights.identity == .master { return true }
+        guard let moment = rights.moment else { return false }
+        return moment.revision == revision && ContinuousClock.now < moment.time + Self.freshness
+    }
 
     func forget(_ space: AppSchema) {
         memory.withLock { memory in

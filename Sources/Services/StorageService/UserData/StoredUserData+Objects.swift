@@ -86,16 +86,17 @@ extension StoredUserData {
             """
             UPDATE \(reports) AS report SET copy = NULL
             FROM (
-                SELECT id AS report_id, copy AS doc, \(Self.names("_readers")) AS readers, \(Self.names("_writers")) AS writers
+                SELECT id AS report_id, copy AS doc, \(Self.names("copy->'_readers'")) AS readers,
+                    \(Self.names("copy->'_writers'")) AS writers
                 FROM \(reports) WHERE collection = \(collection) AND copy IS NOT NULL) AS kept
             WHERE report.id = report_id
                 AND (\(objects.names(owner)) OR report.collection = \(CollectionName.users.text) AND report.object = \(owner.id))
             """, owner)
     }
 
-    /// A list of readers or writers in a copy.
-    private static func names(_ list: String) -> PostgresQuery {
-        "CASE jsonb_typeof(copy->\(list)) WHEN 'array' THEN ARRAY(SELECT jsonb_array_elements_text(copy->\(list))) END"
+    /// A list of readers or writers that a report keeps as JSON.
+    private static func names(_ list: PostgresQuery) -> PostgresQuery {
+        "CASE jsonb_typeof(\(list)) WHEN 'array' THEN ARRAY(SELECT jsonb_array_elements_text(\(list))) END"
     }
 
     private func erase(_ objects: ObjectRange, of owner: Owner, keepingFields: Bool = false) async throws -> (
@@ -135,11 +136,12 @@ extension StoredUserData {
         return (["objects": erased, "sharedObjects": changed], .objects(collection: collection, after: last))
     }
 
-    /// Exports the user's own objects as the user may see them.
+    /// Exports the user's own objects as the user may see them. Objects that a moderator has hidden are exported as if
+    /// they were not hidden.
     func exportObjects(
         of owner: Owner, in collection: String, after id: String, into lines: inout ByteBuffer
     ) async throws -> UserDataPlace {
-        guard let objects = try await objectRange(of: collection, after: id, in: owner) else {
+        guard let objects = try await objectRange(of: collection, after: id, in: owner, includingHidden: true) else {
             return .collections(after: collection)
         }
         var principal = Principal(
@@ -150,6 +152,7 @@ extension StoredUserData {
             of: principal, in: owner.space, to: [objects.scope.collection], evenIfClosed: true)
         let access = rights.access(to: objects.scope.collection)
         let shown = objects.rules.hasConditions ? access.seen ?? "TRUE" : "TRUE"
+        let (readers, writers) = (Self.names("hidden->'_readers'"), Self.names("hidden->'_writers'"))
         let rows = try await run(
             """
             SELECT line, id, total FROM (
@@ -158,8 +161,17 @@ extension StoredUserData {
                 FROM (
                     SELECT id, '{"service":"storage","kind":"object","collection":' || to_json(\(collection)::text)::text || ',"data":'
                         || \(Rendering.object(access)) || '}' AS line
-                    FROM \(try objects.scope.table)
-                    WHERE \(objects.range) AND deleted IS NULL AND \(objects.names(owner)) AND \(objects.isOwn(owner)) AND \(shown)
+                    FROM (
+                        SELECT id, created, updated, deleted, version, doc,
+                            CASE WHEN hidden IS NULL THEN readers ELSE \(readers) END AS readers,
+                            CASE WHEN hidden IS NULL THEN writers ELSE \(writers) END AS writers
+                        FROM \(try objects.scope.table) AS stored
+                        LEFT JOIN LATERAL (
+                            SELECT hidden FROM \(try owner.space.own("_reports"))
+                            WHERE stored.readers = '{}' AND stored.writers = '{}' AND collection = \(collection)
+                                AND object = stored.id AND hidden IS NOT NULL LIMIT 1) AS report ON TRUE
+                        WHERE \(objects.range) AND deleted IS NULL) AS object
+                    WHERE \(objects.names(owner)) AND \(objects.isOwn(owner)) AND \(shown)
                     ORDER BY id LIMIT \(Self.rowsPerSlice)) AS page) AS sized
             WHERE before < \(Self.exportedBytesPerCall) ORDER BY id
             """, owner)
@@ -172,7 +184,12 @@ extension StoredUserData {
     }
 
     /// Nil if there are no more objects.
-    private func objectRange(of collection: String, after id: String, in owner: Owner) async throws -> ObjectRange? {
+    ///
+    /// - Parameter includingHidden: Whether to look at every hidden object, because the indexes do not have the lists
+    ///   that it had before.
+    private func objectRange(
+        of collection: String, after id: String, in owner: Owner, includingHidden: Bool = false
+    ) async throws -> ObjectRange? {
         let name = try CollectionName(collection)
         let scope = QueryScope(space: owner.space, collection: name, rights: .master)
         do {
@@ -186,13 +203,28 @@ extension StoredUserData {
             let named = NamedObjects(
                 table: try scope.table, space: owner.space, collection: name, userID: owner.id,
                 fields: rules.sharerFields)
-            guard let ids = try await named.ids(after: id, limit: Self.rowsPerSlice, on: postgres) else {
+            guard var ids = try await named.ids(after: id, limit: Self.rowsPerSlice, on: postgres) else {
                 return ObjectRange(scope: scope, rules: rules, after: id, end: end)
             }
+            if includingHidden { ids = try await withHidden(ids, in: collection, after: id, owner) }
             return ids.last.map { ObjectRange(scope: scope, rules: rules, after: id, end: $0, ids: ids) }
         } catch let error as PostgresError where error.isUndefinedTable {
             // The collection was just dropped.
             return nil
         }
+    }
+    /// The first ids, in order, of the given ones and of hidden objects.
+    private func withHidden(_ ids: [String], in collection: String, after id: String, _ owner: Owner) async throws
+        -> [String]
+    {
+        try await run(
+            """
+            SELECT id FROM (
+                SELECT unnest(\(ids)::text[]) AS id
+                UNION SELECT object FROM \(try owner.space.own("_reports"))
+                WHERE collection = \(collection) AND object > \(id) AND hidden IS NOT NULL) AS found
+            ORDER BY id LIMIT \(Self.rowsPerSlice)
+            """, owner
+        ).map { try $0.decode(0) }
     }
 }

@@ -142,7 +142,8 @@ final class PeopleStore: Sendable {
         try await postgres.withTransaction { transaction in
             try await transaction.execute(
                 """
-                SELECT FROM analytics.people WHERE space = \(space.id) AND person = ANY (\(caller.persons.map { Int($0) })) ORDER BY person FOR UPDATE
+                SELECT FROM analytics.people WHERE space = \(space.id)
+                    AND person = ANY (\(caller.persons.map { Int($0) })) ORDER BY person FOR UPDATE
                 """)
             if let device = caller.device {
                 let rows = try await transaction.query(

@@ -9,7 +9,8 @@ import Synchronization
 struct TusUploads: Sendable {
     let store: TusUploadStore
     let intake: FileIntake
-    let rights: RightsStore
+
+    private var rights: RightsStore { intake.rights }
 
     /// Stores as much of a request's body as arrives, even if the connection breaks, so that the upload can be resumed.
     /// Returns the new offset.
@@ -52,9 +53,10 @@ struct TusUploads: Sendable {
             transfer.parts.map { StoredPiece(blob: $0.blob, sizeInBytes: $0.sizeInBytes) }, in: backend)
         let written = try await backend.write(parts, to: blob, limitInBytes: transfer.sizeInBytes)
         let content = FileStore.Content(written, blob, declaredType: transfer.contentType)
-        guard try await store.finish(transfer, as: content, in: scope) else {
+        let present = try await scope.present(rights)
+        guard try await store.finish(transfer, as: content, in: present) else {
             try? await backend.remove(blob)
-            try await store.files.checkWritable(transfer.path, in: scope)
+            try await store.files.checkWritable(transfer.path, in: present)
             return
         }
     }
@@ -66,8 +68,7 @@ struct TusUploads: Sendable {
             kind: transfer.isMaster ? .master : .client, appID: scope.space.appID, appNumber: 0,
             environment: scope.space.environment,
             credentialID: scope.credentialID, userID: transfer.uploader)
-        return FileScope(
-            scope.space, try await rights.rights(of: principal, in: scope.space), credentialID: scope.credentialID)
+        return FileScope(scope.space, try await rights.rights(of: principal, in: scope.space), of: principal)
     }
 
     static func conflict(_ offset: Int) -> ServiceError {
