@@ -213,7 +213,7 @@ scheduled_apps() {
 
 # --- for the dashboard and for alerts ---
 
-# Keeps, for each app, its last run, archive and proof for the dashboard (`AppArchiveRecords`), and times for Prometheus's node
+# Keeps, for each app, its last run, archive and proof for the dashboard (`BackupRecords`), and times for Prometheus's node
 # exporter of this machine, if there is one.
 summarize() {
     install -d -m 0711 "$records"

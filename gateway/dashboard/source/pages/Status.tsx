@@ -7,7 +7,7 @@ import { useInterval, useLoad } from "../system/load";
 import { Table } from "../system/table";
 import { setQuery, useAddress } from "../system/router";
 import { locale, number, percent, t } from "../text";
-import { Backups, Parts } from "./Health";
+import { AppBackups, Backups, Parts } from "./Health";
 
 interface Row {
   interval?: string;
@@ -53,6 +53,7 @@ export function StatusPage() {
       {isAnswered && <Show from={health}>{(found) => <Parts health={found} />}</Show>}
       <Show from={requests}>{(found) => <Requests rows={found.data} />}</Show>
       {health.data && <Backups backup={health.data.backup} />}
+      {health.data?.appBackups && <AppBackups apps={health.data.appBackups} />}
     </div>
   );
 }
