@@ -76,6 +76,16 @@ package() {
     mkdir -p "$1/bin" "$1/lib"
     for program in martlet gateway; do package_program "$release/$program" "$1"; done
     for program in "${services[@]}"; do ln -sf martlet "$1/bin/$program"; done
+    # For crash reports: 9 MB, where Debian's `llvm` takes 150 MB and has no swift-demangle.
+    local toolchain
+    toolchain=$(swift -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')/../../bin
+    for program in llvm-symbolizer swift-demangle; do
+        if [[ -x $toolchain/$program ]]; then
+            package_program "$toolchain/$program" "$1"
+        else
+            say "the toolchain has no $program: crash reports need another one"
+        fi
+    done
     for library in $(ldd "$release"/{martlet,gateway} | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do
         strip --strip-unneeded -o "$1/lib/${library##*/}" "$library"
     done
