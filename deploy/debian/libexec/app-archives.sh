@@ -165,7 +165,7 @@ schedule() {
         say "$app is not archived from now on; its archives stay"
         return
     fi
-    [[ $when != *$'\n'* ]] && systemd-analyze calendar "$when" > /dev/null || die "not a time of systemd.time(7): $when"
+    if [[ $when == *$'\n'* ]] || ! systemd-analyze calendar "$when" > /dev/null; then die "not a time of systemd.time(7): $when"; fi
     connect
     [[ $(query "SELECT count(*) FROM auth.apps WHERE id = '$app'") == 1 ]] || die "there is no app $app"
     make_key

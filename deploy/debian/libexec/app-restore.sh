@@ -113,7 +113,11 @@ commit_restore() {
     case $(outcome) in
         committed) say "the connection was lost after the database had committed the restore" ;;
         aborted) die "the database refused the archive; nothing was changed" ;;
-        *) die "the connection was lost, and whether the restore is committed is not known: run the same command again" ;;
+        *)
+            # Rows and bytes may or may not belong together now: clients stay out.
+            undo=()
+            die "the connection was lost, and whether the restore is committed is not known; the app stays out of use: run the same command again"
+            ;;
     esac
 }
 
