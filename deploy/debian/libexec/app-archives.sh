@@ -116,7 +116,8 @@ list_archives() {
             (if .proof then "\(.proof.time) \(.proof.result)" else "-" end)]) | @tsv' "$work/entries" |
         awk -F '\t' '{ printf "%-49s %-21s %-9s %10s %10s %8s  %s\n", $1, $2, $3, $4, $5, $6, $7 }'
     jq -r '[.[] | select(.proof)] | max_by(.proof.time)
-        | if . then "last proof: \(.proof.time): \(.proof.result): archive \(.id), \(if .proof.isRestored then "restored" else "only read" end), \(.rows) rows, \(.proof.seconds) s"
+        | if . then "last proof: \(.proof.time): \(.proof.result): archive \(.id), "
+            + "\(if .proof.isRestored then "restored" else "only read" end), \(.rows) rows, \(.proof.seconds) s"
           else "last proof: never (martlet app backups verify)" end' "$work/entries"
 }
 

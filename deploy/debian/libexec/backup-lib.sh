@@ -97,7 +97,8 @@ publish() { [[ ! -d $exporter ]] || printf '%s %s\n' "$1" "$EPOCHSECONDS" > "$ex
 
 # report_failure COMMAND STATUS: on standard error, in the system's log and by mail.
 report_failure() {
-    local text="$1 failed on $(hostname) with status $2; see: journalctl -u 'martlet-backup@*'"
+    local text
+    text="$1 failed on $(hostname) with status $2; see: journalctl -u 'martlet-backup@*'"
     say "$text"
     logger -p user.err -t martlet-backup "$text" || true
     [[ -z $mail_to ]] || send_mail "$text" || say "and the mail about it could not be sent"
