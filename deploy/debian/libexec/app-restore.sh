@@ -123,10 +123,10 @@ commit_restore() {
 
 # outcome: what became of the script's transaction: committed, aborted, or unknown. Waits half a minute for the database.
 outcome() {
-    local number status attempt
+    local number status end=$((SECONDS + 30))
     number=$(cat "$work/transaction" 2> /dev/null || true)
     [[ $number =~ ^[0-9]+$ ]] || { echo aborted; return; }
-    for ((attempt = 0; attempt < 30; attempt++)); do
+    while ((SECONDS < end)); do
         status=$(query "SELECT pg_xact_status('$number'::xid8)" 2> /dev/null || true)
         [[ ! $status =~ ^(committed|aborted)$ ]] || { echo "$status"; return; }
         sleep 1
