@@ -69,17 +69,33 @@ build_release() {
 }
 
 # package FOLDER: copies the programs that build_release built to FOLDER/bin, without symbols, and the Swift libraries they load to FOLDER/lib.
-# The programs look for libraries there instead of in the toolchain's folder.
+# The programs look for libraries there instead of in the toolchain's folder. `martlet` has the code of all services, and is
+# each of them under its name.
 package() {
     local program library
     mkdir -p "$1/bin" "$1/lib"
-    for program in "${programs[@]}"; do
-        strip --strip-unneeded -o "$1/bin/$program" "$release/$program"
-        patchelf --set-rpath '$ORIGIN/../lib' "$1/bin/$program"
+    for program in martlet gateway; do package_program "$release/$program" "$1"; done
+    for program in "${services[@]}"; do ln -sf martlet "$1/bin/$program"; done
+    # For crash reports: 9 MB, where Debian's `llvm` takes 150 MB and has no swift-demangle.
+    local toolchain
+    toolchain=$(swift -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')/../../bin
+    for program in llvm-symbolizer swift-demangle; do
+        if [[ -x $toolchain/$program ]]; then
+            package_program "$toolchain/$program" "$1"
+        else
+            say "the toolchain has no $program: crash reports need another one"
+        fi
     done
-    for library in $(ldd "${programs[@]/#/$release/}" | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do
+    for library in $(ldd "$release"/{martlet,gateway} | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do
         strip --strip-unneeded -o "$1/lib/${library##*/}" "$library"
     done
+}
+
+# package_program PROGRAM FOLDER
+package_program() {
+    strip --strip-unneeded -o "$2/bin/${1##*/}" "$1"
+    # shellcheck disable=SC2016  # for the loader
+    patchelf --set-rpath '$ORIGIN/../lib' "$2/bin/${1##*/}"
 }
 
 # Whether a supervisor runs over the state folder: it holds a lock on this file for as long as it lives.

@@ -33,7 +33,7 @@ import Testing
         #expect(AppRestoreCommand.words == ["restore"])
     }
 
-    @Test(arguments: [["setup"], ["backup"], ["restore"], ["app", "backup"], ["app", "delete"]])
+    @Test(arguments: [["setup"], ["backup"], ["restore"], ["app", "backup"], ["app", "backups"], ["app", "delete"]])
     func `without the package its commands are refused`(words: [String]) throws {
         var command = try MartletCommand.parseAsRoot(words + ["list"])
         let error = #expect(throws: ValidationError.self) { try command.run() }

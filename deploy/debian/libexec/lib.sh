@@ -1,8 +1,10 @@
 # shellcheck shell=bash
 # What setup, backup and restore share. Sourced, not run.
 
-settings=/etc/martlet
+settings=${MARTLET_SETTINGS_FOLDER:-/etc/martlet}
 state=/var/lib/martlet
+# What backups were made, and what the last proofs said; the same name as auth's setting.
+records=${MARTLET_BACKUP_DIRECTORY:-/var/lib/martlet-backup}
 cluster=martlet
 database=martlet
 

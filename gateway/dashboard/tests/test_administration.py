@@ -130,6 +130,8 @@ class AdministrationTests(BrowserTests):
             "services": [{"name": "auth", "isReady": True, "version": "9.9.9", "waitingJobs": 3}, {"name": "storage", "isReady": False}],
             "backup": {"backups": [{"id": "20261128T020000Z", "type": "full", "time": "2026-11-28T02:00:09Z", "sizeInBytes": 52_000_000}],
                        "proof": {"id": "20261128T020000Z", "time": "2026-11-28T03:00:00Z", "result": "good", "seconds": 22}},
+            "appBackups": [{"app": "shop", "archives": 3, "time": "2026-11-28T02:00:09Z", "sizeInBytes": 7_000_000,
+                            "lastRun": "2026-11-28T04:00:00Z", "lastResult": "failed"}],
         }
         self.page.route(HEALTH, lambda route: route.fulfill(json=answer))
         self.page.reload()
@@ -137,6 +139,7 @@ class AdministrationTests(BrowserTests):
         self.see("The database does not answer")
         self.see("52 MB")
         self.see("Restores", exact=True)
+        expect(self.page.get_by_role("table", name="Archives of apps").get_by_role("row").filter(has_text="shop")).to_contain_text("Failed")
         self.window.place("overview")
         self.see("2 parts do not work")
 

@@ -28,6 +28,8 @@ struct ServerHealth: Sendable {
         var database: DatabaseHealth?
         /// Nil if no backup was made by `martlet backup` on this machine.
         var backup: BackupRecords.Summary?
+        /// Nil if no archive of an app is kept on this machine.
+        var appBackups: [BackupRecords.AppArchives]?
     }
 
     struct ServiceHealth: Encodable {
@@ -61,7 +63,8 @@ struct ServerHealth: Sendable {
             service.waitingJobs = jobs[service.name]
             return service
         }
-        return Report(services: services, database: found, backup: backups.summary())
+        return Report(
+            services: services, database: found, backup: backups.summary(), appBackups: backups.appArchives())
     }
 
     private func checkServices() async -> [ServiceHealth] {

@@ -8,7 +8,7 @@ import { useInterval, useLoad } from "../system/load";
 import { Table } from "../system/table";
 import { setQuery, useAddress } from "../system/router";
 import { locale, number, percent, t } from "../text";
-import { Backups, Parts } from "./Health";
+import { AppBackups, Backups, Parts } from "./Health";
 
 const StatusHistory = lazy(async () => (await import("./StatusHistory")).StatusHistory);
 
@@ -59,6 +59,7 @@ export function StatusPage() {
       <Show from={requests}>{(found) => <Requests rows={found.data} clock={clock} />}</Show>
       {isAnswered && <StatusHistory seconds={spans[span].seconds} clock={clock} />}
       {health.data && <Backups backup={health.data.backup} />}
+      {health.data?.appBackups && <AppBackups apps={health.data.appBackups} />}
     </div>
   );
 }
