@@ -1,5 +1,4 @@
 import Foundation
-import MartletAPI
 
 /// Sends calls: adds address and credentials, renews the session, repeats what may be repeated, reads errors.
 struct APIClient: Sendable {
@@ -96,8 +95,8 @@ struct APIClient: Sendable {
             throw MartletError(.invalidArgument, "The address is not a URL: \(request.path)")
         }
         var headers = request.headers
-        headers[HeaderName.secret] = configuration.secret
-        headers[HeaderName.environment] = configuration.environment?.rawValue
+        headers[MartletHeader.secret] = configuration.secret
+        headers[MartletHeader.environment] = configuration.environment?.rawValue
         if case .idempotencyKey(let key) = request.repetition { headers["idempotency-key"] = key }
         if let session { headers["authorization"] = "Bearer " + session.accessToken }
         return HTTPRequest(
@@ -177,7 +176,7 @@ extension MartletError {
             Code(rawValue: json?["code"]?.stringValue ?? "http-\(head.status)"),
             json?["detail"]?.stringValue ?? title, status: head.status, field: json?["field"]?.stringValue,
             rows: (json?["rows"]?.arrayValue ?? []).compactMap(Row.init),
-            requestID: json?["requestId"]?.stringValue ?? head.headers[HeaderName.requestID],
+            requestID: json?["requestId"]?.stringValue ?? head.headers[MartletHeader.requestID],
             retryAfter: head.headers["retry-after"].flatMap { TimeInterval($0) }.map { max(0, $0) })
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import MartletAPI
 
 extension Martlet {
     /// Values that the server decides by user and device.
@@ -125,7 +124,7 @@ public final class Flags: Sendable {
             return (state.asked, self.context(state.attributes), state.answers)
         }
         var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .harmless)
-        request.headers[HeaderName.deviceID] = identity.id
+        request.headers[MartletHeader.deviceID] = identity.id
         if known.context == context { request.headers["if-none-match"] = known.entityTag }
         let response = try await api.send(request)
         guard response.status != 304 else {
