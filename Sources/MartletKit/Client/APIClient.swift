@@ -1,7 +1,9 @@
 import Foundation
 
 /// Sends calls: adds address and credentials, renews the session, repeats what may be repeated, reads errors.
-struct APIClient: Sendable {
+///
+/// A class, because everything that makes calls keeps it, and the configuration has some thirty references to copy.
+final class APIClient: Sendable {
     let configuration: Martlet.Configuration
     let session: SessionKeeper
 
