@@ -114,7 +114,7 @@ export class Martlet {
     }
 
     /** As `call`, for what has no types here. Answers JSON, text, or undefined. */
-    async callNamed<A = any>(name: string, input: Sending & { path?: Record<string, unknown> } = {}): Promise<A> {
+    async callNamed<A>(name: string, input: Sending & { path?: Record<string, unknown> } = {}): Promise<A> {
         const [method, template] = name.split(" ");
         const response = await this.send(method, filledIn(template, input.path), input);
         const text = await response.text();
@@ -132,7 +132,8 @@ export class Martlet {
 
     /** Calls a function of your own server. It is not repeated. */
     async run<Result = unknown>(name: string, parameters: unknown = {}): Promise<Result> {
-        return (await this.callNamed("POST functions/{name}", { path: { name }, body: parameters })).result;
+        const input = { path: { name }, body: parameters };
+        return (await this.callNamed<{ result: Result }>("POST functions/{name}", input)).result;
     }
 
     /**
@@ -289,7 +290,7 @@ export class Auth {
     /** Signs in by any call that does: mail, passkeys, Apple, Google and others. */
     async signIn<C extends SignInCall>(name: C, input: Input<C>): Promise<API.User> {
         await this.ready;
-        const answer: API.SignIn | { user: API.User } = await this.ask(name, input as Sending);
+        const answer = await this.ask<API.SignIn | { user: API.User }>(name, input as Sending);
         if ("accessToken" in answer) await this.set(sessionOf(answer));
         return answer.user;
     }
@@ -338,7 +339,7 @@ export class Auth {
         if (session.expires - Date.now() > 30_000 && isNewer) return;
         try {
             const body = { refreshToken: session.refreshToken };
-            const signIn: API.SignIn = await this.ask("POST auth/refresh", { body, isRepeatable: true });
+            const signIn = await this.ask<API.SignIn>("POST auth/refresh", { body, isRepeatable: true });
             if (this.session === session) await this.set(sessionOf(signIn));
         } catch (error) {
             const isOver = error instanceof MartletError && !error.isTemporary && error.status < 500;
@@ -347,7 +348,7 @@ export class Auth {
         }
     }
 
-    private ask(name: string, input: Sending) {
+    private ask<A>(name: string, input: Sending): Promise<A> {
         return this.martlet.callNamed(name, { ...input, isWithoutUser: true });
     }
 
@@ -431,13 +432,13 @@ export const geoPoint = (latitude: number, longitude: number): GeoPoint =>
 export const date = (value: Date) => ({ __type: "Date" as const, iso: value.toISOString() });
 
 /** The parameters of a call that has to do with objects `T`. Lists take the place of values with commas between. */
-type Parameters<C extends keyof Calls, T = unknown> = Calls[C] extends { query?: infer Q } ? {
+type Query<C extends keyof Calls, T = unknown> = Calls[C] extends { query?: infer Q } ? {
     [K in keyof Q]: K extends "where" ? Filter<T> : K extends "order" ? string | string[]
         : K extends "keys" | "excludeKeys" | "include" | "readers" | "writers" ? string[] : Q[K];
 } : never;
 
 /** `order`: fields; `-` in front means descending. `cursor`: empty to begin, then that of the page before. */
-export type ListOptions<T> = Parameters<"POST storage/query/{collection}", T>;
+export type ListOptions<T> = Query<"POST storage/query/{collection}", T>;
 export type Page<T> = Omit<API.Envelope, "data" | "cursor"> & { data: Stored<T>[]; cursor?: string | null };
 
 /** `ifUnchanged` refuses the write (`precondition-failed`) unless the object is as it was when you read it. */
@@ -461,7 +462,7 @@ export interface Change<T> {
 }
 
 /** `signal` ends the stream. */
-export type LiveOptions<T> = Parameters<"GET live/{collection}", T> & { signal?: AbortSignal };
+export type LiveOptions<T> = Query<"GET live/{collection}", T> & { signal?: AbortSignal };
 
 export class Collection<T extends object> {
     constructor(private readonly martlet: Martlet, readonly name: string) {}
@@ -489,7 +490,7 @@ export class Collection<T extends object> {
     }
 
     /** Null if there is no such object, or it may not be read. */
-    get(id: string, query: Parameters<"GET storage/{collection}/{id}"> = {}): Promise<Stored<T> | null> {
+    get(id: string, query: Query<"GET storage/{collection}/{id}"> = {}): Promise<Stored<T> | null> {
         return orNull("object-not-found", this.call("GET storage/{collection}/{id}", { query }, id));
     }
 
@@ -601,7 +602,7 @@ export class Collection<T extends object> {
 }
 
 /** `limit`: objects in a page, by default 1,000. `wait`: how many seconds, at most 30, an answer waits for a change. */
-export type ChangesOptions<T> = Parameters<"GET changes/{collection}", T>;
+export type ChangesOptions<T> = Query<"GET changes/{collection}", T>;
 
 /** `deleted`: ids of objects that are gone, not readable any more, or do not match any more. */
 export type ChangePage<T> = Omit<Calls["GET changes/{collection}"]["answer"], "changed"> & { changed: Stored<T>[] };
@@ -633,7 +634,7 @@ export interface FileRecord extends Pick<SystemFields, "created" | "updated" | "
     reason?: string;
 }
 
-export type UploadOptions = Parameters<"PUT upload/{path}"> & { signal?: AbortSignal };
+export type UploadOptions = Query<"PUT upload/{path}"> & { signal?: AbortSignal };
 
 export type ResumableOptions = UploadOptions & {
     /** The id of an upload that was begun earlier, as passed to `onBegin`. */
@@ -700,8 +701,8 @@ export class Files {
 
     /** Null if there is no such file. */
     info(path: string): Promise<FileRecord | null> {
-        const answer = this.martlet.callNamed("GET upload/{path}", { path: { path }, query: { info: true } });
-        return orNull("file-not-found", answer);
+        const input = { path: { path }, query: { info: true } };
+        return orNull("file-not-found", this.martlet.callNamed<FileRecord>("GET upload/{path}", input));
     }
 
     /** A page of a directory. Continue with `after: next`. */
@@ -721,7 +722,8 @@ export class Files {
     /** An address that opens the file without keys, for an image or a download. It works until it expires. */
     async link(path: string, options: { expiresInSeconds?: number; thumbnail?: string } = {}): Promise<string> {
         const input = { path: { path }, body: options, isRepeatable: true };
-        return this.martlet.address((await this.martlet.callNamed("POST upload-link/{path}", input)).path);
+        const answer = await this.martlet.callNamed<{ path: string }>("POST upload-link/{path}", input);
+        return this.martlet.address(answer.path);
     }
 }
 
