@@ -1,5 +1,4 @@
 import Foundation
-import MartletAPI
 
 /// Sends batches one after the other.
 struct EventSender: Sendable {
@@ -31,7 +30,7 @@ struct EventSender: Sendable {
             "batch": .array(events), "sentAt": .string(RFC3339.text(api.configuration.clock.now())),
         ]
         var request = APIRequest("POST", "events", json: body, repetition: .harmless)
-        request.headers[HeaderName.deviceID] = deviceID
+        request.headers[MartletHeader.deviceID] = deviceID
         // Events name their user themselves, because they may be older than the session.
         request.caller = .app
         do {

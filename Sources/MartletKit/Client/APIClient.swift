@@ -1,9 +1,10 @@
 import Foundation
-import MartletAPI
 
 /// Sends API calls: adds the address and the credentials, renews the session, retries where that is safe, and reads
 /// errors.
-struct APIClient: Sendable {
+///
+/// A class, because everything that makes calls keeps one, and copying the configuration retains some thirty objects.
+final class APIClient: Sendable {
     let configuration: Martlet.Configuration
     let session: SessionKeeper
 
@@ -97,8 +98,8 @@ struct APIClient: Sendable {
             throw MartletError(.invalidArgument, "The address is not a URL: \(request.path)")
         }
         var headers = request.headers
-        headers[HeaderName.secret] = configuration.secret
-        headers[HeaderName.environment] = configuration.environment?.rawValue
+        headers[MartletHeader.secret] = configuration.secret
+        headers[MartletHeader.environment] = configuration.environment?.rawValue
         if case .idempotencyKey(let key) = request.repetition { headers["idempotency-key"] = key }
         if let session { headers["authorization"] = "Bearer " + session.accessToken }
         return HTTPRequest(
@@ -178,7 +179,7 @@ extension MartletError {
             Code(rawValue: json?["code"]?.stringValue ?? "http-\(head.status)"),
             json?["detail"]?.stringValue ?? title, status: head.status, field: json?["field"]?.stringValue,
             rows: (json?["rows"]?.arrayValue ?? []).compactMap(Row.init),
-            requestID: json?["requestId"]?.stringValue ?? head.headers[HeaderName.requestID],
+            requestID: json?["requestId"]?.stringValue ?? head.headers[MartletHeader.requestID],
             retryAfter: head.headers["retry-after"].flatMap { TimeInterval($0) }.map { max(0, $0) })
     }
 }

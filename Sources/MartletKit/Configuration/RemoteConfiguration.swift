@@ -1,5 +1,4 @@
 import Foundation
-import MartletAPI
 
 extension Martlet {
     /// Settings, colours and styles that the server can change.
@@ -132,7 +131,7 @@ public final class RemoteConfiguration: Sendable {
     public func fetch() async throws -> Bool {
         let (theme, tag, attributes) = state.withLock { ($0.theme, $0.newest.entityTag, $0.attributes) }
         var request = APIRequest("POST", "remote", json: body(theme, attributes), repetition: .harmless)
-        request.headers[HeaderName.deviceID] = identity.id
+        request.headers[MartletHeader.deviceID] = identity.id
         request.headers["if-none-match"] = tag
         do {
             let response = try await api.send(request)
