@@ -32,10 +32,15 @@ struct CollectionStore: Sendable {
     {
         let table = try space.table(collection)
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
+        // By name and schema, for which there is an index: a server with many apps has a great many tables.
         let rows = try await transaction.query(
             """
-            SELECT count(*) FILTER (WHERE tablename !~ '^_'), count(*) FILTER (WHERE tablename = \(collection.text))
-            FROM pg_tables WHERE schemaname = \(space.schema)
+            SELECT count(*) FILTER (WHERE name !~ '^_'), count(*) FILTER (WHERE name = \(collection.text))
+            FROM (SELECT \(collection.text)::text AS name UNION SELECT name FROM \(try space.own("_collections"))) AS named
+            WHERE EXISTS (
+                SELECT FROM pg_class
+                WHERE relname = name::name AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = \(space.schema))
+                    AND relkind = 'r')
             """)
         guard try rows[0].decode(1, as: Int.self) == 0 else { return }
         guard try rows[0].decode(0, as: Int.self) < maximumCollections else {
