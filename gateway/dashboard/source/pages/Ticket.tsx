@@ -38,22 +38,29 @@ export function TicketPage({ number }: { number: string }) {
   const [dialog, ask] = useConfirm();
   const canUpdate = place.may("tickets", "update");
   const [isEditing, setEditing] = useState(false);
-  const patch = async (body: object) => {
-    const tag = loaded.data?.tag ?? "*";
+  const patch = async (body: object, tag = loaded.data?.tag ?? "*") => {
     try {
-      await request("PATCH /admin/apps/{app}/tickets/{ticket}", {
+      const changed = await request("PATCH /admin/apps/{app}/tickets/{ticket}", {
         path,
         environment: place.environment,
         body,
         headers: { "if-match": tag }
       });
+      loaded.reload();
+      return changed;
     } catch (error) {
       if (error instanceof Problem && error.status === 412) loaded.reload();
       throw error;
     }
-    loaded.reload();
   };
-  const change = (body: object) => void patch(body).catch(sayProblem);
+  const change = (body: object) => {
+    const old = loaded.data?.body as Record<string, unknown> | undefined;
+    const former = Object.fromEntries(Object.keys(body).map((name) => [name, old?.[name] ?? null]));
+    patch(body).then(
+      ({ tag }) => say(t("Saved"), { undo: tag ? () => void patch(former, tag).catch(sayProblem) : undefined }),
+      sayProblem
+    );
+  };
   return (
     <div className="page">
       <Show from={loaded} lines={8}>
@@ -182,7 +189,7 @@ export function TicketPage({ number }: { number: string }) {
   );
 }
 
-function Edit({ ticket, close, save }: { ticket: Ticket; close: () => void; save: (body: object) => Promise<void> }) {
+function Edit({ ticket, close, save }: { ticket: Ticket; close: () => void; save: (body: object) => Promise<unknown> }) {
   const [title, setTitle] = useState(ticket.title ?? "");
   const [description, setDescription] = useState(ticket.description ?? "");
   const [estimate, setEstimate] = useState(ticket.estimate == null ? "" : String(ticket.estimate));

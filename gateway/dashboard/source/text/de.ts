@@ -48,6 +48,42 @@ export const de = {
     "Ein Test vergleicht eine Kontrolle mit einer oder mehreren Varianten von Flags oder Konfigurationen.",
   "A text with places for values, which messages and rules name.":
     "Ein Text mit Platzhaltern für Werte, den Nachrichten und Regeln nennen.",
+  "Continue with {name}": "Weiter mit {name}",
+  "Domains": "Domains",
+  "Domains whose people become members": "Domains, deren Leute Mitglieder werden",
+  "First name": "Vorname",
+  "Last name": "Nachname",
+  "Let staff sign in with GitHub, Google or the company's own OpenID Connect provider.":
+    "Lassen Sie Personal sich mit GitHub, Google oder dem OpenID-Connect-Anbieter der Firma anmelden.",
+  "Link": "Verknüpfen",
+  "Link an account": "Konto verknüpfen",
+  "Linked": "Verknüpft",
+  "Mail address there": "Mailadresse dort",
+  "Moved to {name}": "Verschoben nach {name}",
+  "Nobody here is linked to this account. Ask an administrator.":
+    "Dieses Konto ist hier mit niemandem verknüpft. Fragen Sie jemanden mit Verwaltungsrecht.",
+  "Other ways to sign in": "Andere Wege zur Anmeldung",
+  "Provider": "Anbieter",
+  "Removed": "Entfernt",
+  "Right afterwards you can store it again, as a new object with the same id.":
+    "Gleich danach können Sie es wieder anlegen, als neues Objekt mit derselben Id.",
+  "Sign-in with other accounts": "Anmeldung mit anderen Konten",
+  "Signing in with {name}…": "Anmeldung mit {name} …",
+  "Staff stay linked, but cannot sign in through it until it is set up again.":
+    "Personal bleibt verknüpft, kann sich aber erst wieder darüber anmelden, wenn es neu eingerichtet ist.",
+  "Staff whose accounts there are linked sign in without a password of this server.":
+    "Personal mit verknüpften Konten meldet sich dort an, ohne Passwort dieses Servers.",
+  "Stands on the button of the sign-in.": "Steht auf der Schaltfläche der Anmeldung.",
+  "The first account that signs in with this verified address is linked.":
+    "Das erste Konto, das sich mit dieser bestätigten Adresse anmeldet, wird verknüpft.",
+  "The places of the first {n} objects. Filter the list to see others.":
+    "Die Orte der ersten {n} Objekte. Filtern Sie die Liste, um andere zu sehen.",
+  "The provider has not signed you in.": "Der Anbieter hat Sie nicht angemeldet.",
+  "Then link members on their pages: only linked accounts can sign in.":
+    "Verknüpfen Sie dann Mitglieder auf ihren Seiten: Nur verknüpfte Konten können sich anmelden.",
+  "These leave the page: what is not saved is lost.": "Diese verlassen die Seite: nicht Gespeichertes geht verloren.",
+  "Whoever has a verified address of such a domain becomes a member without rights.":
+    "Wer eine bestätigte Adresse einer solchen Domain hat, wird Mitglied ohne Rechte.",
   "a user": "ein Nutzer",
   "A user reports an object with POST …/report; it is listed here until somebody resolves it.":
     "Nutzer melden ein Objekt mit POST …/report; es steht hier, bis jemand darüber entscheidet.",
@@ -574,6 +610,7 @@ export const de = {
   "Mail that names it is refused from then on.": "Mail, die sie nennt, wird ab dann abgelehnt.",
   "Make a new secret": "Neues Geheimnis erzeugen",
   "Make a ticket": "Ticket anlegen",
+  "last used {when}": "zuletzt benutzt {when}",
   "martlet backup has made none on this machine. OPERATIONS.md says how to back up.":
     "martlet backup hat auf diesem Rechner keine gemacht. OPERATIONS.md sagt, wie man sichert.",
   "Move passkeys to {name}?": "Passkeys auf {name} umstellen?",
@@ -615,6 +652,7 @@ export const de = {
   "Upload from a build": "Hochladen aus einem Build",
   "Waiting jobs": "Wartende Aufträge",
   "Where the app runs": "Wo die App läuft",
+  "never used": "nie benutzt",
   "{count} slow queries, {time} ms on average:": "{count} langsame Abfragen, im Mittel {time} ms:",
   "An index would help:": "Ein Index würde helfen:",
   "No index would help.": "Kein Index würde helfen.",
@@ -1321,6 +1359,7 @@ export const de = {
     "{name} ändert {metric} um {effect}; die Wahrheit liegt höchstwahrscheinlich zwischen {low} und {high}.",
   "{name} is back.": "{name} ist wieder da.",
   "{name} is ready": "{name} ist bereit",
+  "{name} is set up": "{name} ist eingerichtet",
   "{name} is stored": "{name} ist gespeichert",
   "{n} day": "{n} Tag",
   "{n} days": "{n} Tage",
