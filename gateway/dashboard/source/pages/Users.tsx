@@ -9,14 +9,16 @@ import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Section, Show, Tabs
 import { useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { JSONEditor, parse, pretty } from "../system/json";
+import { lazy } from "../system/lazy";
 import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, day, t, time } from "../text";
 import { historyOf } from "./Audit";
-import { Roles } from "./Roles";
 import { UserSessions } from "./UserSessions";
+
+const Roles = lazy(async () => (await import("./Roles")).Roles);
 
 const base = "/admin/apps/{app}/auth/users";
 
