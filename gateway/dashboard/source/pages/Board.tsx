@@ -84,8 +84,8 @@ export function BoardView({ filter }: { filter: Filter }) {
     if (!id || over?.before === id) return;
     const column = board.data?.columns?.find((one) => one.status === status);
     const last = column?.next ? column.tickets?.filter((one) => one.number !== id).pop()?.number : undefined;
-    // Where the column goes on, its real end is out of sight.
-    const end = last !== undefined ? { status, after: last } : { status, end: "bottom" as const };
+    // Where the column goes on, its real end is out of sight, and so is the place after the last one shown.
+    const end = last !== undefined ? { status, before: last } : { status, end: "bottom" as const };
     move(id, over?.before !== undefined ? { status, before: over.before } : end);
   };
   const key = (event: KeyboardEvent, ticket: Ticket, column: number, row: number) => {

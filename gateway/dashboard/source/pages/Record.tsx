@@ -23,6 +23,7 @@ export function RecordPage({ collection, id }: { collection: string; id: string 
     return { tag: answer.tag, object: answer.body as StoredObject };
   }, [place.app.id, place.environment, collection, id]);
   const [dialog, ask] = useConfirm();
+  const here = place.to(`storage/${encodeURIComponent(collection)}/${encodeURIComponent(id)}`);
   const back = { to: place.to("storage/" + encodeURIComponent(collection)), title: collection };
   return (
     <div className="page">
@@ -54,7 +55,7 @@ export function RecordPage({ collection, id }: { collection: string; id: string 
                           ...given(place, { collection }),
                           body: { ...object, _id: id },
                           headers: { "if-none-match": "*" }
-                        }).then(() => go(back.to + "/" + encodeURIComponent(id)), sayProblem) :
+                        }).then(() => go(here), sayProblem) :
                       undefined
                   });
                   go(back.to);

@@ -116,7 +116,7 @@ function ProviderDialog(
       }
     });
     say(t("Stored"));
-    if (stored) done();
+    if (stored || !saved.callbackURL) done();
     else setCallback(saved.callbackURL);
   };
   if (!stored && callback) {

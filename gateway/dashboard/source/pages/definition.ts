@@ -107,10 +107,31 @@ export function downloads(definition: Definition): Map<string, string> {
       value;
     if (!isGroup) continue;
     for (const [name, part] of Object.entries(value as Node)) {
-      if (typeof part !== "string") parts.set(`${member}/${name}`, JSON.stringify(part));
+      if (typeof part !== "string") parts.set(`${member}/${name}`, written(member === "views" ? listed(part) : part));
     }
   }
-  return new Map([["app.json", JSON.stringify(root)], ...parts]);
+  return new Map([["app.json", written(root)], ...parts]);
+}
+
+/** A view as devices get it, with its contents as a list. */
+function listed(view: unknown): unknown {
+  if (!isNode(view)) return view;
+  const contents = view["contents"];
+  const inside = Array.isArray(contents) ?
+    contents.map(listed) :
+    isNode(contents) ?
+    ordered(contents).map(([name, one]) => {
+      const part = listed(one);
+      return isNode(part) ? { name, ...part } : part;
+    }) :
+    contents;
+  return inside === undefined ? view : { ...view, contents: inside };
+}
+
+/** JSON that is the same for the same value: the server may store members in another order. */
+function written(value: unknown): string {
+  return JSON.stringify(value, (_, one) =>
+    isNode(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one);
 }
 
 // The words of the format, as `Component` on the server has them.

@@ -536,7 +536,6 @@ export const de = {
   "It is gone for good.": "Es ist endgültig weg.",
   "It is in the bin for 30 days, and can be restored.":
     "Es ist 30 Tage im Papierkorb und kann wiederhergestellt werden.",
-  "It is off until you set published to true in the JSON.": "Sie ist aus, bis Sie im JSON published auf true setzen.",
   "It is off until you turn it on, above its texts.": "Sie ist aus, bis Sie sie über ihren Texten einschalten.",
   "It is shown this once.": "Er wird nur dieses Mal gezeigt.",
   "It is stored and never shown; enter it again with each change.":
@@ -996,7 +995,6 @@ export const de = {
   "Planning": "In Planung",
   "Platform": "Plattform",
   "Please sign in again": "Bitte melden Sie sich wieder an",
-  "Plural forms are edited as JSON.": "Pluralformen werden als JSON bearbeitet.",
   "Port": "Port",
   "Preview": "Vorschau",
   "Priority": "Priorität",
