@@ -57,7 +57,9 @@ export function takeReturn(): Returned | { error: string; path: string } | null 
   const pending: Pending = JSON.parse(stored);
   const code = query.get("code");
   // Somebody else's code would sign this browser in as somebody else.
-  if (!code || query.get("state") !== pending.state) return { error: query.get("error") ?? "state", path: pending.path };
+  if (!code || query.get("state") !== pending.state) {
+    return { error: query.get("error") ?? "state", path: pending.path };
+  }
   return { ...pending, code };
 }
 

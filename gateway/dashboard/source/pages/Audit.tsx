@@ -133,7 +133,8 @@ export function AuditPage() {
               <>
                 <dt>{t("Of")}</dt>
                 <dd className="break">
-                  {shown.target} <Button
+                  {shown.target}{" "}
+                  <Button
                     kind="quiet"
                     isSmall
                     onPress={() => {

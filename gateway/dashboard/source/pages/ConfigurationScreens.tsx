@@ -110,7 +110,11 @@ function Editor({ name, draft, change, isReadOnly, builtIn }: Properties & { bui
       </nav>
       <div className="split">
         <Section
-          title={<>{object ? object.objectName : at.name} <Badge>{kind}</Badge></>}
+          title={
+            <>
+              {object ? object.objectName : at.name} <Badge>{kind}</Badge>
+            </>
+          }
           note={object?.objectDesc}
           actions={!isReadOnly && <Button isSmall onPress={remove}>{t("Remove")}</Button>}>
           <PropertyEditor

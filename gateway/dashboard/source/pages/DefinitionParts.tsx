@@ -78,7 +78,11 @@ export function Parts(
       </nav>
       <div className="split">
         <Section
-          title={<>{at.name} <Badge>{t(titles[at.group])}</Badge></>}
+          title={
+            <>
+              {at.name} <Badge>{t(titles[at.group])}</Badge>
+            </>
+          }
           actions={!isReadOnly && <Button isSmall onPress={() => remove(at)}>{t("Remove")}</Button>}>
           <PartEditor
             key={`${at.group}/${at.name}`}

@@ -11,7 +11,9 @@ const deepest = 32;
 export function DefinitionPreview(
   { definition, controller, view }: { definition: Definition; controller?: string; view?: string }
 ) {
-  const shown = controller === undefined ? undefined : partsOf(definition, "controllers")[controller] as Node | undefined;
+  const shown = controller === undefined ?
+    undefined :
+    partsOf(definition, "controllers")[controller] as Node | undefined;
   const root = viewOf(definition, view ?? shown?.["render"]);
   const title = shown ? textOf(shown["title"], undefined) : view ?? "";
   return (
@@ -121,7 +123,11 @@ function valueOf(binding: string, model: unknown): unknown {
 function textOf(value: unknown, model: unknown): string {
   if (typeof value === "string" && (value === "@" || value.startsWith("@."))) {
     const found = valueOf(value, model);
-    return found === undefined || found === null ? value : typeof found === "object" ? JSON.stringify(found) : String(found);
+    return found === undefined || found === null ?
+      value :
+      typeof found === "object" ?
+      JSON.stringify(found) :
+      String(found);
   }
   if (typeof value === "string" || typeof value === "number") return String(value);
   if (typeof value !== "object" || value === null) return "";

@@ -73,7 +73,9 @@ function Downloads({ name, draft }: { name: string; draft: Definition }) {
                 name: "state",
                 title: "",
                 width: "110px",
-                cell: (part) => <Badge tone={part.isNew ? "good" : "neutral"}>{part.isNew ? t("new") : t("changed")}</Badge>
+                cell: (part) => (
+                  <Badge tone={part.isNew ? "good" : "neutral"}>{part.isNew ? t("new") : t("changed")}</Badge>
+                )
               },
               { name: "size", title: t("Size"), isNumber: true, width: "120px", cell: (part) => bytes(part.size) },
               {
@@ -124,9 +126,10 @@ function First({ name, draft, change, isReadOnly }: Properties) {
       request(`GET ${path}/versions`, { ...given(place, { kind: "definition", name }), query: { limit: 100 } })
     ]);
     return {
-      flags: Object.entries(flags as Record<string, { type?: string }>).filter(([, flag]) => flag.type === "boolean").map((
-        [flag]
-      ) => flag),
+      flags: Object.entries(flags as Record<string, { type?: string }>).filter(([, flag]) => flag.type === "boolean")
+        .map((
+          [flag]
+        ) => flag),
       versions: (versions.body.data as { version: number }[]).map((one) => one.version)
     };
   }, [place.app.id, place.environment, name]);
@@ -138,10 +141,13 @@ function First({ name, draft, change, isReadOnly }: Properties) {
   return (
     <Section
       title={t("Who gets it first")}
-      note={t("Users for whom the flag is on get this version, all others an earlier one. Raise the flag's share step by step.")}>
+      note={t(
+        "Users for whom the flag is on get this version, all others an earlier one. Raise the flag's share step by step."
+      )}>
       <Show from={choices} lines={2}>
         {({ flags, versions }) =>
-          versions.length === 0 ? <Notice>{t("The first version goes to everybody.")}</Notice> :
+          versions.length === 0 ?
+            <Notice>{t("The first version goes to everybody.")}</Notice> :
             flags.length === 0 && !flag ?
             (
               <Empty icon="flag" title={t("No flag that is on or off")}>
@@ -227,7 +233,11 @@ function Devices({ name }: { name: string }) {
             id={(one) => one.id}
             empty={<p className="faint">{t("No preview is open.")}</p>}
             columns={[
-              { name: "created", title: t("Opened"), cell: (one) => <span title={time(one.created)}>{ago(one.created)}</span> },
+              {
+                name: "created",
+                title: t("Opened"),
+                cell: (one) => <span title={time(one.created)}>{ago(one.created)}</span>
+              },
               { name: "expires", title: t("Ends"), width: "200px", cell: (one) => time(one.expires) },
               {
                 name: "act",

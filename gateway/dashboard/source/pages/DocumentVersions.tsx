@@ -251,7 +251,10 @@ function Scheduled({ kind, name, isReadOnly }: { kind: Kind; name: string; isRea
       {(list.data ?? []).map((one) => (
         <Notice key={one.id} tone={one.state === "failed" ? "bad" : "neutral"}>
           {one.state === "failed" ?
-            t("The publication planned for {when} failed: {reason}", { when: time(one.at), reason: one.problem ?? "" }) :
+            t("The publication planned for {when} failed: {reason}", {
+              when: time(one.at),
+              reason: one.problem ?? ""
+            }) :
             t("Will be published: {when}", { when: time(one.at) })} {one.note}{" "}
           {one.state === "waiting" && !isReadOnly && (
             <Button isSmall onPress={() => cancel(one)}>{t("Cancel the publication")}</Button>

@@ -227,7 +227,10 @@ function Checks({ findings }: { findings: Finding[] }) {
   return (
     <div className="findings" role="group" aria-label={t("Findings")}>
       {(showsAll ? shown : shown.slice(0, firstFindings)).map((one, index) => (
-        <button key={index} type="button" onClick={() => setQuery({ search: keyOf(one), missing: "" })}>
+        <button
+          key={index}
+          type="button"
+          onClick={() => setQuery({ search: keyOf(one), missing: "" })}>
           <Badge tone={one.severity === "error" ? "bad" : "warning"}>
             {one.severity === "error" ? t("Error") : t("Warning")}
           </Badge>
@@ -279,7 +282,9 @@ function Cell(
       label={row.key}
       language={language}
       single={stored ?? text}
-      stored={Object.fromEntries(Object.entries(plural ?? {}).map(([form, one]) => [form, one.stringUnit?.value ?? ""]))}
+      stored={Object.fromEntries(
+        Object.entries(plural ?? {}).map(([form, one]) => [form, one.stringUnit?.value ?? ""])
+      )}
       close={() => setForms(false)}
       save={(texts) =>
         write(row, language, {

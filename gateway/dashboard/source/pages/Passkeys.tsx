@@ -17,9 +17,7 @@ export function Passkeys() {
   const settings = useLoad(() => callIn(place, `GET ${path}`), [place.app.id, place.environment]);
   return (
     <Show from={settings} lines={5}>
-      {(found) => (
-        <Fields key={found.rpId ?? ""} stored={found.rpId ? found : null} changed={settings.reload} />
-      )}
+      {(found) => <Fields key={found.rpId ?? ""} stored={found.rpId ? found : null} changed={settings.reload} />}
     </Show>
   );
 }
@@ -69,7 +67,8 @@ function Fields({ stored, changed }: { stored: PasskeySettings | null; changed: 
         report={report}
         isReadOnly={isReadOnly}
         isDisabled={!domain.trim() || !origins.trim()}
-        extra={stored && place.may("users", "delete") && <Button kind="danger" onPress={remove}>{t("Turn off")}</Button>}>
+        extra={stored && place.may("users", "delete") && <Button kind="danger" onPress={remove}>{t("Turn off")}
+        </Button>}>
         <TextField
           label={t("Domain")}
           value={domain}

@@ -3,7 +3,7 @@
 import { Badge, Button } from "../system/basics";
 import { Select } from "../system/form";
 import { t } from "../text";
-import { Catalogue, cssColour, Colour, propertiesOf, PropertyType, startOf } from "./catalogue";
+import { Catalogue, Colour, cssColour, propertiesOf, PropertyType, startOf } from "./catalogue";
 import { Value } from "./Configuration";
 
 type Properties = Record<string, unknown>;
@@ -100,7 +100,11 @@ function Field(
   );
   switch (type.type) {
     case "boolean":
-      return <Value value={value === true || value === "1" || value === "true" || value === 1} {...{ label, change, isReadOnly }} />;
+      return (
+        <Value
+          value={value === true || value === "1" || value === "true" || value === 1}
+          {...{ label, change, isReadOnly }} />
+      );
     case "choice":
       return choose(type.choices ?? []);
     case "color":
@@ -121,8 +125,7 @@ function Field(
           step={type.type === "integer" ? 1 : "any"}
           disabled={isReadOnly}
           aria-label={label}
-          onChange={(event) =>
-            change(event.currentTarget.value === "" ? "" : Number(event.currentTarget.value))} />
+          onChange={(event) => change(event.currentTarget.value === "" ? "" : Number(event.currentTarget.value))} />
       );
     case "texts":
       return (

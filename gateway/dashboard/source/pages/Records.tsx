@@ -65,7 +65,9 @@ export function Records({ collection }: { collection: string }) {
         )} />
       {showsMap && <GeoPlot spots={spots} />}
       {showsMap && (list.data?.length ?? 0) > mostSpots && (
-        <p className="hint">{t("The places of the first {n} objects. Filter the list to see others.", { n: mostSpots })}</p>
+        <p className="hint">
+          {t("The places of the first {n} objects. Filter the list to see others.", { n: mostSpots })}
+        </p>
       )}
       <Show from={list}>
         {(rows) => (

@@ -140,7 +140,8 @@ const row: Draw = (properties, name, colours) => (
 );
 const picture: Draw = (properties, name) => (
   <span className="phone-picture">
-    {text(properties["image"] ?? properties["systemImage"] ?? properties["systemName"] ?? properties["imageURL"]) || name}
+    {text(properties["image"] ?? properties["systemImage"] ?? properties["systemName"] ?? properties["imageURL"]) ||
+      name}
   </span>
 );
 

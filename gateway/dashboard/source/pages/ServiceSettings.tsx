@@ -46,7 +46,9 @@ function Access() {
   const settings = useSettings(() => callIn(place, "GET /admin/apps/{app}/rules/settings"));
   const [changed, change] = useState<"closed" | "open" | null>(null);
   const send = async () => {
-    settings.show(await callIn(place, "PUT /admin/apps/{app}/rules/settings", { body: { access: changed ?? "closed" } }));
+    settings.show(
+      await callIn(place, "PUT /admin/apps/{app}/rules/settings", { body: { access: changed ?? "closed" } })
+    );
     change(null);
     say(t("Saved"));
   };
@@ -181,7 +183,12 @@ function AnalyticsFields(
   const [problem, report] = useState<unknown>(undefined);
   const send = async () => {
     const retentionDays = wholeOf(days);
-    const body = { isCollecting, privacy, ...(retentionDays === null ? {} : { retentionDays }), ...(zone ? { timeZone: zone } : {}) };
+    const body = {
+      isCollecting,
+      privacy,
+      ...(retentionDays === null ? {} : { retentionDays }),
+      ...(zone ? { timeZone: zone } : {})
+    };
     saved(await callIn(place, "PUT /admin/apps/{app}/analytics/settings", { body }));
     say(t("Saved"));
   };

@@ -44,9 +44,7 @@ export function StaffIdentities(
                 {one.lastUsed ?
                   <span className="faint">{t("last used {when}", { when: ago(one.lastUsed) })}</span> :
                   <Badge>{t("never used")}</Badge>}
-                {canUpdate && (
-                  <Button isSmall onPress={() => unlink(one.provider ?? "")}>{t("Remove")}</Button>
-                )}
+                {canUpdate && <Button isSmall onPress={() => unlink(one.provider ?? "")}>{t("Remove")}</Button>}
               </li>
             ))}
           </ul>

@@ -189,7 +189,9 @@ export function TicketPage({ number }: { number: string }) {
   );
 }
 
-function Edit({ ticket, close, save }: { ticket: Ticket; close: () => void; save: (body: object) => Promise<unknown> }) {
+function Edit(
+  { ticket, close, save }: { ticket: Ticket; close: () => void; save: (body: object) => Promise<unknown> }
+) {
   const [title, setTitle] = useState(ticket.title ?? "");
   const [description, setDescription] = useState(ticket.description ?? "");
   const [estimate, setEstimate] = useState(ticket.estimate == null ? "" : String(ticket.estimate));

@@ -102,7 +102,9 @@ export function downloads(definition: Definition): Map<string, string> {
     const isGroup = (groups as readonly string[]).includes(member) && isNode(value);
     root[member] = isGroup ?
       Object.fromEntries(
-        Object.entries(value as Node).map(([name, part]) => [name, typeof part === "string" ? part : `${member}/${name}`])
+        Object.entries(value as Node).map((
+          [name, part]
+        ) => [name, typeof part === "string" ? part : `${member}/${name}`])
       ) :
       value;
     if (!isGroup) continue;
@@ -130,21 +132,24 @@ function listed(view: unknown): unknown {
 
 /** JSON that is the same for the same value: the server may store members in another order. */
 function written(value: unknown): string {
-  return JSON.stringify(value, (_, one) =>
-    isNode(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one);
+  return JSON.stringify(
+    value,
+    (_, one) => isNode(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one
+  );
 }
 
 // The words of the format, as `Component` on the server has them.
 
-const viewKinds = ["View", "ListView", "LabelView", "ButtonView", "ImageView", "TextField", "Toggle", "Picker", "DatePicker", "Form", "MapView"];
+const viewKinds = "View ListView LabelView ButtonView ImageView TextField Toggle Picker DatePicker Form MapView"
+  .split(" ");
 const controllerKinds = ["ViewController", "NavController", "SystemController"];
-const members = [
-  "kind", "contents", "actions", "fallback", "requires", "before", "hidden", "orientation", "background_color", "top", "left", "right",
-  "bottom", "width", "height", "text", "text_color", "text_font", "text_size", "text_lines", "title", "url", "items_model", "row_view",
-  "field", "value", "placeholder", "secure", "keyboard", "options", "mode", "minimum", "maximum", "min_length", "max_length", "required",
-  "validation", "message", "submit_model", "place", "latitude", "longitude", "render", "models", "views", "controllers", "action",
-  "controller", "controller_model", "name", "root_controller", "minClient", "rollout", "translation", "logic"
-];
+const members = (
+  "kind contents actions fallback requires before hidden orientation background_color top left right bottom width " +
+  "height text text_color text_font text_size text_lines title url items_model row_view field value placeholder " +
+  "secure keyboard options mode minimum maximum min_length max_length required validation message submit_model " +
+  "place latitude longitude render models views controllers action controller controller_model name root_controller " +
+  "minClient rollout translation logic"
+).split(" ");
 const actions = ["openController", "showAlert", "submit"];
 
 /** What can stand where the caret is. */

@@ -193,8 +193,7 @@ export function JSONEditor(
     if (event.key === "Escape") {
       element.dataset.leaving = "yes";
       setCompletion(null);
-    }
-    else if (event.key !== "Tab") delete element.dataset.leaving;
+    } else if (event.key !== "Tab") delete element.dataset.leaving;
   };
   const jump = (line: number) => {
     const element = area.current;
@@ -234,7 +233,13 @@ export function JSONEditor(
       {completion && (
         <div className="chips" role="group" aria-label={t("Completions, the first by Tab")}>
           {completion.words.map((word) => (
-            <button key={word} type="button" className="button small" onClick={() => insert(word)}>{word}</button>
+            <button
+              key={word}
+              type="button"
+              className="button small"
+              onClick={() => insert(word)}>
+              {word}
+            </button>
           ))}
         </div>
       )}
