@@ -17,6 +17,8 @@ import { withPresent } from "./Crash";
 import { options, priorities, statuses, types } from "./TicketWords";
 import { Talk } from "./TicketTalk";
 
+const Links = lazy(async () => (await import("./TicketLinks")).Links);
+const Labels = lazy(async () => (await import("./TicketLinks")).Labels);
 const TicketFiles = lazy(async () => (await import("./TicketFiles")).TicketFiles);
 
 export function TicketPage({ number }: { number: string }) {
@@ -119,18 +121,7 @@ export function TicketPage({ number }: { number: string }) {
                     ))}
                   </Section>
                 )}
-                {(ticket.links?.length ?? 0) > 0 && (
-                  <Section title={t("Links")}>
-                    {ticket.links?.map((link: any) => (
-                      <p key={link.kind + (link.ticket?.number ?? link.ticket)}>
-                        <span className="faint">{link.kind}</span>{" "}
-                        <Link to={place.to("tickets/" + (link.ticket?.number ?? link.number ?? link.ticket))}>
-                          {link.key ?? link.ticket?.key ?? link.ticket} {link.title ?? link.ticket?.title ?? ""}
-                        </Link>
-                      </p>
-                    ))}
-                  </Section>
-                )}
+                <Links ticket={ticket} canUpdate={canUpdate} changed={loaded.reload} />
                 <TicketFiles ticket={number} files={(ticket.attachments ?? []) as any[]} changed={loaded.reload} />
                 <Talk number={number} people={people.data ?? []} />
               </div>
@@ -174,6 +165,21 @@ export function TicketPage({ number }: { number: string }) {
                     { value: "", title: t("Backlog") },
                     ...(sprints.data ?? []).map((one) => ({ value: String(one.number), title: one.name ?? "" }))
                   ]} />
+                <Choice
+                  label={t("Version")}
+                  value={ticket.appVersion ?? ""}
+                  isDisabled={!canUpdate}
+                  change={(appVersion) => change({ appVersion: appVersion || null })}
+                  options={[
+                    { value: "", title: t("None") },
+                    ...[...new Set([...(ticket.appVersion ? [ticket.appVersion] : []), ...place.versions])].map((
+                      one
+                    ) => ({
+                      value: one,
+                      title: one
+                    }))
+                  ]} />
+                <Labels ticket={ticket} canUpdate={canUpdate} change={(labels) => change({ labels })} />
                 {ticket.isBlocked && (
                   <p>
                     <Badge tone="warning">{t("blocked")}</Badge>
