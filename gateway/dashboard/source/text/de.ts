@@ -365,6 +365,7 @@ export const de = {
   "Each works once, when your device is lost. They are shown this once.":
     "Jeder gilt einmal, falls Ihr Gerät verloren ist. Sie werden nur dieses Mal gezeigt.",
   "Edit": "Bearbeiten",
+  "Edit as JSON…": "Als JSON bearbeiten …",
   "Effect": "Wirkung",
   "Empty it": "Leeren",
   "Empty it…": "Leeren …",
@@ -570,6 +571,7 @@ export const de = {
   "JSON, flat": "JSON, flach",
   "JSON, JSON lines or CSV. A field _id gives objects their ids.":
     "JSON, JSON-Zeilen oder CSV. Ein Feld _id gibt den Objekten ihre IDs.",
+  "Keep in the draft": "In den Entwurf übernehmen",
   "Key": "Schlüssel",
   "Key id": "Schlüssel-ID",
   "Keys": "Schlüssel",
@@ -699,6 +701,8 @@ export const de = {
   "Right afterwards you can store it again, as a new object with the same id.":
     "Gleich danach können Sie es wieder anlegen, als neues Objekt mit derselben Id.",
   "Rollout": "Einführung",
+  "Rules, variants and percentages are edited as JSON, in the menu of a flag.":
+    "Regeln, Varianten und Prozente werden als JSON bearbeitet, im Menü eines Flags.",
   "Save this question": "Diese Frage speichern",
   "Saved questions": "Gespeicherte Fragen",
   "Screen": "Ansicht",
@@ -1094,8 +1098,6 @@ export const de = {
   "Rows with an error": "Zeilen mit einem Fehler",
   "Rule": "Regel",
   "Rules": "Regeln",
-  "Rules are edited as JSON: conditions, percentages and variants have their place there.":
-    "Regeln werden als JSON bearbeitet: Bedingungen, Anteile und Varianten stehen dort.",
   "Rules name roles; the members of a role may do what these rules allow.":
     "Regeln nennen Rollen; wer eine hat, darf, was die Regeln ihr erlauben.",
   "Running": "Läuft",
