@@ -107,8 +107,8 @@ class DeliveryTests(BrowserTests):
             self.dialog().get_by_label(form, exact=True).fill(text)
         self.dialog().get_by_role("button", name="Save").click()
         expect(self.page.get_by_label("Plural forms of bikes, pl")).to_contain_text("few: %lld rowery")
-        self.button("Turn pl on").click()
-        expect(self.button("Turn pl off")).to_be_visible()
+        self.page.get_by_label("pl is on").click()
+        expect(self.page.get_by_label("pl is on")).to_be_checked()
         # The page knows that the draft has changed, without a reload.
         self.button("Publish").click()
         self.dialog().get_by_role("button", name="Publish").click()

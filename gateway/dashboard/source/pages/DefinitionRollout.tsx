@@ -39,13 +39,9 @@ interface Part {
 
 function Downloads({ name, draft }: { name: string; draft: Definition }) {
   const place = usePlace();
-  const live = useLoad(
-    async () => ({ content: await readLive(place, "definition", name) as Definition | null }),
-    [place.app.id, place.environment, name]
-  );
   const sizes = useLoad(
-    async () => live.data ? await changed(live.data.content, draft) : [],
-    [live.data, JSON.stringify(draft)]
+    async () => changed(await readLive(place, "definition", name) as Definition | null, draft),
+    [place.app.id, place.environment, name, JSON.stringify(draft)]
   );
   const parts = sizes.data ?? [];
   const sum = (size: (part: Part) => number) => parts.reduce((total, part) => total + size(part), 0);
@@ -82,6 +78,7 @@ function Downloads({ name, draft }: { name: string; draft: Definition }) {
                 name: "compressed",
                 title: t("Compressed"),
                 isNumber: true,
+                isExtra: true,
                 width: "120px",
                 cell: (part) => part.compressed === undefined ? "" : bytes(part.compressed)
               }
@@ -238,7 +235,7 @@ function Devices({ name }: { name: string }) {
                 title: t("Opened"),
                 cell: (one) => <span title={time(one.created)}>{ago(one.created)}</span>
               },
-              { name: "expires", title: t("Ends"), width: "200px", cell: (one) => time(one.expires) },
+              { name: "expires", title: t("Ends"), width: "200px", isExtra: true, cell: (one) => time(one.expires) },
               {
                 name: "act",
                 title: "",

@@ -67,11 +67,11 @@ export function Grid({ name, changed }: { name: string; changed: () => void }) {
     changed();
   };
   const write = async (row: Row, language: string, unit: Unit) => {
-    // A text has forms or not; the other member must go.
     const former = row.entry.localizations?.[language] ?? {};
-    const gone = Object.fromEntries(Object.keys(former).filter((key) => !(key in unit)).map((key) => [key, null]));
-    await patchKey(place, name, row.key, { localizations: { [language]: { ...gone, ...unit } } });
-    const entry = { ...row.entry, localizations: { ...row.entry.localizations, [language]: unit } };
+    await patchKey(place, name, row.key, { localizations: { [language]: patchOf(former, unit) } });
+    // A text has forms or not.
+    const { stringUnit: _, variations: __, ...rest } = former;
+    const entry = { ...row.entry, localizations: { ...row.entry.localizations, [language]: { ...rest, ...unit } } };
     list.show(
       (list.data ?? []).map((
         one
@@ -132,16 +132,15 @@ export function Grid({ name, changed }: { name: string; changed: () => void }) {
                                 <Badge tone={share === 1 ? "good" : "warning"}>{percent(share, 0)}</Badge>}
                               {state && !canEdit && !state.published && <Badge>{t("off")}</Badge>}
                               {state && canEdit && (
-                                <Button
-                                  isSmall
-                                  kind="quiet"
-                                  pressed={state.published}
-                                  label={state.published ?
-                                    t("Turn {language} off", { language }) :
-                                    t("Turn {language} on", { language })}
-                                  onPress={() => turn(language, !state.published)}>
-                                  {state.published ? t("on") : t("off")}
-                                </Button>
+                                <label className="check">
+                                  <input
+                                    type="checkbox"
+                                    checked={state.published}
+                                    aria-label={t("{language} is on", { language })}
+                                    onChange={(event) =>
+                                      turn(language, event.currentTarget.checked).catch(sayProblem)} />
+                                  <span>{t("on")}</span>
+                                </label>
                               )}
                             </span>
                           </th>
@@ -188,6 +187,16 @@ export function Grid({ name, changed }: { name: string; changed: () => void }) {
       )}
     </div>
   );
+}
+
+/** The merge patch that makes one text of the other. */
+function patchOf(former: Unit, unit: Unit): object {
+  if (unit.stringUnit) return { ...unit, ...(former.variations ? { variations: null } : {}) };
+  const gone = Object.keys(former.variations?.plural ?? {}).map((form) => [form, null]);
+  return {
+    ...(former.stringUnit ? { stringUnit: null } : {}),
+    variations: { plural: { ...Object.fromEntries(gone), ...unit.variations?.plural } }
+  };
 }
 
 const unitOf = (value: string): Unit => ({ stringUnit: { state: "translated", value } });
@@ -295,6 +304,9 @@ function Cell(
           }
         })} />
   );
+  if (unit?.variations && (!plural || Object.values(plural).some((one) => !one.stringUnit))) {
+    return <span className="cell soft">{t("Forms by device or width are edited as JSON.")}</span>;
+  }
   if (plural) {
     const lines = Object.entries(plural).map(([form, one]) => `${form}: ${one.stringUnit?.value ?? ""}`).join("\n");
     if (!canEdit) return <span className="cell soft">{lines}</span>;

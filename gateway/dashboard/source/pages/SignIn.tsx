@@ -9,8 +9,8 @@ import { Button, explain, Notice } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Check, errorOf, Form, TextField } from "../system/form";
 import { Logo } from "../system/icons";
-import { base, go } from "../system/router";
 import { useLoad } from "../system/load";
+import { base, go } from "../system/router";
 import { language, setLanguage, t } from "../text";
 
 export function Gate({ mustReset, isExpired }: { mustReset?: boolean; isExpired?: boolean }) {

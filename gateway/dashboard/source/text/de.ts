@@ -457,6 +457,7 @@ export const de = {
     "Für Ihre eigenen Server: alles dieser App. Nur aus den Netzen, die Sie erlauben.",
   "Forgotten password": "Vergessenes Passwort",
   "Format": "Format",
+  "Forms by device or width are edited as JSON.": "Formen nach Gerät oder Breite werden als JSON bearbeitet.",
   "From": "Von",
   "From Apple or Google; browsers need no key of their own.": "Von Apple oder Google; Browser brauchen keinen.",
   "From your authenticator app, or one of your recovery codes.":
@@ -749,8 +750,6 @@ export const de = {
   "This version has one theme": "Diese Version hat ein Thema",
   "Time zone of days": "Zeitzone der Tage",
   "Turn passkeys off?": "Passkeys ausschalten?",
-  "Turn {language} off": "{language} ausschalten",
-  "Turn {language} on": "{language} einschalten",
   "Upload a .dSYM folder…": "Einen .dSYM-Ordner hochladen …",
   "Upload files…": "Dateien hochladen …",
   "Upload from a build": "Hochladen aus einem Build",
@@ -1470,6 +1469,7 @@ export const de = {
   "{done} of {all} done": "{done} von {all} erledigt",
   "{key} is in the bin": "{key} ist im Papierkorb",
   "{key} was made": "{key} wurde angelegt",
+  "{language} is on": "{language} ist an",
   "{name} as a phone shows it": "{name}, wie ein Telefon es zeigt",
   "{name} can sign in": "{name} kann sich anmelden",
   "{name} changes {metric} by {effect}; the truth most likely lies between {low} and {high}.":
