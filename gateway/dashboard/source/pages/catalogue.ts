@@ -79,7 +79,7 @@ export function startOf(type: PropertyType, colours: string[]): unknown {
   switch (type.type) {
     case "number":
     case "integer":
-      return Math.max(type.minimum ?? 0, Math.min(0, type.maximum ?? 0));
+      return (type.minimum ?? 0) > 0 ? type.minimum : Math.min(0, type.maximum ?? 0);
     case "boolean":
       return true;
     case "color":
