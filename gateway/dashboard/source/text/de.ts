@@ -447,6 +447,8 @@ export const de = {
   "For 30 days instead of 12 hours.": "30 Tage statt 12 Stunden.",
   "For a day, calls are signed with both secrets, so that your server can change over.":
     "Einen Tag lang sind Aufrufe mit beiden Geheimnissen signiert, damit Ihr Server wechseln kann.",
+  "For a lost or stolen device. Without a password, the user then needs one from you.":
+    "Für ein verlorenes oder gestohlenes Gerät. Ohne Passwort braucht der Nutzer dann eines von Ihnen.",
   "For a share, such as buyers among visitors.": "Für einen Anteil, etwa Käufer unter Besuchern.",
   "For alerts. Nothing is sent now.": "Für Warnungen. Jetzt wird nichts verschickt.",
   "For browsers. Martlet makes the key; you give a contact.":
@@ -694,6 +696,8 @@ export const de = {
   "Properties of {name}": "Eigenschaften von {name}",
   "Provider": "Anbieter",
   "Push from users": "Push von Nutzern",
+  "Remove all passkeys?": "Alle Passkeys entfernen?",
+  "Remove passkeys": "Passkeys entfernen",
   "Remove {name}": "{name} entfernen",
   "Removed": "Entfernt",
   "Requests, 24 hours": "Anfragen, 24 Stunden",
