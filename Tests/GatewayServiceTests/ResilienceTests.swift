@@ -63,10 +63,21 @@ import Testing
         }
     }
 
-    @Test func `No route of objects waits longer for a response than documented`() throws {
+    private static func routeFile() throws -> RouteFile {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let file = try RouteFile.read(folder.appending(path: "gateway/routes.json").path)
+        return try RouteFile.read(folder.appending(path: "gateway/routes.json").path)
+    }
+
+    @Test func `A list of debug files to assemble may be as large at the gateway as at the service`() throws {
+        let routes = try Self.routeFile().routes.filter { $0.path.hasSuffix("/crashes/symbols/assemble") }
+        #expect(routes.count == 2)
+        // `Assembly.maximumRequestSizeInBytes`
+        for route in routes { #expect(route.maximumBodyBytes == 4 << 20, "\(route.path)") }
+    }
+
+    @Test func `No route of objects waits longer for a response than documented`() throws {
+        let file = try Self.routeFile()
         // The file of an object has the time of other files.
         let objects = file.routes.filter { $0.path.hasPrefix("/api/{appKey}/storage") && !$0.path.contains("/files/") }
         #expect(objects.count > 3)

@@ -4,11 +4,13 @@ import type { Mail } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Empty, PageHead, Show, Tabs, Tone } from "../system/basics";
 import { Select } from "../system/form";
+import { lazy } from "../system/lazy";
 import { usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, t } from "../text";
-import { Templates } from "./MailTemplates";
+
+const Templates = lazy(async () => (await import("./MailTemplates")).Templates);
 
 const tones: Record<string, Tone> = {
   sent: "good",

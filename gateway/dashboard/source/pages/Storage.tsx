@@ -8,15 +8,17 @@ import { Button, Empty, Link, Menu, PageHead, sayProblem, Show, Tabs } from "../
 import { Dialog, useConfirm } from "../system/dialog";
 import { Form, TextField } from "../system/form";
 import { JSONEditor, parse } from "../system/json";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
 import { bytes, compact, t, Text } from "../text";
 import { historyOf } from "./Audit";
-import { ImportDialog } from "./Import";
 import { Records } from "./Records";
-import { JSONPart } from "./CollectionRules";
-import { Indexes } from "./Indexes";
+
+const ImportDialog = lazy(async () => (await import("./Import")).ImportDialog);
+const JSONPart = lazy(async () => (await import("./CollectionRules")).JSONPart);
+const Indexes = lazy(async () => (await import("./Indexes")).Indexes);
 
 interface Collection {
   name: string;
