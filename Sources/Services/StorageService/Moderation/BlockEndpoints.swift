@@ -9,8 +9,8 @@ struct BlockUser: Endpoint {
         .put, "/auth/me/blocks/{user}", "blockUser", "Blocks another user for the signed-in user.", callers: .user,
         parameters: [.path("user", .string, "The other user's id.")],
         details: """
-            Hides what the app's rules say, in lists, streams and pushes by rules, within a second. A user can block at \
-            most 1,000 others. The answer does not tell whether there is such a user.
+            The app's rules decide what the block hides. It takes effect in lists, streams and pushes by rules within \
+            a second. A user can block at most 1,000 others. The answer does not reveal whether the user exists.
             """,
         answers: [
             .answer(204, "The user is blocked, also if they were before.")

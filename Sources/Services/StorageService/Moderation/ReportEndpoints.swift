@@ -102,10 +102,10 @@ struct ResolveReport: Endpoint {
         callers: .manager(.update, .storage),
         parameters: [.path("id", .uuid)],
         details: """
-            `hide` takes the object from everyone but the app's server, also if it was removed: its lists of readers \
+            `hide` hides the object from everyone but the app's server, also if it was removed: its lists of readers \
             and writers become empty. `restore` gives a hidden object its former lists, as long as one of its reports \
-            is kept. Both are changes like others, except that `before…` hooks are not asked. If the object cannot be \
-            changed, no report is resolved.
+            is kept. Both are changes like others, except that `before…` hooks are not called. If the object cannot \
+            be changed, no report is resolved.
             """,
         body: .json(
             .object(

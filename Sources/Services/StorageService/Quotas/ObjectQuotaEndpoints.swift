@@ -6,7 +6,7 @@ import MartletHTTP
 struct ReadObjectUsage: Endpoint {
     static let route = Route(
         .get, "/objects/usage", "readObjectUsage",
-        "Returns how many objects the environment has, how much room they take, and their limits.",
+        "Returns how many objects the environment has, how much space they take, and their limits.",
         callers: .manager(.read, .storage),
         answers: [
             .answer(200, "The usage and the limits.", .json(.objectUsage))

@@ -147,8 +147,8 @@ struct JoinRole: Endpoint {
         .post, "/auth/me/roles", "joinRole", "Makes the signed-in user a member of a role, by an invitation's code.",
         callers: .user,
         details: """
-            After ten wrong codes in ten minutes, a user's attempts are 429. A user who is a member already uses \
-            nothing up.
+            After ten wrong codes in ten minutes, a user's further attempts get 429. If the user is already a member, \
+            the code is not used up.
             """,
         body: .json(.object(["code": .string], required: ["code"])),
         answers: [
