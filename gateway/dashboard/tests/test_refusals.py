@@ -96,7 +96,7 @@ class RefusalTests(BrowserTests):
         self.window.sign_in()
         with Dead("analytics"):
             self.window.place("crashes")
-            self.see(re.compile("A part of the server is not available|The server made a mistake"))
+            self.see(re.compile("A part of the server is not available|Something failed on the server"))
             self.page.get_by_role("navigation", name="Pages").get_by_role("link", name="Storage", exact=True).click()
             self.see("bike-2")
             self.page.go_back()
