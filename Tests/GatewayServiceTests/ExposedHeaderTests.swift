@@ -45,7 +45,7 @@ import Testing
         #expect(Self.exposed.contains(name))
     }
 
-    @Test func `the list has lower-case names, each once`() {
+    @Test func `the list of exposed headers has lower-case names, each once`() {
         let names = Preflight.exposedHeaders.split(separator: ", ")
         #expect(Set(names).count == names.count)
         #expect(names.allSatisfy { $0.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil })

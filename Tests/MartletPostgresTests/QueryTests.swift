@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `10,000 concurrent queries on four connections`() async throws {
+    @Test func `10,000 concurrent queries all succeed on four connections`() async throws {
         try await withClient { client async throws in
             let sum = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<10_000 {
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func `Queries over TCP, unprepared, and outside transactions`() async throws {
+    @Test func `Queries work over TCP, unprepared, and outside transactions`() async throws {
         let server = try await sharedServer()
         let configuration = server.configuration(database: try await server.makeDatabaseNamed(), overTCP: true)
         try await withClient(configuration) { client async throws in

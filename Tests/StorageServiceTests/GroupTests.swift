@@ -32,7 +32,7 @@ import Testing
         #expect(try await eve.get("/storage/Plans").isProblem(.forbidden))
     }
 
-    @Test func `nobody else does, not even members, and refusals do not reveal which roles exist`() async throws {
+    @Test func `only managers change a role, and refusals do not reveal which roles exist`() async throws {
         let app = try await Self.app()
         for (caller, name) in [
             ("ann", "team"), ("eve", "team"), ("boss", "leads"), ("boss", "nothing"), ("sam", "staff"),
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `who manages both roles may nest one in the other`() async throws {
+    @Test func `a user who manages both roles may nest one in the other`() async throws {
         let app = try await Self.app()
         try await app.change("staff", #"{"managers":["boss"]}"#)
         let boss = app.user("boss")
@@ -80,7 +80,7 @@ import Testing
         try await app.expectRefusal(.forbidden) { try await app.user("lea").put("/roles/team", #"{"add":["x"]}"#) }
     }
 
-    @Test func `members leave by themselves`() async throws {
+    @Test func `members may leave a role by themselves`() async throws {
         let app = try await Self.app()
         let ann = app.user("ann")
         #expect(try await ann.delete("/roles/team/members/me").status == 204)

@@ -101,7 +101,7 @@ import Testing
         #expect(error?.code == .misuse)
     }
 
-    @Test func `the attempts fail for lack of rights, not of rows`() async throws {
+    @Test func `the refused statements would find rows if the app's own role ran them`() async throws {
         let apps = try await Self.apps.value
         let schema = try apps.b.space().schema
         #expect(try await Self.run(#"SELECT doc::text FROM "\#(schema)"."Secret""#, as: apps.b).count == 1)

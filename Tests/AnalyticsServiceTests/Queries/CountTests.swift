@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `Top screens and hourly series`() async throws {
+    @Test func `Top screens and hourly series agree with the events`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeGroups(app)
             #expect(

@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `the fields of tickets in a list`() async throws {
+    @Test func `a ticket in a list has labels, counts and its sprint, but no description`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let list = try await app.ask("GET", "/tickets?sort=number")

@@ -315,7 +315,7 @@ import Testing
         (#"{"className":"Notes","objectId":"a b","key":"f"}"#, .invalidID, "_object._id"),
     ]
 
-    @Test(arguments: refusedBodies) func `other bindings are refused`(
+    @Test(arguments: refusedBodies) func `an invalid binding of a file is refused`(
         _ body: String, _ code: ErrorCode, _ field: String
     )
         async throws
