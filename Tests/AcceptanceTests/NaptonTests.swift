@@ -41,7 +41,7 @@ import Testing
         let event = try #require(events.first?["_id"]?.stringValue)
         await expectRefusal { try await user.storage.update(EventTitle.self, id: event, .set(\.title, to: "Mine")) }
         await expectRefusal { try await user.storage.create(EventTitle(title: "Mine")) }
-        // What the form does not allow, the server does not take either.
+        // The server refuses values that the form does not allow.
         for (age, terms) in [(17, true), (20, false)] {
             await expectRefusal(.documentRefused) {
                 try await user.storage.create(SignUp(name: "Ann", email: "a@example.org", age: age, terms: terms))

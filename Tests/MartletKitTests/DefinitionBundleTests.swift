@@ -40,9 +40,9 @@ struct DefinitionBundleTests {
         #expect(!same.isNew && same.downloadedParts == [] && same.downloadedBytes > 0)
         try await app.change(DefinitionFixture.text("kick-in-change"))
         #expect(try await loader.refresh().downloadedParts == ["views/EventDetailView"])
-        // The app still has version 1 in it, and the device the newer one.
+        // The app still contains version 1, but the device has stored the newer one.
         #expect(try await app.device(folder: folder, Self.noConnection, options: options).start().version == 2)
-        // So it has when the next version of the app has none.
+        // The device keeps it even if the next version of the app contains no definition.
         #expect(try await app.device(folder: folder, Self.noConnection).start().version == 2)
     }
 

@@ -172,7 +172,7 @@ struct OfflineTests {
         let new = try await kept.create(note("new"))
         try await kept.update(old, .increment(\.n))
         for _ in 0..<3 { await #expect(throws: MartletError.self) { try await kept.sync() } }
-        // It was sent, so this is a write of its own.
+        // The creation was sent, so this update is a write of its own.
         try await kept.update(new, .increment(\.n, by: 5))
         #expect(try await kept.pendingWrites().count == 3)
         network.decide { _ in .arrives }
@@ -250,7 +250,7 @@ struct OfflineTests {
         try await kept.create(note("2"))
         await #expect { try await kept.create(note("3")) } throws: { ($0 as? MartletError)?.code == .outboxFull }
         #expect(try await texts(kept) == ["1", "2"])
-        // What makes the queue no longer is allowed.
+        // A write that does not make the queue longer is allowed.
         try await kept.update(one, .set(\.text, to: "4"))
         #expect(try await texts(kept) == ["2", "4"])
         try await kept.delete(one)

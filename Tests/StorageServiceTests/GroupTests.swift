@@ -75,7 +75,7 @@ import Testing
         #expect(try await app.user("sam").get("/auth/me/roles")["data"] == #"["staff","team"]"#)
         try await app.change("team", #"{"managers":["role:leads"]}"#)
         try await app.expectRefusal(.forbidden) { try await boss.put("/roles/team", #"{"add":["x"]}"#) }
-        // A manager by a role that was taken away is none.
+        // Who managed a role through another role no longer does after losing that one.
         try await app.change("leads", #"{"remove":["lea"]}"#)
         try await app.expectRefusal(.forbidden) { try await app.user("lea").put("/roles/team", #"{"add":["x"]}"#) }
     }
@@ -100,7 +100,7 @@ import Testing
         let code = try #require(invitation.string("code"))
         #expect(try await app.join("eve", code.lowercased().replacing("-", with: " "))["role"] == #""team""#)
         #expect(try await app.user("eve").get("/auth/me/roles")["data"] == #"["team"]"#)
-        // A member uses nothing up.
+        // A member who joins again does not use up the invitation.
         for user in ["eve", "ann"] { #expect(try await app.join(user, code).status == 200) }
         let open = try await app.user("lea").get("/roles/team/invitations")
         #expect(open["data.0.usesLeft"] == "1" && !open.text.contains("code") && !open.text.contains(code), "\(open)")

@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Too little or too much work.
+        // Hashes with too few or too many rounds.
         "$2b$03$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$2b$15$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$2b$31$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",

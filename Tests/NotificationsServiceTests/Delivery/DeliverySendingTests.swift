@@ -206,7 +206,7 @@ struct DeliverySendingTests {
                 try await world.wait {
                     try await world.deliveries(of: message) == ["accepted:1": 9, "queued:not-readable:1": 1]
                 }
-                // No other version ever sends it.
+                // Suppose that no version that understands the message ever runs again.
                 try await world.postgres.execute(
                     "UPDATE notifications.deliveries SET due = now(), attempts = 11 WHERE state = 'queued'")
                 #expect(try await world.end(of: message) == ["accepted:1": 9, "failed:not-readable:12": 1])
