@@ -54,7 +54,7 @@ struct DefinitionBundleTests {
         let new = Self.options(try await Self.bundle(of: app))
         #expect(try await app.device(folder: folder, Self.noConnection, options: new).start().version == 2)
         #expect(try await app.device(folder: folder, Self.noConnection, options: old).start().version == 2)
-        // Not even if the device cannot use the one that it has seen.
+        // The older one is not used even if the device has lost the newer one.
         for path in FileManager.default.subpaths(atPath: folder.path) ?? [] where path.hasSuffix("manifest.json") {
             try FileManager.default.removeItem(at: folder.appendingPathComponent(path))
         }

@@ -51,7 +51,7 @@ struct OfflinePropertyTests {
             items = try await Self.items(martlet, run, policy)
         }
 
-        /// Its files are rewritten often.
+        /// A client whose files are rewritten often.
         private static func martlet(_ folder: URL, _ network: CuttingTransport) async throws -> Martlet {
             try await TestServer.offlineDevice(folder: folder, network) { $0.offline.compactionSlack = 2_000 }
         }

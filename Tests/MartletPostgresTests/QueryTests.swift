@@ -217,7 +217,7 @@ import Testing
                 return try await client.query(query)[0].decode(0)
             }
             for planned in [false, true, true, false, true] {
-                // Its first execution prepares it.
+                // The first execution of a statement prepares it, the second one uses the prepared one.
                 for _ in 0..<2 {
                     #expect(try await mode(planned: planned) == (planned ? "force_custom_plan" : "auto"))
                 }

@@ -180,7 +180,7 @@ import Testing
     private struct Apps: Sendable {
         let a: StorageApp
         let b: StorageApp
-        /// Of b, and of a's test environment.
+        /// Large objects that belong to `b` and to the test environment of `a`.
         let largeObject: Int
         let testLargeObject: Int
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-/// What rules have been, and the rules of all collections at once.
+/// The former versions of rules, and changes to the rules of all collections at once.
 @Suite struct RuleVersionTests {
     private static let path = "/collections/Note/rules"
 
@@ -156,7 +156,7 @@ import Testing
             guard code != .preconditionFailed else { continue }
             try await app.expectRefusal(code, field: field) { try await app.master.put("/rules?plan=true", file) }
         }
-        // Without a base, nothing is compared.
+        // Without `base`, the former rules are not compared.
         #expect(try await app.master.put("/rules", #"{"collections":{\#(good)}}"#).status == 200)
         #expect(try await app.master.get("/collections/Note/rules")["rules"] == nil)
         #expect(try await app.master.get("/rules/settings").text == #"{"access":"open"}"#, "not named")

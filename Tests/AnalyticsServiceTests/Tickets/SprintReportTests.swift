@@ -60,7 +60,7 @@ import Testing
                         Change(at: Self.at(4, 8), what: .sprint(before: 7)),
                         Change(at: Self.at(4, 9), what: .status(before: "todo")),
                     ]),
-                // In another sprint.
+                // This ticket is in another sprint.
                 Ticket(created: Self.at(1, 8), status: "todo", sprint: 8, estimate: 9),
             ])
         let report = SprintReport(log, from: Self.at(2, 9), to: Self.at(5, 17))

@@ -89,7 +89,7 @@ import Testing
                 let query = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
                 #expect(try await app.numbers("?search=\(query)") == numbers, "\(text)")
             }
-            // Also in comments.
+            // The search finds words of comments, too.
             try await app.ask("POST", "/tickets/1/comments", #"{"text":"エラーが出ます"}"#)
             #expect(try await app.numbers("?search=%E5%87%BA%E3%81%BE%E3%81%99") == [1])
         }

@@ -155,7 +155,7 @@ import Testing
             #expect(
                 try await client.master("PUT", "providers/acme", body + #","nonceRequired":false}"#)["nonceRequired"]
                     == "false")
-            // From an SDK that creates a nonce without revealing it.
+            // This token comes from an SDK that creates a nonce without revealing it.
             #expect(
                 try await client.signIn(idToken: try provider.token(["nonce": #""made by the kit""#])).status == 201)
         }

@@ -87,7 +87,7 @@ import Testing
             #expect(
                 added.string("uri")
                     == "otpauth://totp/Shop:anna?secret=\(secret)&issuer=Shop&algorithm=SHA1&digits=6&period=30")
-            // It is not required until a code has been shown.
+            // The second factor is not required until the user has confirmed it with a code.
             #expect(try await client.logIn().status == 200)
             let key = Self.decodeBase32(secret)
             #expect(key.count == 20)
@@ -130,7 +130,7 @@ import Testing
             #expect(try await client.send("GET", "me", as: tokens)["secondFactor"] == "true")
             // The request for a code is part of signing in, and does not count as an attempt.
             for _ in 0..<8 { #expect(try await client.logIn().isProblem(.secondFactorRequired)) }
-            // Without the password this is not revealed.
+            // A caller without the password does not learn that a second factor is required.
             #expect(try await client.logIn(password: "wrong horse").isProblem(.signInFailed))
             #expect(try await logIn(client, "000000").isProblem(.signInFailed))
             let (older, code) = (Self.code(secret, 0), Self.code(secret, 1))

@@ -270,7 +270,7 @@ struct DeliverySendingTests {
             }
             let message = try await world.order(to: 1...210)
             let copy = DeliveryWorld.Copy(world)
-            // On a slow machine some of either may have been retried by now.
+            // On a slow machine, some deliveries of either kind may have been retried by now.
             func accepted() async throws -> Int {
                 try await world.deliveries(of: message).filter { $0.key.hasPrefix("accepted") }.values.reduce(0, +)
             }

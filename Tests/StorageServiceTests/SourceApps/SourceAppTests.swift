@@ -21,7 +21,7 @@ import Testing
     }
 
     enum Action: Sendable {
-        /// By every path that shows an object: get, lists, counts, aggregates, includes, other filters, the feed.
+        /// Reads on every path that shows an object: get, lists, counts, aggregates, includes, other filters, the feed.
         case read(id: String, field: String)
         case create(String)
         case patch(id: String, String)
