@@ -77,7 +77,9 @@ struct OfflineTests {
         #expect(feeds.last?.url.query?.contains("since=") == true, "everything was read again")
     }
 
-    @Test func `another condition reads everything again and drops the rest`() async throws {
+    @Test func `with another condition everything is read again, and objects that do not match it are dropped`()
+        async throws
+    {
         let device = try await TestServer.offlineDevice()
         try await server.create(contentsOf: [note("a", n: 1), note("b", n: 2)])
         try await notes(device).sync()

@@ -36,7 +36,7 @@ import Testing
         #expect(try await app.master.get(Self.path + "/diff?from=1&to=3").text == #"{"changes":[]}"#)
     }
 
-    @Test func `rules from before versions were kept become the first one`() async throws {
+    @Test func `rules that were set before versions were kept become the first version`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", "{}")
         #expect(try await app.master.get(Self.path + "/versions")["count"] == "0")

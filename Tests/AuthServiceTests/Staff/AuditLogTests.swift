@@ -120,7 +120,9 @@ import Testing
         }
     }
 
-    @Test func `The log of one target includes what is in it, and nothing that only begins like it`() async throws {
+    @Test func `The log of one target includes the objects in it, and no target whose name only begins the same way`()
+        async throws
+    {
         try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             let names = [
