@@ -7,7 +7,7 @@ import Testing
 
 /// Every header that a service sends can be read by pages of allowed origins, or is listed here as not needed by them.
 @Suite struct ExposedHeaderTests {
-    /// Headers of requests.
+    /// Headers that clients send, not services.
     private static let requests: Set = [
         "dnt", "sec-gpc", "idempotency-key", "installation-secret", "opt-out-secret", "last-event-id", "x-device-id",
         "receipt-token", "martlet-dashboard",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Against a real server: devices that lose their connection and their process at any moment.
+/// Tests against a real server with devices that lose their connection and their process at any moment.
 struct OfflinePropertyTests {
     struct Item: Storable, Equatable {
         static let collection = TestServer.name("KitProperty")
@@ -119,7 +119,7 @@ struct OfflinePropertyTests {
                 _ = await syncing.result
             case 2, 3: try? await device.items.sync()
             case 4:
-                // Writes while it synchronizes.
+                // The device writes while it synchronizes.
                 let syncing = Task { [items = device.items] in try await items.sync() }
                 for _ in 0..<3 { try await write(on: device, &promised, &random) }
                 _ = await syncing.result

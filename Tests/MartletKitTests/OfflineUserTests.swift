@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Against a real server: whose objects the device keeps, and how it shows them.
+/// Tests against a real server: whose objects the device keeps, and how it shows them.
 struct OfflineUserTests {
     struct Note: Storable, Equatable {
         static let collection = TestServer.name("KitOwned")

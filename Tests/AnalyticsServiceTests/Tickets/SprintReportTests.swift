@@ -46,14 +46,14 @@ import Testing
                         Change(at: Self.at(4, 9), what: .status(before: "complete")),
                         Change(at: Self.at(5, 18), what: .sprint(before: 7)),
                     ]),
-                // Deleted and restored.
+                // This ticket is deleted and restored.
                 Ticket(
                     created: Self.at(1, 8), status: "onHold", sprint: 7, estimate: nil,
                     changes: [
                         Change(at: Self.at(3, 1), what: .bin(isIn: true)),
                         Change(at: Self.at(4, 1), what: .bin(isIn: false)),
                     ]),
-                // Removed from the sprint.
+                // This ticket is removed from the sprint.
                 Ticket(
                     created: Self.at(1, 8), status: "complete", sprint: nil, estimate: 1,
                     changes: [

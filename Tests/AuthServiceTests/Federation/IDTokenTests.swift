@@ -240,7 +240,7 @@ import Testing
         #expect(documents.count == 2)
         for _ in 0..<10 { #expect(try await !has("3")) }
         #expect(documents.count == 2)
-        // Unavailable for hours.
+        // The issuer is unavailable for more than an hour.
         documents.set("a", nil)
         clock.advance(4_000)
         for _ in 0..<3 { #expect(try await has("2")) }

@@ -168,7 +168,7 @@ import Testing
                 AuditEntry(
                     by: Self.ada, "update", .storage, of: "shop", target: nasty,
                     after: .object([.init("a", .number("1"))]), from: "::1"))
-            // More than one page.
+            // The entries fill more than one page of the export.
             try await client.auth.postgres.execute(
                 """
                 INSERT INTO auth.audit_log (staff_id, staff_name, action, area, target)

@@ -223,7 +223,7 @@ struct DeliverySendingTests {
         try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.unreadableLifetime = .milliseconds(200) } }) {
             world in
             try await world.install(4)
-            // More than one page.
+            // The messages that cannot be read fill more than one page.
             var strange: [UUID] = []
             for _ in 0...DeliveryQueue.maximumWork {
                 strange.append(try await world.order(#"{"hologram":1}"#, to: 1...2))
