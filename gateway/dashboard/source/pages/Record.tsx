@@ -43,7 +43,7 @@ export function RecordPage({ collection, id }: { collection: string; id: string 
               ask({
                 title: t("Delete this object?"),
                 action: t("Delete"),
-                text: t("It is gone for good."),
+                text: t("It will be deleted for good."),
                 act: async () => {
                   await request("DELETE " + path, given(place, { collection, id }));
                   go(back.to);

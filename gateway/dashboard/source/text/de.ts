@@ -12,36 +12,38 @@ export const de = {
   "A configuration holds settings, colours and screens for one version of the app.":
     "Eine Konfiguration enthält Einstellungen, Farben und Ansichten für eine Version der App.",
   "A copy brings the live data to test; there is no way back from test to live.":
-    "Eine Kopie bringt die Live-Daten nach Test; von Test nach Live gibt es keinen Weg zurück.",
-  "A definition has views and controllers; an app shows what it can and says what it misses.":
-    "Eine Definition hat Ansichten und Controller; eine App zeigt, was sie kann, und sagt, was ihr fehlt.",
+    "Eine Kopie überträgt die Live-Daten in die Testumgebung; zurück nach Live gibt es keinen Weg.",
+  "A definition has views and controllers. An app shows what it supports and reports what it lacks.":
+    "Eine Definition hat Ansichten und Controller. Eine App zeigt, was sie unterstützt, und meldet, was ihr fehlt.",
   "A dot marks apps with rights. Rights in every app add to those of each.":
     "Ein Punkt kennzeichnet Apps mit Rechten. Rechte in allen Apps gelten zusätzlich zu denen der einzelnen.",
   "A flag turns a feature on for some or for all, without a new build.":
     "Ein Flag schaltet eine Funktion für einige oder alle ein, ohne neuen Build.",
   "A hook before a change can refuse or modify it; a hook after a change is notified of it.":
-    "Ein Hook vor einer Änderung kann sie ablehnen oder ergänzen; einer danach erfährt von ihr.",
+    "Ein Hook vor einer Änderung kann sie ablehnen oder ändern; ein Hook danach wird über sie benachrichtigt.",
+  "A JSON Schema says what objects look like. From then on, every write is checked.":
+    "Ein JSON Schema sagt, wie Objekte aussehen. Danach wird jedes Schreiben geprüft.",
   "A key file (.p8) from Apple's developer portal.": "Eine Schlüsseldatei (.p8) aus Apples Entwicklerportal.",
-  "A mail checks the address of who signs up": "Eine Mail prüft die Adresse bei der Registrierung",
   "A mail tells people of new devices and of changes to their password or address":
     "Eine Mail meldet neue Geräte und Änderungen von Passwort oder Adresse",
+  "A mail verifies the address of everyone who signs up": "Eine Mail prüft die Adresse bei der Registrierung",
   "A new issue": "Ein neuer Fall",
-  "A new key of the same kind is made. The old one works for one more day, so that you can replace it without an outage.":
-    "Ein neuer Schlüssel derselben Art entsteht. Der alte gilt noch einen Tag, damit Sie ihn ohne Ausfall ersetzen können.",
-  "A new name makes a new collection.": "Ein neuer Name ergibt eine neue Sammlung.",
+  "A new key of the same kind is created. The old one works for one more day, so that you can replace it without an outage.":
+    "Ein neuer Schlüssel derselben Art wird angelegt. Der alte gilt noch einen Tag, damit Sie ihn ohne Ausfall ersetzen können.",
+  "A new name creates a new collection.": "Ein neuer Name legt eine neue Sammlung an.",
   "A new secret?": "Ein neues Geheimnis?",
   "A part of the server is not available": "Ein Teil des Servers ist nicht erreichbar",
   "A question with this name is replaced.": "Eine Frage mit diesem Namen wird ersetzt.",
   "A resolved issue that is back": "Ein gelöster Fall, der wieder auftritt",
-  "A rule sends when an object is written, a time comes, or a crash alert fires.":
-    "Eine Regel sendet, wenn ein Objekt geschrieben wird, eine Zeit kommt oder ein Absturzalarm auslöst.",
+  "A rule sends a message when an object is written, a time comes, or a crash alert fires.":
+    "Eine Regel sendet eine Nachricht, wenn ein Objekt geschrieben wird, ein Zeitpunkt erreicht ist oder ein Absturzalarm auslöst.",
   "A service account from the Firebase console, as JSON.": "Ein Dienstkonto aus der Firebase-Konsole, als JSON.",
   "A setting is a name with a value that the app reads at its start.":
     "Eine Einstellung ist ein Name mit einem Wert, den die App beim Start liest.",
   "A share of the users gets the variations within a second.":
     "Ein Teil der Nutzer bekommt die Varianten innerhalb einer Sekunde.",
   "A sprint is a list of tickets to finish within some days.":
-    "Ein Sprint ist das, was in einigen Tagen zu erledigen ist.",
+    "Ein Sprint ist eine Liste von Tickets, die in einigen Tagen zu erledigen sind.",
   "A template is a text with places for values, in one or more languages.":
     "Eine Vorlage ist ein Text mit Platzhaltern für Werte, in einer oder mehreren Sprachen.",
   "A test compares a control with one or more variations of flags or configurations.":
@@ -67,11 +69,11 @@ export const de = {
   "Address": "Adresse",
   "Addresses after signing out": "Adressen nach dem Abmelden",
   "Addresses of throw-away mail providers are refused": "Adressen von Wegwerf-Anbietern werden abgelehnt",
-  "Addresses that bounced or complained are listed here, and get no mail.":
-    "Hier stehen Adressen, die unzustellbar waren oder sich beschwert haben; sie bekommen keine Mail.",
   "Addresses that it returns to": "Adressen, zu denen sie zurückkehrt",
   "Addresses that links in mail may lead to": "Adressen, zu denen Links in Mails führen dürfen",
   "Addresses that the browser may return to": "Adressen, zu denen der Browser zurückkehren darf",
+  "Addresses whose mail bounced, or whose owners complained, are listed here and get no mail.":
+    "Hier stehen Adressen, deren Mail unzustellbar war oder deren Besitzer sich beschwert haben; sie bekommen keine Mail.",
   "Administrator": "Administrator",
   "Advice": "Empfehlungen",
   "After": "Nachher",
@@ -85,9 +87,10 @@ export const de = {
   "All its members lose it at once.": "Alle Mitglieder verlieren sie sofort.",
   "All keys": "Alle Schlüssel",
   "All levels": "Alle Stufen",
-  "All of its objects, rules and files are gone for good. Its users stay.":
-    "Alle Objekte, Regeln und Dateien sind endgültig weg. Die Nutzer bleiben.",
-  "All of its objects, rules and indexes are gone for good.": "Alle Objekte, Regeln und Indexe sind endgültig weg.",
+  "All of its objects, rules and files will be deleted for good. Its users stay.":
+    "Alle Objekte, Regeln und Dateien werden endgültig gelöscht. Die Nutzer bleiben.",
+  "All of its objects, rules and indexes will be deleted for good.":
+    "Alle Objekte, Regeln und Indexe werden endgültig gelöscht.",
   "All of them in the list": "Alle in der Liste",
   "All releases": "Alle Releases",
   "All sprints": "Alle Sprints",
@@ -104,7 +107,7 @@ export const de = {
   "An alert tells people or your server of a new issue, or of many crashes.":
     "Ein Alarm meldet Menschen oder Ihrem Server einen neuen Fall oder viele Abstürze.",
   "An app is what your clients sign in to and store their data in.":
-    "Bei einer App melden sich Ihre Clients an und speichern ihre Daten.",
+    "Ihre Clients melden sich bei einer App an und speichern dort ihre Daten.",
   "An app registers its device each time it is opened.": "Eine App meldet ihr Gerät bei jedem Öffnen an.",
   "An audience with a name, for messages and rules.": "Eine Zielgruppe mit Namen, für Nachrichten und Regeln.",
   "An https address on the public internet.": "Eine https-Adresse im öffentlichen Internet.",
@@ -136,12 +139,12 @@ export const de = {
   "Area": "Bereich",
   "As a phone shows it": "So zeigt es ein Telefon",
   "As of {when}": "Stand: {when}",
-  "as the rules say": "wie die Regeln es sagen",
+  "as the rules say": "nach den Regeln",
   "As the system": "Wie das System",
   "Ask": "Fragen",
   "Ask for a new password": "Neues Passwort verlangen",
   "Ask a question in another tab, then press Save. Its period, such as the last 30 days, is saved.":
-    "Stellen Sie eine in einem anderen Reiter und drücken Sie Speichern. Sie behält ihren Zeitraum, etwa die letzten 30 Tage.",
+    "Stellen Sie in einem anderen Tab eine Frage und drücken Sie Speichern. Der Zeitraum, etwa die letzten 30 Tage, wird mitgespeichert.",
   "Ask somebody who may send push messages.": "Fragen Sie jemanden, der Push-Nachrichten senden darf.",
   "Asks the server with the rules that are stored. Nothing is changed.":
     "Fragt den Server mit den gespeicherten Regeln. Nichts wird geändert.",
@@ -338,12 +341,10 @@ export const de = {
   "Due": "Fällig",
   "Each app has its own users, data and keys, apart from all others.":
     "Jede App hat eigene Nutzer, Daten und Schlüssel, getrennt von allen anderen.",
-  "Each environment has keys of its own. Secrets are stored sealed and never shown again.":
-    "Jede Umgebung hat eigene Schlüssel. Geheimnisse werden versiegelt gespeichert und nie wieder gezeigt.",
+  "Each environment has keys of its own. Secrets are stored encrypted and never shown again.":
+    "Jede Umgebung hat eigene Schlüssel. Geheimnisse werden verschlüsselt gespeichert und nie wieder gezeigt.",
   "each issue alone": "jeder Fall für sich",
   "Each process reports once a minute.": "Jeder Prozess meldet sich einmal pro Minute.",
-  "Each works once, when your device is lost. They are shown this once.":
-    "Jeder gilt einmal, falls Ihr Gerät verloren ist. Sie werden nur dieses Mal gezeigt.",
   "Edit": "Bearbeiten",
   "Effect": "Wirkung",
   "Empty it": "Leeren",
@@ -356,8 +357,6 @@ export const de = {
   "End all others": "Alle anderen beenden",
   "Ends in": "Endet auf",
   "Environment": "Umgebung",
-  "Equality is fast without one. Add one for ranges and orders over many objects.":
-    "Gleichheit ist auch ohne schnell. Fügen Sie einen für Bereiche und Reihenfolgen über viele Objekte hinzu.",
   "Erase": "Endgültig löschen",
   "Erase this user?": "Diesen Nutzer endgültig löschen?",
   "Errors": "Fehler",
@@ -375,7 +374,7 @@ export const de = {
   "Every status": "Jeder Status",
   "Everybody": "Alle",
   "Everybody who may read the analytics of this app sees them.":
-    "Alle sehen sie, die die Analytik dieser App lesen dürfen.",
+    "Alle, die die Analytik dieser App lesen dürfen, sehen sie.",
   "Everything": "Alles",
   "Expired": "Abgelaufen",
   "Expires": "Läuft ab",
@@ -397,6 +396,8 @@ export const de = {
   "Files with debug information: the DWARF files of Apple's .dSYM folders, ELF files, source bundles.":
     "Dateien mit Debug-Informationen: die DWARF-Dateien aus Apples .dSYM-Ordnern, ELF-Dateien, Quelltext-Pakete.",
   "Filter": "Filter",
+  "Filters by equality are fast without an index. Add one for ranges and orders over many objects.":
+    "Filter auf Gleichheit sind auch ohne Index schnell. Legen Sie einen für Bereiche und Sortierungen über viele Objekte an.",
   "Find by text": "Nach Text suchen",
   "Find in keys and texts": "In Schlüsseln und Texten suchen",
   "Find tickets": "Tickets suchen",
@@ -418,12 +419,12 @@ export const de = {
     "Einen Tag lang sind Aufrufe mit beiden Geheimnissen signiert, damit Ihr Server wechseln kann.",
   "For a share, such as buyers among visitors.": "Für einen Anteil, etwa Käufer unter Besuchern.",
   "For alerts. Nothing is sent now.": "Für Warnungen. Jetzt wird nichts verschickt.",
-  "For browsers. Martlet makes the key; you give a contact.":
+  "For browsers. Martlet creates the key; you give a contact.":
     "Für Browser. Martlet erzeugt den Schlüssel; Sie geben einen Kontakt an.",
   "For everybody": "Für alle",
   "For formats that hold one language.": "Für Formate mit nur einer Sprache.",
-  "For your own servers: everything of this app. Only from the networks you allow.":
-    "Für Ihre eigenen Server: alles dieser App. Nur aus den Netzen, die Sie erlauben.",
+  "For your own servers: allows everything in this app, but only from networks that you allow.":
+    "Für Ihre eigenen Server: erlaubt alles in dieser App, aber nur aus Netzen, die Sie zulassen.",
   "Forgotten password": "Vergessenes Passwort",
   "Format": "Format",
   "From": "Von",
@@ -453,7 +454,8 @@ export const de = {
   "Hooks": "Hooks",
   "Hour": "Stunde",
   "How many are needed?": "Wie viele braucht es?",
-  "How many people took these steps in this order.": "Wie viele Personen eines nach dem anderen getan haben.",
+  "How many people took these steps in this order.":
+    "Wie viele Personen diese Schritte in dieser Reihenfolge getan haben.",
   "How people sign up and sign in to the app, in this environment.":
     "Wie sich Menschen in dieser Umgebung bei der App registrieren und anmelden.",
   "I have stored them": "Ich habe sie aufbewahrt",
@@ -462,11 +464,11 @@ export const de = {
   "Id of a user, or role:name": "ID eines Nutzers oder role:Name",
   "Id of the object": "ID des Objekts",
   "Ids of users": "IDs von Nutzern",
+  "If you lose your device, each of these codes works once. They are shown only once.":
+    "Falls Sie Ihr Gerät verlieren, gilt jeder dieser Codes einmal. Sie werden nur einmal gezeigt.",
   "Ignore": "Ignorieren",
   "Ignored": "Ignoriert",
   "Import": "Importieren",
-  "Import a file into a collection: its menu in Storage begins one.":
-    "Importieren Sie eine Datei in eine Sammlung: über deren Menü in Daten.",
   "Import a file…": "Datei importieren …",
   "Import into {name}": "In {name} importieren",
   "Import texts": "Texte importieren",
@@ -481,6 +483,8 @@ export const de = {
   "In progress": "In Arbeit",
   "In the audit log": "Im Protokoll",
   "In the last twelve months.": "In den letzten zwölf Monaten.",
+  "In the last week there were {n} people a day. Fewer of them are new each day, so plan for a longer test.":
+    "In der letzten Woche waren es {n} Personen am Tag. Täglich sind weniger davon neu; planen Sie also einen längeren Test.",
   "In the sprint": "Im Sprint",
   "In use": "Belegt",
   "In {n} app": "In {n} App",
@@ -508,11 +512,10 @@ export const de = {
   "It answered with an error": "Er antwortete mit einem Fehler",
   "It could not be reached": "Er war nicht erreichbar",
   "It has not run yet": "Sie ist noch nicht gelaufen",
-  "It is gone for good.": "Es ist endgültig weg.",
   "It is in the bin for 30 days, and can be restored.":
     "Es ist 30 Tage im Papierkorb und kann wiederhergestellt werden.",
   "It is off until you set published to true in the JSON.": "Sie ist aus, bis Sie im JSON published auf true setzen.",
-  "It is shown this once.": "Er wird nur dieses Mal gezeigt.",
+  "It is shown only once.": "Er wird nur einmal gezeigt.",
   "It is stored and never shown; enter it again with each change.":
     "Es ist gespeichert und wird nie gezeigt; geben Sie es bei jeder Änderung erneut ein.",
   "It is tried again.": "Es wird noch einmal versucht.",
@@ -521,12 +524,13 @@ export const de = {
   "It took too long": "Er brauchte zu lange",
   "It was never saved, or somebody has deleted it.": "Es wurde nie gespeichert, oder jemand hat es gelöscht.",
   "It was not sent: {reason}": "Sie wurde nicht gesendet: {reason}",
+  "It will be deleted for good.": "Es wird endgültig gelöscht.",
   "Its address is not allowed": "Seine Adresse ist nicht erlaubt",
-  "Its answer was not understood": "Seine Antwort war nicht verständlich",
+  "Its answer was not understood": "Seine Antwort war nicht zu verstehen",
   "Its content becomes the next version and is live within a second. The draft stays as it is.":
     "Ihr Inhalt wird die nächste Version und gilt innerhalb einer Sekunde. Der Entwurf bleibt, wie er ist.",
   "Its keys stop working within two seconds. Its data stay, and you can restore it.":
-    "Ihre Schlüssel gelten in zwei Sekunden nicht mehr. Ihre Daten bleiben, und Sie können sie wiederherstellen.",
+    "Ihre Schlüssel gelten nach zwei Sekunden nicht mehr. Ihre Daten bleiben, und Sie können die App wiederherstellen.",
   "Its mail addresses count as verified": "Seine Mailadressen gelten als geprüft",
   "Its notes and pictures are deleted with it.": "Ihre Notizen und Bilder werden mitgelöscht.",
   "Its reports are deleted with it. A new report makes a new issue.":
@@ -543,8 +547,8 @@ export const de = {
   "Key id": "Schlüssel-ID",
   "Keys": "Schlüssel",
   "Keys and versions": "Schlüssel und Versionen",
-  "Keys are stored as hashes: a key is shown once, when it is made.":
-    "Schlüssel werden als Hashes gespeichert: Ein Schlüssel wird nur einmal gezeigt, wenn er entsteht.",
+  "Keys are stored as hashes: a key is shown only once, when it is created.":
+    "Schlüssel werden als Hashes gespeichert: Ein Schlüssel wird nur einmal gezeigt, beim Anlegen.",
   "Kind": "Art",
   "Label": "Bezeichnung",
   "Language": "Sprache",
@@ -559,7 +563,7 @@ export const de = {
   "Last seen": "Zuletzt gesehen",
   "Last sign-in": "Letzte Anmeldung",
   "Last sign-in {when}": "Letzte Anmeldung {when}",
-  "Last tried by restoring it: {when}": "Zuletzt zur Probe wiederhergestellt: {when}",
+  "Last tested by restoring it: {when}": "Zuletzt zur Probe wiederhergestellt: {when}",
   "Last used": "Zuletzt benutzt",
   "Leave it empty to keep the stored one.": "Leer lassen, um das gespeicherte zu behalten.",
   "Left to do": "Noch zu tun",
@@ -590,12 +594,10 @@ export const de = {
   "Mail that names it is refused from then on.": "Mail, die sie nennt, wird ab dann abgelehnt.",
   "Make a new secret": "Neues Geheimnis erzeugen",
   "Make a ticket": "Ticket anlegen",
-  "martlet backup has made none on this machine. OPERATIONS.md says how to back up.":
-    "martlet backup hat auf diesem Rechner keine gemacht. OPERATIONS.md sagt, wie man sichert.",
+  "martlet backup has made no backup on this machine. OPERATIONS.md says how to back up.":
+    "martlet backup hat auf diesem Rechner noch keine Sicherung angelegt. Wie man sichert, steht in OPERATIONS.md.",
   "Move passkeys to {name}?": "Passkeys auf {name} umstellen?",
   "Name that users see": "Name, den Nutzer sehen",
-  "No backup has been restored to try it: martlet backup verify.":
-    "Noch keine Sicherung wurde zur Probe wiederhergestellt: martlet backup verify.",
   "No question is saved yet": "Noch ist keine Frage gespeichert",
   "Nobody can sign in with a passkey until there are settings again. Passkeys are kept.":
     "Niemand kann sich mit einem Passkey anmelden, bis es wieder Einstellungen gibt. Die Passkeys bleiben erhalten.",
@@ -607,8 +609,6 @@ export const de = {
   "Passkeys": "Passkeys",
   "Passkeys are not set up: users cannot make or use any.":
     "Passkeys sind nicht eingerichtet: Nutzer können keine anlegen oder verwenden.",
-  "Passkeys belong to it for good. To try them out on this machine: localhost.":
-    "Passkeys gehören für immer zu ihr. Zum Ausprobieren auf diesem Rechner: localhost.",
   "Passkeys of {name} no longer work. Their users need another way to sign in.":
     "Passkeys von {name} gelten nicht mehr. Ihre Nutzer müssen sich auf anderem Weg anmelden.",
   "PostgreSQL {version}: {size}, {used} of {most} connections, answers in {time} ms":
@@ -622,7 +622,6 @@ export const de = {
   "Since the last one": "Seit der letzten",
   "Take off the overview": "Von der Übersicht nehmen",
   "The database does not answer": "Die Datenbank antwortet nicht",
-  "The question is gone for everybody; the events stay.": "Die Frage ist für alle weg; die Ereignisse bleiben.",
   "The server has not read the file. Upload it again later.":
     "Der Server hat die Datei nicht gelesen. Laden Sie sie später noch einmal hoch.",
   "Turn passkeys off?": "Passkeys ausschalten?",
@@ -725,6 +724,8 @@ export const de = {
   "No address is suppressed": "Keine Adresse ist gesperrt",
   "No alerts yet": "Noch keine Alarme",
   "No app yet": "Noch keine App",
+  "No backup has been tested by restoring it: run martlet backup verify.":
+    "Noch keine Sicherung wurde zur Probe wiederhergestellt: martlet backup verify tut es.",
   "No change by staff": "Keine Änderung durch Mitarbeitende",
   "No colours": "Keine Farben",
   "No comments yet.": "Noch keine Kommentare.",
@@ -856,8 +857,10 @@ export const de = {
   "Overview": "Übersicht",
   "own": "eigener",
   "Pages": "Seiten",
-  "Pass on this password. It is shown this once and must be changed at the first sign-in.":
-    "Geben Sie dieses Passwort weiter. Es wird nur dieses Mal gezeigt und muss bei der ersten Anmeldung geändert werden.",
+  "Pass on this password. It is shown only once and must be changed at the first sign-in.":
+    "Geben Sie dieses Passwort weiter. Es wird nur einmal gezeigt und muss bei der ersten Anmeldung geändert werden.",
+  "Passkeys are bound to it for good. To try them out on this machine, use localhost.":
+    "Passkeys sind dauerhaft an sie gebunden. Zum Ausprobieren auf diesem Rechner: localhost.",
   "Password": "Passwort",
   "Password or code is wrong.": "Passwort oder Code ist falsch.",
   "Password you were given": "Passwort, das Sie bekommen haben",
@@ -896,6 +899,7 @@ export const de = {
   "Push keys": "Push-Schlüssel",
   "Push rules": "Push-Regeln",
   "push rules whose “when” is {alert}": "Push-Regeln, deren „when“ {alert} ist",
+  "Put - in front for descending order.": "Mit - davor: absteigend.",
   "Put the keys into your app": "Die Schlüssel in Ihre App einbauen",
   "Question": "Frage",
   "Reach": "Erreichen",
@@ -938,8 +942,8 @@ export const de = {
   "Reported by": "Gemeldet von",
   "Reports": "Berichte",
   "Reports by day": "Berichte je Tag",
-  "Reports wait for these: their builds' symbols are not here.":
-    "Berichte warten auf diese: Die Symbole ihrer Builds sind nicht hier.",
+  "Reports wait for these symbols, which were not uploaded:":
+    "Berichte warten auf diese Symbole, die noch nicht hochgeladen sind:",
   "Reports, last 12 months": "Berichte, letzte 12 Monate",
   "Reports, last 30 days": "Berichte, letzte 30 Tage",
   "Request": "Anfrage",
@@ -971,7 +975,7 @@ export const de = {
   "Rules are edited as JSON: conditions, percentages and variants have their place there.":
     "Regeln werden als JSON bearbeitet: Bedingungen, Anteile und Varianten stehen dort.",
   "Rules name roles; the members of a role may do what these rules allow.":
-    "Regeln nennen Rollen; wer eine hat, darf, was die Regeln ihr erlauben.",
+    "Regeln nennen Rollen; Mitglieder einer Rolle dürfen, was diese Regeln erlauben.",
   "Running": "Läuft",
   "Runs": "Läufe",
   "Sample size": "Stichprobe",
@@ -979,7 +983,7 @@ export const de = {
   "Save and continue": "Speichern und weiter",
   "Save draft": "Entwurf speichern",
   "Saved": "Gespeichert",
-  "Say who may read and write": "Sagen, wer lesen und schreiben darf",
+  "Say who may read and write": "Festlegen, wer lesen und schreiben darf",
   "Schedule": "Vormerken",
   "Scheduled": "Vorgemerkt",
   "Schema": "Schema",
@@ -988,12 +992,12 @@ export const de = {
   "Screens refer to colours by name, so that a theme changes them in one place.":
     "Ansichten nennen Farben beim Namen, sodass ein Thema sie an einer Stelle ändert.",
   "Screens that the server describes and apps build while they run.":
-    "Ansichten, die der Server beschreibt und Apps im Laufen aufbauen.",
+    "Ansichten, die der Server beschreibt und die Apps zur Laufzeit aufbauen.",
   "Search": "Suchen",
   "Search and commands": "Suche und Befehle",
   "Second factor": "Zweiter Faktor",
   "Secret": "Geheimnis",
-  "Secrets are stored sealed and never shown again.":
+  "Secrets are stored encrypted and never shown again.":
     "Geheimnisse werden verschlüsselt gespeichert und nie wieder gezeigt.",
   "Security": "Sicherheit",
   "See in lists": "In Listen sehen",
@@ -1016,7 +1020,7 @@ export const de = {
     "Die Clients von Sentry melden mit einem Sendeschlüssel an diesen Server.",
   "Sentry's clients work as they are.": "Die Clients von Sentry funktionieren unverändert.",
   "sentry-cli uploads files from your build, with a master key of the app as its token:":
-    "sentry-cli lädt Dateien aus Ihrem Build hoch, mit einem Master-Schlüssel der App als Token:",
+    "sentry-cli lädt Dateien aus Ihrem Build hoch, mit einem Hauptschlüssel der App als Token:",
   "Separated by commas. Push and sign-in with Apple need them.":
     "Durch Kommas getrennt. Push und die Anmeldung mit Apple brauchen sie.",
   "Server": "Server",
@@ -1051,7 +1055,7 @@ export const de = {
   "Sign-ins by month": "Anmeldungen je Monat",
   "Signed out everywhere.": "Überall abgemeldet.",
   "Signed up": "Registriert",
-  "Signing in by mail with an unknown address makes an account":
+  "Signing in by mail with an unknown address creates an account":
     "Eine Anmeldung per Mail mit unbekannter Adresse legt ein Konto an",
   "Since": "Seit",
   "Single events": "Einzelne Ereignisse",
@@ -1060,6 +1064,7 @@ export const de = {
   "Slow statements per minute (over 1 s)": "Langsame Datenbankbefehle pro Minute (über 1 s)",
   "Smallest change worth knowing, in percent of it": "Kleinste wissenswerte Änderung, in Prozent davon",
   "Somebody else changed this in the meantime": "Jemand anderes hat dies inzwischen geändert",
+  "Something failed on the server": "Auf dem Server ist ein Fehler aufgetreten",
   "Something went wrong": "Etwas ist schiefgegangen",
   "source": "Quelle",
   "Sprint": "Sprint",
@@ -1106,6 +1111,7 @@ export const de = {
   "Test environment: its data are separate from the live data.":
     "Testumgebung: Ihre Daten sind von den Live-Daten getrennt.",
   "Test environment…": "Testumgebung …",
+  "Tested by restoring it": "Probe der Wiederherstellung",
   "Text": "Text",
   "Text in {language}": "Text in {language}",
   "Texts": "Texte",
@@ -1119,8 +1125,8 @@ export const de = {
   "The app names it when it signs somebody in.": "Die App nennt ihn, wenn sie jemanden anmeldet.",
   "The app's own sender and mail server are removed.": "Der eigene Absender und Mailserver der App werden entfernt.",
   "the app's server": "der Server der App",
-  "The application signs in with it. It is shown this once.":
-    "Die Anwendung meldet sich damit an. Es wird nur dieses eine Mal gezeigt.",
+  "The application signs in with it. It is shown only once.":
+    "Die Anwendung meldet sich damit an. Es wird nur einmal gezeigt.",
   "The application's secret": "Das Geheimnis der Anwendung",
   "The better variation": "Die bessere Variante",
   "The built-in text is used again.": "Der eingebaute Text gilt wieder.",
@@ -1128,9 +1134,9 @@ export const de = {
     "Der eingebaute Text gilt. Was Sie hier speichern, ersetzt ihn.",
   "The connection broke": "Die Verbindung brach ab",
   "The copy is finished.": "Die Kopie ist fertig.",
-  "The draft is gone for good, and clients no longer get it.":
-    "Der Entwurf ist endgültig weg, und Clients bekommen ihn nicht mehr.",
-  "The draft equals the live version.": "Der Entwurf ist das, was live ist.",
+  "The draft equals the live version.": "Der Entwurf entspricht der Live-Version.",
+  "The draft will be deleted for good, and clients no longer get it.":
+    "Der Entwurf wird endgültig gelöscht, und Clients bekommen ihn nicht mehr.",
   "The export failed.": "Der Export ist fehlgeschlagen.",
   "The file can be read.": "Die Datei ist lesbar.",
   "The first {n} rows": "Die ersten {n} Zeilen",
@@ -1142,7 +1148,7 @@ export const de = {
   "The JSON has an error. Fix it in the JSON tab first.":
     "Das JSON hat einen Fehler. Beheben Sie ihn zuerst im Tab JSON.",
   "The last 30 minutes": "Die letzten 30 Minuten",
-  "The mail server took it.": "Der Mailserver hat sie angenommen.",
+  "The mail server accepted it.": "Der Mailserver hat sie angenommen.",
   "The new key": "Der neue Schlüssel",
   "The newest 100": "Die neuesten 100",
   "The number in grey says how many people saw the screen.":
@@ -1153,15 +1159,16 @@ export const de = {
   "The people who run the server and work on its apps.":
     "Die Personen, die den Server betreiben und an seinen Apps arbeiten.",
   "The people who use the app, in this environment.": "Die Personen, die die App benutzen, in dieser Umgebung.",
+  "The question is deleted for everybody; the events stay.":
+    "Die Frage wird für alle gelöscht; die Ereignisse bleiben.",
   "The reports of the others move there, and so do later ones.":
     "Die Berichte der anderen wandern dorthin, auch künftige.",
-  "The rule cannot act: {reason}": "Die Regel kann nicht handeln: {reason}",
+  "The rule cannot act: {reason}": "Die Regel kann nicht ausgeführt werden: {reason}",
   "The rule does not match.": "Die Regel trifft nicht zu.",
   "The rule matches.": "Die Regel trifft zu.",
   "The rule's secret": "Das Geheimnis der Regel",
   "The same as HTML": "Dasselbe als HTML",
   "The server cannot be reached": "Der Server ist nicht erreichbar",
-  "The server made a mistake": "Der Server hat einen Fehler gemacht",
   "The server refused this": "Der Server hat dies abgelehnt",
   "The shares must lie between 0 and 100 percent.": "Die Anteile müssen zwischen 0 und 100 Prozent liegen.",
   "The sprint has begun.": "Der Sprint hat begonnen.",
@@ -1188,8 +1195,6 @@ export const de = {
     "Von dieser Art oder Größe gibt es keine Vorschau. Laden Sie sie herunter, um sie zu sehen.",
   "There is no such app": "Diese App gibt es nicht",
   "There is no such page": "Diese Seite gibt es nicht",
-  "These keys are shown this once. Store the master key where only your server can read it.":
-    "Diese Schlüssel werden nur dieses Mal gezeigt. Bewahren Sie den Hauptschlüssel auf, wo nur Ihr Server ihn lesen kann.",
   "They are needed only where the rules ask for one, and can be used once.":
     "Sie sind nur nötig, wo die Regeln eine verlangen, und gelten einmal.",
   "They must choose a new password.": "Es muss ein neues Passwort gewählt werden.",
@@ -1201,6 +1206,8 @@ export const de = {
   "stays as it is": "bleibt, wie es ist",
   "is hidden from all users": "wird vor allen Nutzern verborgen",
   "is shown again": "wird wieder gezeigt",
+  "These keys are shown only once. Store the master key where only your server can read it.":
+    "Diese Schlüssel werden nur einmal gezeigt. Bewahren Sie den Hauptschlüssel dort auf, wo nur Ihr Server ihn lesen kann.",
   "This does not exist (any more)": "Dies gibt es nicht (mehr)",
   "This folder is empty": "Dieser Ordner ist leer",
   "This is not JSON yet: {reason}": "Dies ist noch kein JSON: {reason}",
@@ -1221,13 +1228,14 @@ export const de = {
   "Title": "Titel",
   "To": "An",
   "To do": "Zu tun",
+  "To import a file, use the menu of a collection on the page Storage.":
+    "Zum Importieren einer Datei dient das Menü einer Sammlung auf der Seite Daten.",
   "To whom": "An wen",
   "Tokens from a device must have a nonce": "Token von einem Gerät müssen eine Nonce haben",
   "Too few sessions without a crash": "Zu wenige Sitzungen ohne Absturz",
   "Too many requests": "Zu viele Anfragen",
   "Took": "Dauer",
   "Transactions per second": "Transaktionen pro Sekunde",
-  "Tried by restoring it": "Probe der Wiederherstellung",
   "Try": "Versuchen",
   "Try again": "Noch einmal versuchen",
   "Try the rules": "Regeln ausprobieren",
@@ -1270,12 +1278,13 @@ export const de = {
   "Version {number}": "Version {number}",
   "Version {n} is live again": "Version {n} ist wieder live",
   "Versions": "Versionen",
-  "Versions without one get that of the newest version below.":
-    "Versionen ohne eine bekommen die der nächstniedrigeren Version.",
+  "Versions without one get that of the newest older version.":
+    "Versionen ohne eigene bekommen die der neuesten älteren Version.",
   "View": "Ansicht",
   "Views": "Ansichten",
-  "Wait from 22:00 to 07:00 in each device's time zone": "Von 22:00 bis 07:00 Uhr jedes Geräts warten",
-  "Wait: no difference can be told from chance yet.": "Warten: Noch ist nichts vom Zufall zu unterscheiden.",
+  "Wait from 22:00 to 07:00 in each device's time zone": "Von 22:00 bis 07:00 Uhr in der Zeitzone jedes Geräts warten",
+  "Wait: no difference can be told from chance yet.":
+    "Warten Sie: Noch ist kein Unterschied vom Zufall zu unterscheiden.",
   "Waiting": "Wartet",
   "Webhook": "Webhook",
   "Week": "Woche",
@@ -1289,8 +1298,6 @@ export const de = {
     "Was dort live ist, wird hier sofort die nächste Version.",
   "What is tested": "Was getestet wird",
   "What it has not delivered yet is not sent.": "Was noch nicht zugestellt ist, wird nicht gesendet.",
-  "What objects look like: JSON Schema. Checked on every write from then on.":
-    "Wie Objekte aussehen: JSON Schema. Ab dann bei jedem Schreiben geprüft.",
   "What the user wrote": "Was der Nutzer schrieb",
   "What they did": "Was sie taten",
   "What was decided": "Was entschieden wurde",
@@ -1301,13 +1308,12 @@ export const de = {
   "Who keeps a variation": "Wer eine Variante behält",
   "Who may read and write. Without a rule, the access of the environment decides: closed or open.":
     "Wer lesen und schreiben darf. Ohne Regel entscheidet der Zugriff der Umgebung: geschlossen oder offen.",
-  "Whoever has it can sign up, once. It is shown this once.":
-    "Wer ihn hat, kann sich einmal registrieren. Er wird nur dieses eine Mal gezeigt.",
+  "Whoever has it can sign up with it once. It is shown only once.":
+    "Wer ihn hat, kann sich einmal damit registrieren. Er wird nur einmal gezeigt.",
   "whoever has the code": "wer den Code hat",
   "Whoever uses it is refused within two seconds. This cannot be undone.":
-    "Wer ihn benutzt, wird in zwei Sekunden abgelehnt. Das lässt sich nicht rückgängig machen.",
+    "Wer ihn benutzt, wird nach spätestens zwei Sekunden abgelehnt. Das lässt sich nicht rückgängig machen.",
   "Why": "Warum",
-  "With - for descending.": "Mit - für absteigend.",
   "With an address, a mail brings the code. Without, you get it here.":
     "Mit Adresse bringt eine Mail den Code. Ohne erhalten Sie ihn hier.",
   "With rights for what they work on, and no more.": "Mit Rechten für das, woran sie arbeiten, und nicht mehr.",
@@ -1325,9 +1331,9 @@ export const de = {
   "within how many minutes": "innerhalb wie vieler Minuten",
   "Without a stack.": "Ohne Stapel.",
   "Without a title": "Ohne Titel",
-  "Without one, the operator's mail server sends the mail.": "Ohne sendet der Mailserver des Betreibers.",
-  "Without one, whoever steals a token on its way can use it.":
-    "Ohne kann, wer ein Token unterwegs stiehlt, es verwenden.",
+  "Without one, somebody who steals a token in transit can use it.":
+    "Ohne sie kann jemand ein Token verwenden, das unterwegs gestohlen wurde.",
+  "Without one, the operator's mail server sends the mail.": "Ohne eigenen Mailserver sendet der des Betreibers.",
   "Without rules, a new app is closed to all but its server.":
     "Ohne Regeln ist eine neue App für alle außer ihrem Server geschlossen.",
   "Write a text to see how many devices it reaches.":
@@ -1340,11 +1346,11 @@ export const de = {
   "Year": "Jahr",
   "yes": "ja",
   "You do not have the right to see or do this": "Sie haben nicht das Recht, dies zu sehen oder zu tun",
-  "With it, your server checks that a call comes from here. It is shown only this once.":
-    "Ihr Server prüft damit, dass ein Aufruf von hier kommt. Es wird nur dieses Mal gezeigt.",
+  "Your server uses it to check that a call comes from here. It is shown only once.":
+    "Ihr Server prüft damit, dass ein Aufruf von hier kommt. Es wird nur einmal gezeigt.",
   "Your session has ended": "Ihre Sitzung ist beendet",
-  "Yours replace the built-in texts, in English and German, for their kind and language.":
-    "Ihre ersetzen die eingebauten Texte (Englisch und Deutsch) ihrer Art und Sprache.",
+  "Your templates replace the built-in texts (English and German) of their kind and language.":
+    "Ihre Vorlagen ersetzen die eingebauten Texte (Englisch und Deutsch) ihrer Art und Sprache.",
   "{active} were active, {new} of them for the first time": "{active} waren aktiv, {new} davon zum ersten Mal",
   "{count} reports in {minutes} min": "{count} Berichte in {minutes} min",
   "{created} new, {replaced} replaced, {skipped} skipped": "{created} neu, {replaced} ersetzt, {skipped} übersprungen",
@@ -1353,7 +1359,7 @@ export const de = {
   "{key} was made": "{key} wurde angelegt",
   "{name} can sign in": "{name} kann sich anmelden",
   "{name} changes {metric} by {effect}; the truth most likely lies between {low} and {high}.":
-    "{name} ändert {metric} um {effect}; die Wahrheit liegt höchstwahrscheinlich zwischen {low} und {high}.",
+    "{name} ändert {metric} um {effect}; der wahre Wert liegt höchstwahrscheinlich zwischen {low} und {high}.",
   "{name} is back.": "{name} ist wieder da.",
   "{name} is ready": "{name} ist bereit",
   "{name} is stored": "{name} ist gespeichert",
@@ -1376,11 +1382,9 @@ export const de = {
   "{n} keys": "{n} Schlüssel",
   "{n} more saved questions": "{n} weitere gespeicherte Fragen",
   "{n} of the stored objects do not fit.": "{n} der gespeicherten Objekte passen nicht.",
-  "{n} part does not work": "{n} Teil geht nicht",
-  "{n} parts do not work": "{n} Teile gehen nicht",
+  "{n} part does not work": "{n} Teil funktioniert nicht",
+  "{n} parts do not work": "{n} Teile funktionieren nicht",
   "{n} people": "{n} Personen",
-  "{n} people a day in the last week; fewer new ones come each day, so plan for longer.":
-    "{n} Personen am Tag in der letzten Woche; neue kommen täglich weniger, planen Sie also länger.",
   "{n} person": "{n} Person",
   "{n} place": "{n} Ort",
   "{n} places": "{n} Orte",
