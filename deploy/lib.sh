@@ -6,14 +6,14 @@ services=(auth storage config analytics notifications)
 programs=(gateway "${services[@]}" martlet)
 state=${MARTLET_STATE:-$root/.martlet}
 
-# For every build. Names are enough in a backtrace, and only editors want an index: without lines and index a build takes a fifth less.
-# MARTLET_BUILD are further arguments, such as "-debug-info-format dwarf".
+# Options for every build. Backtraces need only names, and only editors need an index; without line numbers and index a build takes a fifth less time.
+# MARTLET_BUILD has further arguments, such as "-debug-info-format dwarf".
 read -ra build_options <<< "-debug-info-format none --disable-index-store ${MARTLET_BUILD:-}"
 
 # For debug builds: see Package.swift.
 export SWIFT_OPTIMIZE_SHARED=1
 
-# For release builds, so that programs are small. Each function has a section of its own, and the linker leaves out what nothing calls.
+# Options for release builds, to make programs small: each function has its own section, and the linker leaves out functions that nothing calls.
 # Packed relocations save 2 MB in `martlet`; the loader understands them since glibc 2.36 (Debian 12).
 release_options=(
     -c release "${build_options[@]}"
@@ -24,7 +24,7 @@ release_options=(
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 die() { printf 'martlet: %s\n' "$*" >&2; exit 1; }
 
-# Prints a port that nothing listens on, above the range that the kernel gives to clients.
+# Prints a port on which no process listens, above the range from which the kernel assigns ports to clients.
 free_port() {
     local port
     while port=$((61000 + RANDOM % 4000)); do
@@ -44,7 +44,7 @@ need_packages() {
     ((EUID == 0)) || run=(sudo)
     "${run[@]}" apt-get update -qq
     DEBIAN_FRONTEND=noninteractive "${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
-    # Debian starts a cluster of its own with the package; ours stands beside it and needs none of it.
+    # Debian starts a cluster of its own with the package; ours runs independently beside it.
 }
 
 need_build_packages() {
@@ -57,11 +57,11 @@ need_dashboard_packages() {
     need_packages esbuild node-typescript node-react node-react-dom brotli fonts-inter fonttools python3-brotli python3-yaml
 }
 
-# The programs, in one release build. Prints nothing when there is nothing to do.
+# Builds the programs in one release build. Prints nothing if there is nothing to do.
 build_release() {
     say "building: about 16 minutes on two cores the first time, a minute or two after a change"
     local program
-    # martlet first: it has every service in it, so that they are compiled beside each other and not one after the other.
+    # martlet comes first: it contains every service, so they are compiled in parallel and not one after the other.
     for program in martlet "${programs[@]}"; do
         swift build --package-path "$root" -j "$(nproc)" --product "$program" "${release_options[@]}" >&2
     done

@@ -395,7 +395,7 @@ import Testing
             let newcomer = try await use(test, "127.0.0.3")
             await idle[0].waitForClose()
             #expect(newcomer.status == 200 && idle[0].isClosed && !idle[1].isClosed && busy.allSatisfy { !$0.isClosed })
-            // No address has two connections of which one is idle.
+            // Now no address has two connections of which one is idle.
             let last = try await test.connect(from: "127.0.0.4")
             await last.waitForClose()
             #expect(last.isClosed && last.text.isEmpty && !idle[1].isClosed && !newcomer.isClosed)
@@ -482,7 +482,7 @@ import Testing
             with: """
                 {"routes": [{"path": "/api/{appKey}/other/**", "upstream": "other", "credential": "client", "rewrite": "/storage/**", "methods": ["GET"]},
                 """)
-        // 32 for upstreams.
+        // 32 descriptors remain for upstreams.
         try await withGateway(
             routes: routes,
             configure: {

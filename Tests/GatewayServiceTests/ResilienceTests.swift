@@ -96,7 +96,7 @@ import Testing
             #expect(test.upstream.arrivals.filter { $0.head.uri == "/storage/close" }.count == 1)
             try await client.send(TestGateway.request("two"))
             await eventually { client.text.components(of: "upstream-0").count == 3 }
-            // Once on the reused connection, and once on a new one.
+            // The request is tried once on the reused connection and once on a new one.
             let before = test.upstream.arrivals.count
             try await client.send(TestGateway.request("close"))
             await eventually { client.text.components(of: "HTTP/1.1 502").count == 3 }

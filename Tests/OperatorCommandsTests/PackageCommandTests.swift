@@ -5,7 +5,7 @@ import Testing
 
 @testable import OperatorCommands
 
-/// What the Debian package relies on.
+/// Commands of the program that the Debian package calls.
 @Suite struct PackageCommandTests {
     @Test func `the version is a semantic version`() {
         #expect(MartletVersion.current.wholeMatch(of: /\d+\.\d+\.\d+(-[0-9a-z.]+)?/) != nil)

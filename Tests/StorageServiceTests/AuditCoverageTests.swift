@@ -7,8 +7,8 @@ import Testing
 
 /// Every table of every service has its changes by staff written into the audit log, or is listed here.
 @Suite struct AuditCoverageTests {
-    /// What staff write nothing into, what a row of another table tells already, and what the service records itself:
-    /// the server's own apps, keys and staff (`AuditStore`).
+    /// Tables that staff never write, tables whose changes show in a row of another table, and tables whose changes the
+    /// service itself records: the server's own apps, keys and staff (`AuditStore`).
     private static let exceptions: Set<String> = [
         // Recorded by the endpoints of auth
         "auth.apps", "auth.app_icons", "auth.app_versions", "auth.version_pictures", "auth.credentials", "auth.staff",

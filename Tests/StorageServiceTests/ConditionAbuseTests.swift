@@ -54,7 +54,7 @@ import Testing
                 false
             ),
         ])
-    func `rules for reading that look at other objects limit the time`(_ rules: String, _ isLimited: Bool) throws {
+    func `a read under rules that look at other objects has a time limit`(_ rules: String, _ isLimited: Bool) throws {
         let rules = try CollectionRules(JSONValue(parsing: rules.utf8))
         let rights = Rights(identity: .user("ann", roles: []), collections: ["Note": rules])
         #expect((rights.access(to: try CollectionName("Note")).timeLimit != nil) == isLimited)
@@ -268,7 +268,7 @@ import Testing
 }
 
 extension StorageApp {
-    /// Makes the objects of a collection two days old, and not new.
+    /// Makes the objects of a collection two days old, in version 7.
     fileprivate func age(_ collection: String) async throws {
         let table = try #require(PostgresIdentifier(schema: try space().schema, name: collection))
         try await superuser.execute(

@@ -148,7 +148,9 @@ import Testing
         try await app.expectRefusal(.invalidName) { try await app.client.post("/storage/all/\(name)", "[{}]") }
     }
 
-    @Test(arguments: BadNames.collections) func `no other name creates a table`(_ name: String) async throws {
+    @Test(arguments: BadNames.collections) func `an invalid name of a collection creates no table`(_ name: String)
+        async throws
+    {
         let app = try await StorageApp()
         try await app.expectRefusal(BadNames.refusal(of: name, otherwise: .invalidName), field: "collection") {
             try await app.client.post("/storage/\(name)", "{}")

@@ -45,7 +45,9 @@ import Testing
         ("/storage/1/a", .invalidName),
         ("/storage/Note/-a", .invalidID), ("/storage/Note/a?hard=1", .invalidParameter),
         ("/storage/Note/a%27%20OR%201=1", .invalidID),
-    ]) func `anything else deletes nothing`(_ path: String, _ code: ErrorCode) async throws {
+    ]) func `a request for an object that cannot be deleted deletes nothing`(_ path: String, _ code: ErrorCode)
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(code) { try await app.client.delete(path) }

@@ -33,7 +33,7 @@ import Testing
         #expect(try await eve.get("/storage/Plans").isProblem(.forbidden))
     }
 
-    @Test func `nobody else does, not even members, and refusals do not reveal which roles exist`() async throws {
+    @Test func `only managers change a role, and refusals do not reveal which roles exist`() async throws {
         let app = try await Self.app()
         for (caller, name) in [
             ("ann", "team"), ("eve", "team"), ("boss", "leads"), ("boss", "nothing"), ("sam", "staff"),
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `who manages both roles may nest one in the other`() async throws {
+    @Test func `a user who manages both roles may nest one in the other`() async throws {
         let app = try await Self.app()
         try await app.change("staff", #"{"managers":["boss"]}"#)
         let boss = app.user("boss")
@@ -76,12 +76,12 @@ import Testing
         #expect(try await app.user("sam").get("/auth/me/roles")["data"] == #"["staff","team"]"#)
         try await app.change("team", #"{"managers":["role:leads"]}"#)
         try await app.expectRefusal(.forbidden) { try await boss.put("/roles/team", #"{"add":["x"]}"#) }
-        // A manager by a role that was taken away is none.
+        // Who managed a role through another role no longer does after losing that one.
         try await app.change("leads", #"{"remove":["lea"]}"#)
         try await app.expectRefusal(.forbidden) { try await app.user("lea").put("/roles/team", #"{"add":["x"]}"#) }
     }
 
-    @Test func `members leave by themselves`() async throws {
+    @Test func `members may leave a role by themselves`() async throws {
         let app = try await Self.app()
         let ann = app.user("ann")
         #expect(try await ann.delete("/roles/team/members/me").status == 204)
@@ -101,7 +101,7 @@ import Testing
         let code = try #require(invitation.string("code"))
         #expect(try await app.join("eve", code.lowercased().replacing("-", with: " "))["role"] == #""team""#)
         #expect(try await app.user("eve").get("/auth/me/roles")["data"] == #"["team"]"#)
-        // A member uses nothing up.
+        // A member who joins again does not use up the invitation.
         for user in ["eve", "ann"] { #expect(try await app.join(user, code).status == 200) }
         let open = try await app.user("lea").get("/roles/team/invitations")
         #expect(open["data.0.usesLeft"] == "1" && !open.text.contains("code") && !open.text.contains(code), "\(open)")

@@ -23,7 +23,7 @@ struct StorageApp: Sendable {
     /// Parts of the service itself.
     let live: Live
     let objects: ObjectStore
-    /// For all apps here.
+    /// One instance serves all apps of these tests.
     let versions: KnownVersions
 
     init() async throws {

@@ -60,7 +60,7 @@ manifest() { restic dump --tag "martlet,id:$1" latest "$work/manifest.json"; }
 has_s3_files() { grep -q '^MARTLET\(_STORAGE\)\?_FILES_S3_BUCKET=.' "$settings/settings.env" 2> /dev/null; }
 
 # files_without_bytes FOLDER [--checksums]: prints the files in the database on `port` whose bytes are missing, or differ.
-# A refused file has no bytes.
+# Files that a scanner refused are not checked, because they have no bytes.
 # The folder has what is left of `files`, each blob at SPACE/XX/BLOB.
 files_without_bytes() {
     local folder=$1 mode=${2:-} lists
@@ -78,7 +78,8 @@ END
     rm -rf "$lists"
 }
 
-# wait_until_recovered COMMAND…: waits until the cluster has replayed the archive; fails when COMMAND, which says whether it runs, does.
+# wait_until_recovered COMMAND…: waits until the cluster has replayed the archive. COMMAND checks whether the cluster
+# still runs; when COMMAND fails, so does this.
 wait_until_recovered() {
     until has_recovered; do
         "$@" || return 1

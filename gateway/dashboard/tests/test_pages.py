@@ -132,7 +132,7 @@ class PageTests(BrowserTests):
         self.page.get_by_label("More about this key").first.click()
         self.page.get_by_role("menuitem", name="Rotate").click()
         self.button("Rotate").click()
-        self.see("It is shown this once.")
+        self.see("It is shown only once.")
 
     def test_a_colleague_is_invited_with_few_rights(self):
         self.window.sign_in()

@@ -6,13 +6,13 @@ import MartletHTTP
 struct ReadHealth: Endpoint {
     static let route = Route(
         .get, "/admin/health", "readHealth",
-        "Checks whether the services and the database work, and tells about the last backups.",
+        "Checks whether the services and the database work, and lists the last backups.",
         callers: .staff(.read, .status),
         details: """
-            The answer takes at most two seconds; what has not answered by then is not ready. Of a service with several \
-            copies, one is asked. A service without `waitingJobs` has no jobs. `database` is missing if it does not \
-            answer, `backup` if `martlet backup` has made none on this machine, `appBackups` if `martlet app backup` \
-            keeps none there.
+            The answer takes at most two seconds; a part that has not answered by then is not ready. If a service has \
+            several copies, one of them is asked. A service without `waitingJobs` has no jobs. `database` is missing \
+            if the database does not answer, `backup` if `martlet backup` has made none on this machine, and \
+            `appBackups` if `martlet app backup` keeps none there.
             """,
         answers: [
             .answer(200, "The state of each part.", .json(.serverHealth))

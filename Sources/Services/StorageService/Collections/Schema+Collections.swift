@@ -37,7 +37,7 @@ extension Schema {
                 Operations without a rule are open to every client in an open environment, and to none in a closed \
                 one. A grantee is `*`, `authenticated`, a \
                 user's id, `role:<name>`, or `field:<path>` for the users named in that field of the object. An empty \
-                list only admits the master key. An entry with a condition can take its place.
+                list only admits the master key. An entry with a condition can take the place of a grantee.
                 """))
 
     static let ruleWarning: Schema = component(

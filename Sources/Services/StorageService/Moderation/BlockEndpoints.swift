@@ -9,8 +9,8 @@ struct BlockUser: Endpoint {
         .put, "/auth/me/blocks/{user}", "blockUser", "Blocks another user for the signed-in user.", callers: .user,
         parameters: [.path("user", .string, "The other user's id.")],
         details: """
-            Within a second, lists, streams and pushes by rules leave out the other user's objects, as the app's rules \
-            say. A user can block at most 1,000 others. The answer does not reveal whether the other user exists.
+            The app's rules decide what the block hides. It takes effect in lists, streams and pushes by rules within \
+            a second. A user can block at most 1,000 others. The answer does not reveal whether the other user exists.
             """,
         answers: [
             .answer(204, "The user is blocked, whether or not they were before.")

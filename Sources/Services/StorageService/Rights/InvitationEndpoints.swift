@@ -149,7 +149,7 @@ struct JoinRole: Endpoint {
         callers: .user,
         details: """
             After ten wrong codes in ten minutes, a user's further attempts are refused with 429. If the user is \
-            already a member, the invitation is not used up.
+            already a member, the code is not used up.
             """,
         body: .json(.object(["code": .string], required: ["code"])),
         answers: [

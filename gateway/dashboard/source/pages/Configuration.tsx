@@ -31,7 +31,7 @@ export function ConfigurationsPage() {
           title={t("New configuration")}
           label={t("App version, and theme")}
           placeholder="1.2.0~Dark"
-          hint={t("Versions without one get that of the newest version below.")}
+          hint={t("Versions without one get that of the newest older version.")}
           start={() => ({ mainSettings: {}, colors: [] })}
           close={() => setNew(false)} />
       )}

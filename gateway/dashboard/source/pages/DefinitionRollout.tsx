@@ -215,7 +215,7 @@ function Devices({ name }: { name: string }) {
       actions={<Button onPress={open}>{t("Open a preview")}</Button>}>
       {token && (
         <>
-          <Notice tone="warning">{t("It is shown this once.")}</Notice>
+          <Notice tone="warning">{t("It is shown only once.")}</Notice>
           <span className="secret">
             <code className="break">{token}</code>
             <Copy text={token} />

@@ -29,7 +29,7 @@ export function DefinitionsPage() {
         area="config"
         title={t("App definitions")}
         note={t("Screens that the server describes and apps build while they run.")}
-        empty={t("A definition has views and controllers; an app shows what it can and says what it misses.")}
+        empty={t("A definition has views and controllers. An app shows what it supports and reports what it lacks.")}
         make={<Button kind="primary" icon="plus" onPress={() => setNew(true)}>{t("New definition")}</Button>} />
       {isNew && (
         <NewDocument

@@ -194,7 +194,7 @@ function Editor(
                   title: t("Delete {name}?", { name }),
                   action: t("Delete"),
                   typed: name,
-                  text: t("The draft is gone for good, and clients no longer get it."),
+                  text: t("The draft will be deleted for good, and clients no longer get it."),
                   act: async () => {
                     await request("DELETE " + path, { ...given(place, { kind, name }), headers: { "if-match": "*" } });
                     if (back) go(back.to);

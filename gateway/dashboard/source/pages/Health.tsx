@@ -94,7 +94,7 @@ export function Backups({ backup }: { backup: ServerHealth["backup"] }) {
         ) :
         (
           <Empty icon="clock" title={t("Not set up")}>
-            {t("martlet backup has made none on this machine. OPERATIONS.md says how to back up.")}
+            {t("martlet backup has made no backup on this machine. OPERATIONS.md says how to back up.")}
           </Empty>
         )}
     </Section>
@@ -102,10 +102,10 @@ export function Backups({ backup }: { backup: ServerHealth["backup"] }) {
 }
 
 function Proof({ proof }: { proof: NonNullable<ServerHealth["backup"]>["proof"] }) {
-  if (!proof) return <>{t("No backup has been restored to try it: martlet backup verify.")}</>;
+  if (!proof) return <>{t("No backup has been tested by restoring it: run martlet backup verify.")}</>;
   return (
     <>
-      {t("Last tried by restoring it: {when}", { when: ago(proof.time) })} <Proved proof={proof} />
+      {t("Last tested by restoring it: {when}", { when: ago(proof.time) })} <Proved proof={proof} />
     </>
   );
 }
@@ -146,7 +146,7 @@ export function AppBackups({ apps }: { apps: NonNullable<ServerHealth["appBackup
           },
           {
             name: "proof",
-            title: t("Tried by restoring it"),
+            title: t("Tested by restoring it"),
             width: "210px",
             cell: (one) => one.proof && <Proved proof={one.proof} />
           },

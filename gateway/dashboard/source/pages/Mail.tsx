@@ -128,7 +128,7 @@ function Suppressed() {
           more={list.more}
           empty={
             <Empty icon="mail" title={t("No address is suppressed")}>
-              {t("Addresses that bounced or complained are listed here, and get no mail.")}
+              {t("Addresses whose mail bounced, or whose owners complained, are listed here and get no mail.")}
             </Empty>
           }
           columns={[

@@ -77,7 +77,7 @@ function Fields({ stored, changed }: { stored: PasskeySettings | null; changed: 
           isRequired
           isDisabled={isReadOnly}
           placeholder="example.org"
-          hint={t("Passkeys belong to it for good. To try them out on this machine: localhost.")}
+          hint={t("Passkeys are bound to it for good. To try them out on this machine, use localhost.")}
           error={errorOf("rpId", problem)} />
         <TextField
           label={t("Name that users see")}

@@ -33,7 +33,7 @@ export function SignInMail() {
   );
   const [edited, edit] = useState<{ kind: string; language: string } | null>(null);
   return (
-    <Section note={t("Yours replace the built-in texts, in English and German, for their kind and language.")}>
+    <Section note={t("Your templates replace the built-in texts (English and German) of their kind and language.")}>
       <Show from={list} lines={8}>
         {({ data }) => (
           <Table

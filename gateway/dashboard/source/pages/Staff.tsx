@@ -135,7 +135,7 @@ function Invite({ close, made }: { close: () => void; made: () => void }) {
     return (
       <Dialog title={t("{name} can sign in", { name: userName })} close={close}>
         <Notice tone="warning">
-          {t("Pass on this password. It is shown this once and must be changed at the first sign-in.")}
+          {t("Pass on this password. It is shown only once and must be changed at the first sign-in.")}
         </Notice>
         <span className="secret">
           <code>{password}</code>

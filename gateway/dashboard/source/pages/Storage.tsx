@@ -128,7 +128,7 @@ function CollectionMenu({ collection, changed }: { collection: string; changed: 
       title: t("Delete {name}?", { name: collection }),
       action: t("Delete"),
       typed: collection,
-      text: t("All of its objects, rules and indexes are gone for good."),
+      text: t("All of its objects, rules and indexes will be deleted for good."),
       act: async () => {
         await request("DELETE /admin/apps/{app}/collections/{collection}", given(place, { collection }));
         changed();
@@ -208,7 +208,7 @@ function NewObject(
           isRequired
           autoFocus
           placeholder="Notes"
-          hint={t("A new name makes a new collection.")} />
+          hint={t("A new name creates a new collection.")} />
         <JSONEditor label={t("Object")} text={text} change={setText} />
       </Form>
     </Dialog>
