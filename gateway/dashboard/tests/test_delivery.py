@@ -89,7 +89,7 @@ class DeliveryTests(BrowserTests):
         self.assertEqual(stored["rollout"], {"flag": "new-checkout", "otherwise": 1})
         self.assertEqual(stored["views"]["Row"]["contents"][1], {"kind": "ButtonView", "title": "Call"})
         self.button("Open a preview").click()
-        self.see("It is shown this once.")
+        self.see("It is shown only once.")
         self.button("Revoke").click()
         self.see("No preview is open.")
 
