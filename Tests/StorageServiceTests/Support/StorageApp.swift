@@ -73,6 +73,7 @@ struct StorageApp: Sendable {
         principal.userID = id
         return service.acting(as: principal)
     }
+    var sharedWorker: SharedWorker { parts.worker }
     var master: ServiceClient { service.acting(as: principal(.master)) }
     /// A staff member with rights in this app.
     func staff(may areas: StaffRights.Areas, _ environment: AppEnvironment = .live) -> ServiceClient {
@@ -171,6 +172,7 @@ private final class StorageParts: Sendable {
     let superuser: PostgresClient
     let postgres: PostgresClient
     private let builder: PostgresClient
+    let worker = SharedWorker()
     let service: ServiceClient
     let live: Live
     let objects: ObjectStore
@@ -192,7 +194,8 @@ private final class StorageParts: Sendable {
     }
 
     deinit {
-        Task { [database, superuser, postgres, builder] in
+        Task { [database, superuser, postgres, builder, worker] in
+            await worker.stop()
             for client in [superuser, postgres, builder] { await client.close() }
             try? await database.server.dropDatabase(named: database.name)
         }
