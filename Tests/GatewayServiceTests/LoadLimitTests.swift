@@ -41,7 +41,8 @@ import Testing
         #expect(limit.waiting == 0)
     }
 
-    @Test(arguments: [4, 30]) func `Answers that became slow for good are no overload after some minutes`(clients: Int) {
+    @Test(arguments: [4, 30]) func `Answers that became slow for good are no overload after some minutes`(clients: Int)
+    {
         var limit = LoadLimit()
         var now = NIODeadline.uptimeNanoseconds(0)
         for time in Array(repeating: TimeAmount.milliseconds(1), count: 1_000)

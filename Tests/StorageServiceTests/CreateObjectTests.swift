@@ -201,8 +201,10 @@ import Testing
                 try await transaction.execute(.init(unescaped: "CREATE TABLE \(schema).t\(number) ()"))
             }
             try await transaction.execute(
-                .init(unescaped: "INSERT INTO \(schema)._collections (name) SELECT 't' || n FROM generate_series(2, 500) n")
-            )
+                .init(
+                    unescaped: """
+                        INSERT INTO \(schema)._collections (name) SELECT 't' || n FROM generate_series(2, 500) AS n
+                        """))
         }
         let answer = try await app.client.post("/storage/OneMore", "{}")
         #expect(answer.isProblem(.limitExceeded, field: "collection"), "\(answer)")
