@@ -1,7 +1,7 @@
 import Foundation
 
-/// The records of the package's `martlet backup` and `martlet app backup`: backups, archives of apps, and the last proofs
-/// that they can be restored. `backup` and `app-archives.sh` in `deploy/debian/libexec` write the files.
+/// The records of the package's `martlet backup` and `martlet app backup`: backups, archives of apps, and the last
+/// proofs that they can be restored. `backup` and `app-archives.sh` in `deploy/debian/libexec` write the files.
 struct BackupRecords: Sendable {
     static let maximumSizeInBytes = 64 << 10
 
