@@ -108,6 +108,10 @@ extension IntegrationTests {
                 environment: ["MARTLET_TLS_CERTIFICATE": "/nowhere.pem"],
                 names: "MARTLET_TLS_KEY"),
             Wrong(
+                programs: ["gateway"], what: "a redirect without a certificate",
+                environment: ["MARTLET_TLS_REDIRECT_PORT": "80", "MARTLET_PUBLIC_URL": "https://api.example.org"],
+                names: "tls.redirect.port needs tls.certificate"),
+            Wrong(
                 programs: ["gateway"], what: "a network that is none",
                 environment: ["MARTLET_TRUSTED_PROXIES": "nonsense"],
                 names: "nonsense"),

@@ -26,6 +26,8 @@ public struct GatewayConfiguration: Sendable {
     public var stateDirectory: String
     /// PEM files for TLS, reloaded when they change. Nil serves clear text.
     public var tls: TLS?
+    /// The clear-text port beside the TLS port; nil for none. Requires `tls`.
+    public var redirect: Redirect?
     /// Number of event loops; nil for one per core.
     public var eventLoopThreads: Int?
     public var limits = Limits()
@@ -80,6 +82,22 @@ public struct GatewayConfiguration: Sendable {
         public init(certificateFile: String, keyFile: String) {
             self.certificateFile = certificateFile
             self.keyFile = keyFile
+        }
+    }
+
+    /// A port that redirects to https and answers ACME challenges (RFC 8555 §8.3).
+    public struct Redirect: Sendable {
+        /// Port to listen on, at `host`. 0 selects any free port, see `Gateway.boundRedirectPort`.
+        public var port: Int
+        /// Where clients reach the TLS port, such as `https://api.example.org`.
+        public var publicURL: String
+        /// Directory in which an ACME client writes a file for each challenge, named after its token; nil for none.
+        public var challengeDirectory: String?
+
+        public init(port: Int, publicURL: String, challengeDirectory: String? = nil) {
+            self.port = port
+            self.publicURL = publicURL
+            self.challengeDirectory = challengeDirectory
         }
     }
 

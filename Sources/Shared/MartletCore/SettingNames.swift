@@ -22,7 +22,7 @@ public enum SettingNames {
         "gateway": Set(
             everywhere + [
                 "routes.file", "dashboard.directory", "keyring.url", "state.directory", "tls.certificate", "tls.key",
-                "event.loops",
+                "tls.redirect.port", "tls.challenge.directory", "public.url", "event.loops",
                 "log.requests", "cors.origins", "trusted.proxies", "master.networks",
                 "limit.key.rate", "limit.key.burst", "limit.address.rate", "limit.address.burst",
                 "limit.user.rate", "limit.user.burst", "limit.header.bytes",

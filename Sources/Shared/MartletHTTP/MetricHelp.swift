@@ -14,6 +14,8 @@ enum MetricHelp {
         "martlet_config_followers": "Event streams open on this instance.",
         "martlet_config_spaces": "App environments that this instance holds in memory.",
         "martlet_gateway_bodies_late_total": "Requests refused with 408 because their body arrived too slowly.",
+        "martlet_gateway_certificate_expires_seconds":
+            "When the TLS certificate in use expires, in seconds since 1970.",
         "martlet_gateway_connections": "Client connections.",
         "martlet_gateway_connections_evicted_total": "Idle connections closed to make room for others.",
         "martlet_gateway_connections_refused_total": "Connections closed at once because there was no room.",

@@ -5,6 +5,8 @@ settings=${MARTLET_SETTINGS_FOLDER:-/etc/martlet}
 state=/var/lib/martlet
 # What backups were made, and what the last proofs said; the same name as auth's setting.
 records=${MARTLET_BACKUP_DIRECTORY:-/var/lib/martlet-backup}
+# Where certbot writes challenges. Only root writes there, because root follows links; Sources/…/DoctorCommand.swift looks whether it exists.
+challenges=/var/lib/martlet-acme
 cluster=martlet
 database=martlet
 
@@ -28,6 +30,32 @@ write_private() {
 
 # value_of KEY FILE: the value in a file of lines KEY=VALUE, or nothing.
 value_of() { [[ ! -r $2 ]] || sed -n "s/^$1=//p" "$2" | tail -n 1; }
+
+# Copies, because the user `martlet` cannot read those of most ACME clients. The gateway takes changed ones within a second.
+# install_certificate CHAIN KEY
+install_certificate() {
+    install -d -o root -g martlet -m 0750 "$settings/tls"
+    write_private "$settings/tls/key.pem" root:martlet 0640 < "$2"
+    write_private "$settings/tls/certificate.pem" root:martlet 0640 < "$1"
+}
+
+# self_signed_certificate HOST FOLDER: writes certificate.pem and key.pem.
+self_signed_certificate() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 7 -subj /CN=martlet \
+        -addext "subjectAltName=DNS:$1" -keyout "$2/key.pem" -out "$2/certificate.pem" 2> /dev/null
+}
+
+# Has certbot get a certificate, unless it has one for the same host that is not due. certbot.timer renews it later, by the same
+# options, and calls HOOK when there is a new one. DIRECTORY is another authority's (RFC 8555); MAIL may be empty.
+# order_certificate HOST MAIL DIRECTORY HOOK
+order_certificate() {
+    local contact=(--register-unsafely-without-email) authority=()
+    [[ -z $2 ]] || contact=("--email=$2")
+    [[ -z $3 ]] || authority=("--server=$3")
+    certbot certonly --quiet --non-interactive --agree-tos "${contact[@]}" "${authority[@]}" \
+        --cert-name martlet --domain "$1" --renew-with-new-domains --keep-until-expiring --key-type ecdsa \
+        --webroot --webroot-path "$challenges" --deploy-hook "$4"
+}
 
 random_hex() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 

@@ -103,6 +103,7 @@ final class Exchange {
         guard let front else { return }
         requestEnded = !head.hasBody
         do throws(Refusal) {
+            if let redirect = front.client.redirect { return try follow(redirect, head, bytes, front.client) }
             if let preflight = Preflight.answer(head, bytes, origin, worker.routes) {
                 return answer(preflight, closing: head.hasBody)
             }
@@ -398,6 +399,24 @@ final class Exchange {
     }
 
     // MARK: Details
+
+    /// Answers a request to the port that only redirects.
+    private func follow(
+        _ redirect: Redirect, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection
+    ) throws(Refusal) {
+        _ = try Admission.countAddress(head, bytes, client, worker)
+        guard let challenge = try redirect.challenge(head, bytes) else {
+            return answer(try redirect.answer(head, bytes), closing: head.hasBody)
+        }
+        let closing = head.hasBody
+        challenge.answer(on: worker.eventLoop).assumeIsolated().whenComplete { [self] result in
+            if let found = try? result.get() {
+                answer(found, closing: closing)
+            } else {
+                refuse(ChallengeFile.missing, closing: closing)
+            }
+        }
+    }
 
     private func enter(_ admission: Admission, hasBody: Bool) throws(Refusal) -> InFlightLimits.Slot {
         let (isOfServer, credential) = (admission.grant?.isOfServer == true, admission.grant?.limitedCredential)
