@@ -12,7 +12,7 @@ struct Dashboard: Sendable {
 
     private static let root = "/dashboard"
     private static let assetsPath = "/dashboard/assets/"
-    private static let maximumFileCount = 200
+    private static let maximumFileCount = 1_000
     private static let maximumFileInBytes = 4 * 1024 * 1024
     private static let maximumTotalInBytes = 16 * 1024 * 1024
 
