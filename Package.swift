@@ -95,9 +95,9 @@ let package = Package(
 
         // Writes a report when a process dies by a signal; in C, because Swift is not async-signal-safe.
         .target(name: "MartletKitSignals", path: "Sources/MartletKitSignals"),
-        // The client for apps: Foundation, the contract and the reports of signals.
+        // The client for apps: Foundation, the logic that it shares with the server, and the reports of signals.
         .target(
-            name: "MartletKit", dependencies: ["MartletAPI", "MartletKitSignals", "MartletLogic"],
+            name: "MartletKit", dependencies: ["MartletKitSignals", "MartletLogic"],
             path: "Sources/MartletKit",
             swiftSettings: settings),
 
@@ -353,7 +353,12 @@ let package = Package(
             name: "pushbench", dependencies: ["MartletCore", "MartletPush", "MartletPushSimulator", crypto, logging],
             path: "Sources/Benchmarks/pushbench",
             swiftSettings: settings),
-        program("martlet", "OperatorCommands", dependencies: [argumentParser]),
+        program(
+            "martlet", "OperatorCommands",
+            dependencies: [
+                "AnalyticsService", "AuthService", "ConfigService", "MartletCore", "MartletHTTP",
+                "NotificationsService", "StorageService", argumentParser,
+            ]),
         .executableTarget(
             name: "examples", dependencies: ["ExampleApps"], path: "Sources/Examples/examples", swiftSettings: settings),
 

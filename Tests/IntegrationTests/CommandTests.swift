@@ -55,7 +55,7 @@ extension IntegrationTests {
             var what: String
             /// Changes to a valid configuration; nil removes a variable.
             var environment: [String: String?]
-            /// What the single line must name.
+            /// The name that the single line of output must contain.
             var names: String
 
             var testDescription: String { what }

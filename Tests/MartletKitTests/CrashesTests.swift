@@ -81,7 +81,7 @@ struct CrashesTests {
         "", "martlet 1\n", "martlet 2\nsignal b 1 0\ntime 1 1\n", "signal b 1 0\ntime 1 1\n",
         "martlet 1\nsignal b\ntime 1 1\n",
     ])
-    func `anything else is not a report`(text: String) { #expect(CrashReport(Data(text.utf8)) == nil) }
+    func `text that is not a complete report is refused`(text: String) { #expect(CrashReport(Data(text.utf8)) == nil) }
 
     @Test func `a report that was cut off is read as far as it goes`() throws {
         let text =
@@ -141,18 +141,26 @@ struct CrashingProcessTests {
         #expect(sent.count == 1)
         let lines = (sent.first?.body ?? Data()).split(separator: UInt8(ascii: "\n"))
         let event = try JSON(parsing: Data(try #require(lines.last)))
-        if let server = LiveServer.shared, let id = event["event_id"]?.stringValue {
-            let tag = folder.lastPathComponent
-            try await eventually("the server has no such report") {
-                let issues = try await server.manage("GET", "crashes/issues?limit=100")["data"]?.arrayValue ?? []
-                for issue in issues.compactMap({ $0["number"]?.intValue }) {
-                    let newest = try? await server.manage("GET", "crashes/issues/\(issue)/reports/newest")
-                    if newest?.text.contains(id) == true || newest?.text.contains(tag) == true { return true }
-                }
-                return false
-            }
-        }
+        if let server = LiveServer.shared { _ = try await issue(of: event, folder, server) }
         return event
+    }
+
+    /// The issue whose newest report is this one.
+    private static func issue(of event: JSON, _ folder: URL, _ server: LiveServer) async throws -> JSON {
+        let (id, tag) = (try #require(event["event_id"]?.stringValue), folder.lastPathComponent)
+        var found = JSON.null
+        try await eventually("the server has no such report") {
+            let issues = try await server.manage("GET", "crashes/issues?limit=100")["data"]?.arrayValue ?? []
+            for issue in issues {
+                guard let number = issue["number"]?.intValue else { continue }
+                let newest = try? await server.manage("GET", "crashes/issues/\(number)/reports/newest")
+                guard let text = newest?.text, text.contains(id) || text.contains(tag) else { continue }
+                found = issue
+                return true
+            }
+            return false
+        }
+        return found
     }
 
     private static func expect(_ event: JSON, _ signal: String, _ folder: URL) {
@@ -177,7 +185,7 @@ struct CrashingProcessTests {
         return folder
     }
 
-    @Test func `a failed check of Swift`() async throws {
+    @Test func `a process that fails a check of Swift leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .failure) {
             try CrashingProcessTests.begin()
@@ -186,18 +194,26 @@ struct CrashingProcessTests {
         Self.expect(try await Self.reported(folder), "SIGILL", folder)
     }
 
-    @Test func `access to memory that is not there`() async throws {
+    @inline(never) private static func writeNowhere() { UnsafeMutablePointer<Int>(bitPattern: 0x10)?.pointee = 1 }
+
+    @Test func `a process that writes to memory it does not have leaves a report, and the server names the function`()
+        async throws
+    {
         let folder = Self.prepare()
+        if DebugSymbols.canUpload { try await DebugSymbols.upload(namesWith: "writeNowhere") }
         await #expect(processExitsWith: .signal(SIGSEGV)) {
             try CrashingProcessTests.begin()
-            UnsafeMutablePointer<Int>(bitPattern: 0x10)?.pointee = 1
+            CrashingProcessTests.writeNowhere()
         }
         let event = try await Self.reported(folder)
         Self.expect(event, "SIGSEGV", folder)
         #expect(event["exception"]?["values"]?[0]?["value"]?.stringValue?.hasSuffix("0x10") == true)
+        guard DebugSymbols.canUpload, let server = LiveServer.shared else { return }
+        let issue = try await Self.issue(of: event, folder, server)
+        #expect(issue["culprit"]?.stringValue?.contains("writeNowhere") == true, "\(issue)")
     }
 
-    @Test func `abort, as after an uncaught exception of C++`() async throws {
+    @Test func `a process that aborts, as after an uncaught exception of C++, leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .signal(SIGABRT)) {
             try CrashingProcessTests.begin()
@@ -206,7 +222,7 @@ struct CrashingProcessTests {
         Self.expect(try await Self.reported(folder), "SIGABRT", folder)
     }
 
-    @Test func `an arithmetic signal that is sent`() async throws {
+    @Test func `a process that gets an arithmetic signal leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .signal(SIGFPE)) {
             try CrashingProcessTests.begin()
@@ -216,7 +232,7 @@ struct CrashingProcessTests {
         Self.expect(try await Self.reported(folder), "SIGFPE", folder)
     }
 
-    @Test func `a stack that is too deep`() async throws {
+    @Test func `a process whose stack is too deep leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .failure) {
             try CrashingProcessTests.begin()

@@ -14,4 +14,11 @@ struct ErrorTests {
         #expect(Set(named) == Set(ErrorCode.all.map(\.rawValue)))
         #expect(named.count == ErrorCode.all.count)
     }
+
+    @Test func `headers have the names that the server knows`() {
+        #expect(MartletHeader.secret == HeaderName.secret)
+        #expect(MartletHeader.environment == HeaderName.environment)
+        #expect(MartletHeader.deviceID == HeaderName.deviceID)
+        #expect(MartletHeader.requestID == HeaderName.requestID)
+    }
 }

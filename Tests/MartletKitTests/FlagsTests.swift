@@ -51,11 +51,29 @@ struct FlagsTests {
         #expect(try await second.refresh() == false)
         #expect(transport.sent.last?.headers["if-none-match"] == "\"f\"")
         second.attributes = ["plan": "gold"]
-        try await second.refresh()
+        try await eventually("other attributes did not make the client ask again") { transport.sent.count == 3 }
         #expect(transport.sent.last?.headers["if-none-match"] == nil)
         isOnline.withLock { $0 = false }
         let third = try Martlet.scripted(transport, folder: folder).flags
         #expect(third.evaluation("button", default: Button(color: "blue")).variant == "red")
+    }
+
+    @Test func `an answer for earlier attributes does not replace a later one`() async throws {
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let transport = ScriptedTransport { request, _ in
+            let plan = try JSON(parsing: request.body ?? Data())["context"]?["plan"]?.stringValue ?? "none"
+            if plan == "none" { for await _ in gate { break } }
+            let flag: JSON = ["type": "string", "value": .string(plan), "reason": "STATIC"]
+            return HTTPResponse(200, ["flags": ["plan": flag]])
+        }
+        let flags = try Martlet.scripted(transport).flags
+        async let first = flags.refresh()
+        try await eventually("nothing was asked") { transport.sent.count == 1 }
+        flags.attributes = ["plan": "gold"]
+        try await eventually("the attributes were not used") { flags.value("plan", default: "") == "gold" }
+        opening.yield()
+        #expect(try await first == false)
+        #expect(flags.value("plan", default: "") == "gold")
     }
 
     @Test func `an exposure is recorded once for each user and variant, and only with consent`() async throws {

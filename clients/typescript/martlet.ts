@@ -40,25 +40,21 @@ export class MartletError extends Error {
     /** How long the server asks to wait before the next attempt. */
     readonly retryAfterInSeconds?: number;
 
-    constructor(problem: Partial<Record<keyof MartletError | "title", any>>, retryAfter?: string | null) {
+    constructor(problem: Partial<Record<keyof MartletError | "title", any>>) {
         super([problem.title ?? "The request failed", problem.field, problem.detail].filter(Boolean).join(": "));
         this.name = "MartletError";
-        this.code = problem.code ?? "unknown";
-        this.status = problem.status ?? 0;
-        this.detail = problem.detail;
-        this.field = problem.field;
-        this.requestId = problem.requestId;
-        if (retryAfter && /^\d+$/.test(retryAfter)) this.retryAfterInSeconds = Number(retryAfter);
+        ({ code: this.code = "unknown", status: this.status = 0, detail: this.detail, field: this.field } = problem);
+        ({ requestId: this.requestId, retryAfterInSeconds: this.retryAfterInSeconds } = problem);
     }
 
     /** Whether the same request may succeed later. */
-    get isTemporary(): boolean {
-        return [0, 408, 429, 502, 503, 504].includes(this.status);
-    }
+    get isTemporary(): boolean { return [0, 408, 429, 502, 503, 504].includes(this.status); }
 
     static async from(response: Response): Promise<MartletError> {
+        const pause = response.headers.get("retry-after") ?? "";
+        const retryAfterInSeconds = /^\d+$/.test(pause) ? Number(pause) : undefined;
         const problem = await response.json().catch(() => ({}));
-        return new MartletError({ ...problem, status: response.status }, response.headers.get("retry-after"));
+        return new MartletError({ ...problem, status: response.status, retryAfterInSeconds });
     }
 
     static network(error: unknown): MartletError {
@@ -111,19 +107,19 @@ export class Martlet {
     }
 
     /** Makes any call of the API by its method and path: `call("GET auth/users/{id}", { path: { id } })`. */
-    async call<C extends keyof Calls>(
+    call<C extends keyof Calls>(
         name: C, ...[input]: {} extends Omit<Calls[C], "answer"> ? [Input<C>?] : [Input<C>]
     ): Promise<Calls[C]["answer"]> {
-        return (await this.callNamed(name, input as Sending)) as Calls[C]["answer"];
+        return this.callNamed(name, input as Sending);
     }
 
     /** As `call`, for what has no types here. Answers JSON, text, or undefined. */
-    async callNamed(name: string, input: Sending & { path?: Record<string, unknown> } = {}): Promise<unknown> {
+    async callNamed<A>(name: string, input: Sending & { path?: Record<string, unknown> } = {}): Promise<A> {
         const [method, template] = name.split(" ");
         const response = await this.send(method, filledIn(template, input.path), input);
         const text = await response.text();
-        if (text === "") return undefined;
-        return (response.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text;
+        const isJSON = text && (response.headers.get("content-type") ?? "").includes("json");
+        return isJSON ? JSON.parse(text) : text || undefined;
     }
 
     /**
@@ -131,14 +127,13 @@ export class Martlet {
      * all are done or none; otherwise each answer has a status of its own.
      */
     async batch(requests: BatchRequest[], options: { transaction?: boolean } = {}): Promise<BatchAnswer[]> {
-        const answer = await this.call("POST storage/batch", { body: { ...options, requests } });
-        return answer.data;
+        return (await this.call("POST storage/batch", { body: { ...options, requests } })).data;
     }
 
     /** Calls a function of your own server. It is not repeated. */
     async run<Result = unknown>(name: string, parameters: unknown = {}): Promise<Result> {
-        const answer = await this.callNamed("POST functions/{name}", { path: { name }, body: parameters });
-        return (answer as { result: Result }).result;
+        const input = { path: { name }, body: parameters };
+        return (await this.callNamed<{ result: Result }>("POST functions/{name}", input)).result;
     }
 
     /**
@@ -153,7 +148,8 @@ export class Martlet {
         let hasRefreshed = false;
         for (let attempt = 1; ; attempt += 1) {
             const token = input.isWithoutUser ? undefined : await this.auth.accessToken();
-            const outcome = await this.attempt(method, path, input, { "Idempotency-Key": key, ...bearer(token) });
+            const own = { "Idempotency-Key": key, Authorization: token && `Bearer ${token}` };
+            const outcome = await this.attempt(method, path, input, own);
             if (!(outcome instanceof MartletError)) return outcome;
             if (outcome.code === "invalid-token" && token && !hasRefreshed) {
                 hasRefreshed = true;
@@ -171,38 +167,37 @@ export class Martlet {
     private async attempt(
         method: string, path: string, input: Sending, own: Record<string, string | undefined>
     ): Promise<Response | MartletError> {
-        const { url, appKey, timeoutInMilliseconds = 60_000 } = this.options;
-        const base = url.replace(/\/+$/, "") + (path.startsWith("/") ? path : `/api/${appKey}/${path}`);
+        const { timeoutInMilliseconds: time = 60_000, fetch: send = fetch } = this.options;
         const [body, type] = encoded(input.body);
-        const headers = { ...this.keys, ...type, ...own, ...input.headers };
-        const abort = new AbortController();
-        const stop = () => abort.abort();
-        let isLate = false;
-        const timer = setTimeout(() => { isLate = true; stop(); }, timeoutInMilliseconds);
-        input.signal?.addEventListener("abort", stop);
+        const headers = defined({ ...this.keys, ...type, ...own, ...input.headers });
+        const line = linked(input.signal);
+        const timer = setTimeout(line.end, time);
         try {
-            if (input.signal?.aborted) stop();
-            const response = await (this.options.fetch ?? fetch)(base + queryString(input.query), {
-                method, body, headers: defined(headers), signal: abort.signal, keepalive: input.isLast,
-            });
+            const request = { method, body, headers, signal: line.signal, keepalive: input.isLast };
+            const response = await send(this.address(path) + queryString(input.query), request);
             if (!response.ok && response.status !== 304) return await MartletError.from(response);
             return input.isStream ? response : await whole(response);
         } catch (error) {
             if (input.signal?.aborted) throw error;
-            return MartletError.network(isLate ? `nothing within ${timeoutInMilliseconds} ms` : error);
+            return MartletError.network(line.signal.aborted ? `nothing within ${time} ms` : error);
         } finally {
             clearTimeout(timer);
             // The body of a stream is still to be read.
-            if (!input.isStream) input.signal?.removeEventListener("abort", stop);
+            if (!input.isStream) line.end();
         }
+    }
+
+    /** The address of a path of the app, or of the server if the path begins with a slash. */
+    address(path: string): string {
+        const { url, appKey } = this.options;
+        return url.replace(/\/+$/, "") + (path.startsWith("/") ? path : `/api/${appKey}/${path}`);
     }
 
     private get keys(): Record<string, string | undefined> {
         const { masterKey, secret, environment } = this.options;
-        return {
-            "X-Martlet-Master-Key": masterKey, "X-Martlet-Secret": masterKey ? undefined : secret,
-            "X-Martlet-Environment": environment, "X-Device-Id": masterKey ? undefined : this.deviceId,
-        };
+        const own = masterKey ? { "X-Martlet-Master-Key": masterKey }
+            : { "X-Martlet-Secret": secret, "X-Device-Id": this.deviceId };
+        return { ...own, "X-Martlet-Environment": environment };
     }
 
     /**
@@ -213,14 +208,11 @@ export class Martlet {
         let last: string | undefined;
         let pause = 1_000;
         for (let failures = 0; !signal?.aborted; failures += 1) {
-            const line = new AbortController();
-            const stop = () => line.abort();
-            signal?.addEventListener("abort", stop);
+            const line = linked(signal);
             try {
-                const headers = { "Last-Event-ID": last };
-                const position = last === undefined ? query : { ...query, since: undefined };
-                const input = { query: position, headers, signal: line.signal, isStream: true, maximumAttempts: 1 };
-                const response = await this.send("GET", path, input);
+                const position = last === undefined ? { query } : { query: { ...query, since: undefined } };
+                const input = { ...position, headers: { "Last-Event-ID": last }, isStream: true, maximumAttempts: 1 };
+                const response = await this.send("GET", path, { ...input, signal: line.signal });
                 for await (const event of serverEvents(response.body!)) {
                     failures = 0;
                     last = event.id ?? last;
@@ -233,8 +225,7 @@ export class Martlet {
                 if (!(error instanceof MartletError && error.isTemporary)) throw error;
                 this.options.log?.(`The stream ${path} broke: ${error.message}; connecting again`);
             } finally {
-                signal?.removeEventListener("abort", stop);
-                stop();
+                line.end();
             }
             await sleep(Math.min(pause * 2 ** failures, 30_000) * (0.5 + Math.random() / 2), signal).catch(() => {});
         }
@@ -243,13 +234,10 @@ export class Martlet {
 
 // Sessions
 
-export interface Session {
-    accessToken: string;
-    refreshToken: string;
+export type Session = Pick<API.SignIn, "accessToken" | "refreshToken" | "user"> & {
     /** When the access token expires, in milliseconds since 1970. */
     expires: number;
-    user: API.User;
-}
+};
 
 /** Keeps the session over restarts. */
 export interface SessionStore {
@@ -276,9 +264,7 @@ export class Auth {
         this.ready = new Promise<Session | null>((resolve) => resolve(store.load())).then(adopt, start);
     }
 
-    get user(): API.User | null {
-        return this.session?.user ?? null;
-    }
+    get user(): API.User | null { return this.session?.user ?? null; }
 
     /** Calls `listener` when the user signs in, changes or signs out. Answers a function that ends that. */
     onChange(listener: (user: API.User | null) => void): () => void {
@@ -304,10 +290,9 @@ export class Auth {
     /** Signs in by any call that does: mail, passkeys, Apple, Google and others. */
     async signIn<C extends SignInCall>(name: C, input: Input<C>): Promise<API.User> {
         await this.ready;
-        const answer = await this.martlet.callNamed(name, { ...(input as Sending), isWithoutUser: true });
-        const signIn = answer as API.SignIn | { user: API.User };
-        if ("accessToken" in signIn) await this.set(sessionOf(signIn));
-        return signIn.user;
+        const answer = await this.ask<API.SignIn | { user: API.User }>(name, input as Sending);
+        if ("accessToken" in answer) await this.set(sessionOf(answer));
+        return answer.user;
     }
 
     async upgrade(fields: Calls["POST auth/me/upgrade"]["body"]): Promise<API.User> {
@@ -323,13 +308,9 @@ export class Auth {
     async logOut(): Promise<void> {
         await this.ready;
         if (!this.session) return;
-        try {
-            await this.martlet.callNamed("POST auth/logout", { maximumAttempts: 1 });
-        } catch (error) {
-            this.martlet.options.log?.(`Could not end the session on the server: ${error}`);
-        } finally {
-            await this.set(null);
-        }
+        const failed = (error: unknown) => this.martlet.options.log?.(`Could not end the session there: ${error}`);
+        await this.martlet.callNamed("POST auth/logout", { maximumAttempts: 1 }).catch(failed);
+        await this.set(null);
     }
 
     /** A token that is valid for at least half a minute; undefined if nobody is signed in. */
@@ -358,14 +339,17 @@ export class Auth {
         if (session.expires - Date.now() > 30_000 && isNewer) return;
         try {
             const body = { refreshToken: session.refreshToken };
-            const input = { body, isWithoutUser: true, isRepeatable: true };
-            const signIn = (await this.martlet.callNamed("POST auth/refresh", input)) as API.SignIn;
+            const signIn = await this.ask<API.SignIn>("POST auth/refresh", { body, isRepeatable: true });
             if (this.session === session) await this.set(sessionOf(signIn));
         } catch (error) {
             const isOver = error instanceof MartletError && !error.isTemporary && error.status < 500;
             if (isOver && this.session === session) await this.set(null);
             throw error;
         }
+    }
+
+    private ask<A>(name: string, input: Sending): Promise<A> {
+        return this.martlet.callNamed(name, { ...input, isWithoutUser: true });
     }
 
     private async keep(user: API.User): Promise<API.User> {
@@ -380,10 +364,8 @@ export class Auth {
     }
 }
 
-function sessionOf(signIn: API.SignIn): Session {
-    const { accessToken, refreshToken, expiresIn, user } = signIn;
-    return { accessToken, refreshToken, user, expires: Date.now() + expiresIn * 1_000 };
-}
+const sessionOf = ({ accessToken, refreshToken, expiresIn, user }: API.SignIn): Session =>
+    ({ accessToken, refreshToken, user, expires: Date.now() + expiresIn * 1_000 });
 
 /** Keeps sessions in memory: signed out when the page or program ends. */
 export function memoryStore(): SessionStore {
@@ -392,16 +374,13 @@ export function memoryStore(): SessionStore {
 }
 
 /** Keeps sessions in `localStorage`. Scripts of the same origin can read them there. */
-export function localStore(name: string): SessionStore {
-    return {
-        load: () => JSON.parse(localStorage.getItem(name) ?? "null"),
-        save: (value) => (value ? localStorage.setItem(name, JSON.stringify(value)) : localStorage.removeItem(name)),
-    };
-}
+export const localStore = (name: string): SessionStore => ({
+    load: () => JSON.parse(localStorage.getItem(name) ?? "null"),
+    save: (value) => (value ? localStorage.setItem(name, JSON.stringify(value)) : localStorage.removeItem(name)),
+});
 
-function defaultStore({ appKey, environment = "live" }: Options): SessionStore {
-    return typeof localStorage === "undefined" ? memoryStore() : localStore(`martlet-session ${appKey} ${environment}`);
-}
+const defaultStore = ({ appKey, environment = "live" }: Options): SessionStore =>
+    typeof localStorage === "undefined" ? memoryStore() : localStore(`martlet-session ${appKey} ${environment}`);
 
 /** Runs the body in one tab at a time, where the browser supports locks. */
 async function exclusively(name: string, body: () => Promise<void>): Promise<void> {
@@ -411,46 +390,29 @@ async function exclusively(name: string, body: () => Promise<void>): Promise<voi
 
 // Objects
 
+/** The readers and writers of an object or a file. */
+type Grantees = { _readers?: string[]; _writers?: string[] };
 /** What the server adds to each object. */
-export interface SystemFields {
-    _id: string;
-    created: string;
-    updated: string;
-    deleted: string | null;
-    _version: number;
-    _readers?: string[];
-    _writers?: string[];
-}
-
+export type SystemFields = Pick<API.Object, "_id" | "created" | "updated" | "deleted" | "_version"> & Grantees;
 export type Stored<T> = T & SystemFields;
-export type New<T> = T & { _id?: string; _readers?: string[]; _writers?: string[] };
+export type New<T> = T & { _id?: string } & Grantees;
 
 type Element<V> = V extends ReadonlyArray<infer E> ? E : never;
 type Wanted<V> = V | Element<V> | null;
 /** Fields with the value to equal, or with operators; `"a.b"` reaches into objects. */
-export type Filter<T> = {
-    [K in keyof T]?: Wanted<T[K]> | Operators<T[K]>;
-} & { [K in keyof SystemFields]?: unknown } & {
+export type Filter<T> = { [K in keyof T]?: Wanted<T[K]> | Operators<T[K]> } & {
+    [K in keyof SystemFields]?: unknown;
+} & {
     [path: `${string}.${string}`]: unknown;
     $and?: Filter<T>[];
     $or?: Filter<T>[];
     $nor?: Filter<T>[];
-    $relatedTo?: unknown;
-    $text?: unknown;
-};
-export type Operators<V> = Omit<API.Operators, "$eq" | "$ne" | "$in" | "$nin"> & {
-    $eq?: Wanted<V>;
-    $ne?: Wanted<V>;
-    $in?: Wanted<V>[];
-    $nin?: Wanted<V>[];
-};
+} & Pick<API.Filter, "$relatedTo"> & { $text?: unknown };
+export type Operators<V> = Omit<API.Operators, "$eq" | "$ne" | "$in" | "$nin">
+    & { $eq?: Wanted<V>; $ne?: Wanted<V>; $in?: Wanted<V>[]; $nin?: Wanted<V>[] };
 
 /** New values of fields, or operations on them; `"a.b"` reaches into objects. */
-export type Changes<T> = { [K in keyof T]?: T[K] | Operation } & {
-    [path: `${string}.${string}`]: unknown;
-    _readers?: string[];
-    _writers?: string[];
-};
+export type Changes<T> = { [K in keyof T]?: T[K] | Operation } & { [path: `${string}.${string}`]: unknown } & Grantees;
 export type Operation = { __op: string; amount?: unknown; objects?: unknown[] };
 
 export const increment = (amount = 1): Operation => ({ __op: "Increment", amount });
@@ -469,40 +431,22 @@ export const geoPoint = (latitude: number, longitude: number): GeoPoint =>
     ({ __type: "GeoPoint", latitude, longitude });
 export const date = (value: Date) => ({ __type: "Date" as const, iso: value.toISOString() });
 
-export interface ListOptions<T> {
-    where?: Filter<T>;
-    /** Fields; `-` in front means descending. Default: `_id`. */
-    order?: string | string[];
-    limit?: number;
-    skip?: number;
-    /** Empty to begin, then that of the page before. */
-    cursor?: string;
-    keys?: string[];
-    excludeKeys?: string[];
-    /** Pointers to replace by their objects. */
-    include?: string[];
-    /** Whether `count` is the number of all matches. */
-    count?: boolean;
-    /** Whether removed objects are in the list, too. */
-    deleted?: boolean;
-}
+/** The parameters of a call that has to do with objects `T`. Lists take the place of values with commas between. */
+type Query<C extends keyof Calls, T = unknown> = Calls[C] extends { query?: infer Q } ? {
+    [K in keyof Q]: K extends "where" ? Filter<T> : K extends "order" ? string | string[]
+        : K extends "keys" | "excludeKeys" | "include" | "readers" | "writers" ? string[] : Q[K];
+} : never;
 
-export interface Page<T> {
-    data: Stored<T>[];
-    count: number;
-    cursor?: string | null;
-    config: API.LiveVersion;
-    translation: API.LiveVersion;
-}
+/** `order`: fields; `-` in front means descending. `cursor`: empty to begin, then that of the page before. */
+export type ListOptions<T> = Query<"POST storage/query/{collection}", T>;
+export type Page<T> = Omit<API.Envelope, "data" | "cursor"> & { data: Stored<T>[]; cursor?: string | null };
 
-/** Refuses the write (`precondition-failed`) unless the object is as it was when you read it. */
-export interface Condition {
-    ifUnchanged?: SystemFields;
-}
+/** `ifUnchanged` refuses the write (`precondition-failed`) unless the object is as it was when you read it. */
+export type Condition = { ifUnchanged?: SystemFields };
 
 /** A write that has not been sent, for `batch`. */
 export type BatchRequest = Calls["POST storage/batch"]["body"]["requests"][number];
-export type BatchAnswer = { status: number; body?: Record<string, unknown> };
+export type BatchAnswer = Calls["POST storage/batch"]["answer"]["data"][number];
 
 /** A change in a live stream. */
 export interface Change<T> {
@@ -517,21 +461,14 @@ export interface Change<T> {
     cursor: string;
 }
 
-export interface LiveOptions<T> {
-    where?: Filter<T>;
-    keys?: string[];
-    since?: string;
-    /** Ends the stream. */
-    signal?: AbortSignal;
-}
+/** `signal` ends the stream. */
+export type LiveOptions<T> = Query<"GET live/{collection}", T> & { signal?: AbortSignal };
 
 export class Collection<T extends object> {
     constructor(private readonly martlet: Martlet, readonly name: string) {}
 
-    async list(options: ListOptions<T> = {}): Promise<Page<T>> {
-        const { where = {}, ...query } = options;
-        const input = { path: { collection: this.name }, query, body: where, isRepeatable: true };
-        return (await this.martlet.callNamed("POST storage/query/{collection}", input)) as Page<T>;
+    async list({ where, ...query }: ListOptions<T> = {}): Promise<Page<T>> {
+        return this.call("POST storage/query/{collection}", { query, body: where ?? {}, isRepeatable: true });
     }
 
     /** All matches, read page by page. */
@@ -553,21 +490,18 @@ export class Collection<T extends object> {
     }
 
     /** Null if there is no such object, or it may not be read. */
-    async get(id: string, options: Pick<ListOptions<T>, "keys" | "excludeKeys" | "include" | "deleted"> = {}) {
-        const input = { path: { collection: this.name, id }, query: { ...options } };
-        return (await orNull("object-not-found", this.martlet.callNamed("GET storage/{collection}/{id}", input))) as
-            Stored<T> | null;
+    get(id: string, query: Query<"GET storage/{collection}/{id}"> = {}): Promise<Stored<T> | null> {
+        return orNull("object-not-found", this.call("GET storage/{collection}/{id}", { query }, id));
     }
 
     /** Stores an object. One with its `_id` is replaced, unless `isNew` says that there must be none. */
-    create(object: New<T>, options: { isNew?: boolean } = {}): Promise<Stored<T>> {
-        return this.write(this.creating(object), options.isNew ? { "If-None-Match": "*" } : {});
+    create(object: New<T>, { isNew }: { isNew?: boolean } = {}): Promise<Stored<T>> {
+        return this.write(this.creating(object), {}, { "If-None-Match": isNew ? "*" : undefined });
     }
 
     /** Stores all or none of at most 1,000 objects. */
     async createAll(objects: New<T>[]): Promise<Stored<T>[]> {
-        const input = { path: { collection: this.name }, body: objects };
-        return ((await this.martlet.callNamed("POST storage/all/{collection}", input)) as Page<T>).data;
+        return (await this.call("POST storage/all/{collection}", { body: objects })).data;
     }
 
     /** Puts another document in the place of the stored one. */
@@ -577,24 +511,23 @@ export class Collection<T extends object> {
 
     /** Changes some fields. With `upsert` an object that does not exist is created. */
     update(id: string, changes: Changes<T>, options: Condition & { upsert?: boolean } = {}): Promise<Stored<T>> {
-        return this.write(this.updating(id, changes, options), {}, { upsert: options.upsert });
+        return this.write(this.updating(id, changes, options), { upsert: options.upsert });
     }
 
     /** Deletes an object for good. False if there was none. */
     async delete(id: string, options: Condition = {}): Promise<boolean> {
         const headers = { "If-Match": tag(options).ifMatch };
-        const answer = this.martlet.send("DELETE", this.path(id), { headers, isRepeatable: true });
+        const answer = this.call("DELETE storage/{collection}/{id}", { headers, isRepeatable: true }, id);
         return (await orNull("object-not-found", answer)) !== null;
     }
 
     /** Marks an object as removed; `create` with its `_id` restores it. */
     remove(id: string, options: Condition = {}): Promise<Stored<T>> {
-        const path = filledIn("storage/remove/{c}/{id}", { c: this.name, id });
-        return this.write({ method: "POST", path, ...tag(options) });
+        return this.write({ method: "POST", path: this.path(id, "storage/remove/{c}/{id}"), ...tag(options) });
     }
 
     creating(object: New<T>): BatchRequest {
-        return { method: "POST", path: filledIn("storage/{c}", { c: this.name }), body: object };
+        return { method: "POST", path: this.path("", "storage/{c}"), body: object };
     }
 
     replacing(id: string, object: New<T>, options: Condition = {}): BatchRequest {
@@ -609,14 +542,13 @@ export class Collection<T extends object> {
         return { method: "DELETE", path: this.path(id), ...tag(options) };
     }
 
-    private path(id: string): string {
-        return filledIn("storage/{c}/{id}", { c: this.name, id });
+    private path(id: string, template = "storage/{c}/{id}"): string { return filledIn(template, { c: this.name, id }); }
+
+    private call(name: string, input: Sending, id?: string): Promise<any> {
+        return this.martlet.callNamed(name, { ...input, path: { collection: this.name, id } });
     }
 
-    private async write(
-        request: BatchRequest, headers: Record<string, string> = {}, query: Record<string, unknown> = {}
-    ): Promise<Stored<T>> {
-        const { method, path, body, ifMatch } = request;
+    private async write({ method, path, body, ifMatch }: BatchRequest, query = {}, headers = {}): Promise<Stored<T>> {
         const input = { body, query, headers: { ...headers, "If-Match": ifMatch } };
         return (await this.martlet.send(method, path, input)).json();
     }
@@ -626,9 +558,8 @@ export class Collection<T extends object> {
      *
      * @throws MartletError `cursor-expired`: read the objects again and follow without `since`.
      */
-    async *live(options: LiveOptions<T> = {}): AsyncGenerator<Change<T>> {
-        const { signal, ...query } = options;
-        for await (const event of this.martlet.follow(filledIn("live/{c}", { c: this.name }), query, signal)) {
+    async *live({ signal, ...query }: LiveOptions<T> = {}): AsyncGenerator<Change<T>> {
+        for await (const event of this.martlet.follow(this.path("", "live/{c}"), query, signal)) {
             const data = JSON.parse(event.data);
             if (event.name === "error") throw new MartletError(data);
             yield { ...data, kind: event.name, cursor: event.id ?? "" };
@@ -643,8 +574,8 @@ export class Collection<T extends object> {
             try {
                 for await (const change of this.live(options)) {
                     // The list is read after the stream began, so its objects may already be newer than a change.
-                    if (!objects) objects = new Map(await this.pairs({ where, keys }));
-                    else if (!apply(change, objects)) continue;
+                    if (objects && !apply(change, objects)) continue;
+                    objects ??= await this.byID({ where, keys, limit: 1_000 });
                     if (signal?.aborted) return;
                     yield [...objects.values()].sort((a, b) => (a._id < b._id ? -1 : 1));
                 }
@@ -654,39 +585,27 @@ export class Collection<T extends object> {
         }
     }
 
-    private async pairs(options: ListOptions<T>): Promise<Array<[string, Stored<T>]>> {
-        const pairs: Array<[string, Stored<T>]> = [];
-        for await (const object of this.each({ ...options, limit: 1_000 })) pairs.push([object._id, object]);
-        return pairs;
+    private async byID(options: ListOptions<T>): Promise<Map<string, Stored<T>>> {
+        const objects = new Map<string, Stored<T>>();
+        for await (const object of this.each(options)) objects.set(object._id, object);
+        return objects;
     }
 
     /** What changed after the cursor `since`, or all objects, page by page. Store the last page's `cursor`. */
     async *changes(options: ChangesOptions<T> = {}): AsyncGenerator<ChangePage<T>> {
-        let page: ChangePage<T>;
-        let since = options.since;
+        let page: ChangePage<T> | undefined;
         do {
-            const input = { path: { collection: this.name }, query: { limit: 1_000, ...options, since } };
-            page = (await this.martlet.callNamed("GET changes/{collection}", input)) as ChangePage<T>;
-            yield page;
-            since = page.cursor;
+            const query = { limit: 1_000, ...options, since: page?.cursor ?? options.since };
+            yield (page = (await this.call("GET changes/{collection}", { query })) as ChangePage<T>);
         } while (page.more);
     }
 }
 
-export interface ChangesOptions<T> extends Omit<LiveOptions<T>, "signal"> {
-    /** Objects in a page. Default: 1,000. */
-    limit?: number;
-    /** How many seconds, at most 30, an answer waits for a change. */
-    wait?: number;
-}
+/** `limit`: objects in a page, by default 1,000. `wait`: how many seconds, at most 30, an answer waits for a change. */
+export type ChangesOptions<T> = Query<"GET changes/{collection}", T>;
 
-export interface ChangePage<T> {
-    changed: Stored<T>[];
-    /** Ids of objects that are gone, not readable any more, or do not match any more. */
-    deleted: string[];
-    cursor: string;
-    more: boolean;
-}
+/** `deleted`: ids of objects that are gone, not readable any more, or do not match any more. */
+export type ChangePage<T> = Omit<Calls["GET changes/{collection}"]["answer"], "changed"> & { changed: Stored<T>[] };
 
 /** Whether the change made a difference. */
 function apply<T>({ kind, id, object }: Change<T>, objects: Map<string, Stored<T>>): boolean {
@@ -698,71 +617,63 @@ function apply<T>({ kind, id, object }: Change<T>, objects: Map<string, Stored<T
 }
 
 /** The entity tag of an object, as the server's `ETag` has it: version and time of the last write. */
-function tag({ ifUnchanged }: Condition): { ifMatch?: string } {
-    return ifUnchanged ? { ifMatch: `"${ifUnchanged._version}-${Date.parse(ifUnchanged.updated)}"` } : {};
-}
+const tag = ({ ifUnchanged }: Condition): { ifMatch?: string } =>
+    ifUnchanged ? { ifMatch: `"${ifUnchanged._version}-${Date.parse(ifUnchanged.updated)}"` } : {};
 
 // Files
 
-export interface FileRecord {
+export interface FileRecord extends Pick<SystemFields, "created" | "updated" | "_version">, Grantees {
     name: string;
     path: string;
     size: number;
     contentType: string;
     sha256: string;
-    created: string;
-    updated: string;
-    _version: number;
-    _readers?: string[];
-    _writers?: string[];
     /** Absent when the file can be read. */
     state?: "scanning" | "refused";
     /** Why it was refused; only for its owner. */
     reason?: string;
 }
 
-export interface UploadOptions {
-    readers?: string[];
-    writers?: string[];
-    signal?: AbortSignal;
-}
+export type UploadOptions = Query<"PUT upload/{path}"> & { signal?: AbortSignal };
 
-export interface ResumableOptions extends UploadOptions {
+export type ResumableOptions = UploadOptions & {
     /** The id of an upload that was begun earlier, as passed to `onBegin`. */
     transfer?: string;
     onBegin?: (transfer: string) => void;
     onProgress?: (sentBytes: number, totalBytes: number) => void;
     /** Default: 1 MiB. An upload has at most 1,000 parts. */
     partSizeInBytes?: number;
-}
+};
 
 export class Files {
     constructor(private readonly martlet: Martlet) {}
 
     /** Stores the bytes at a path; an existing file gets a new version. */
-    async upload(path: string, data: Blob | BufferSource | string, options: UploadOptions = {}): Promise<FileRecord> {
+    upload(path: string, data: Blob | BufferSource | string, options: UploadOptions = {}): Promise<FileRecord> {
         const { signal, ...query } = options;
-        const input = { query, signal, body: new Blob([data]), isRepeatable: true };
-        return (await this.martlet.send("PUT", filledIn("upload/{path}", { path }), input)).json();
+        const input = { path: { path }, query, signal, body: new Blob([data]), isRepeatable: true };
+        return this.martlet.callNamed("PUT upload/{path}", input);
     }
 
     /** Uploads in parts (tus 1.0). After a broken connection it continues with what is missing. */
     async uploadInParts(path: string, data: Blob, options: ResumableOptions = {}): Promise<FileRecord> {
         const { signal, onProgress, partSizeInBytes = 1 << 20 } = options;
         const transfer = options.transfer ?? (await this.begin(path, data, options));
-        let offset = options.transfer ? await this.offset(transfer, signal) : 0;
-        for (let failures = 0; offset < data.size; ) {
+        const offset = async (method = "HEAD", headers = {}, body?: Blob) =>
+            Number((await this.tus(method, `/${transfer}`, headers, { body, signal })).get("upload-offset"));
+        let done = options.transfer ? await offset() : 0;
+        for (let failures = 0; done < data.size; ) {
             try {
-                const body = data.slice(offset, offset + partSizeInBytes);
-                offset = await this.append(transfer, body, offset, signal);
+                const headers = { "Upload-Offset": `${done}`, "Content-Type": "application/offset+octet-stream" };
+                done = await offset("PATCH", headers, data.slice(done, done + partSizeInBytes));
                 failures = 0;
             } catch (error) {
                 const mayContinue = error instanceof MartletError && (error.isTemporary || error.status === 409);
                 if (!mayContinue || ++failures > 8) throw error;
                 await sleep(Math.min(200 * 2 ** failures, 15_000) * Math.random(), signal);
-                offset = await this.offset(transfer, signal);
+                done = await offset();
             }
-            onProgress?.(offset, data.size);
+            onProgress?.(done, data.size);
         }
         return (await this.info(path))!;
     }
@@ -772,58 +683,47 @@ export class Files {
         const lists = { readers: readers?.join(","), writers: writers?.join(",") };
         const pairs = Object.entries(defined({ path, filetype: data.type || undefined, ...lists }));
         const metadata = pairs.map(([name, value]) => `${name} ${base64(value)}`).join(",");
-        const headers = { "Tus-Resumable": "1.0.0", "Upload-Length": `${data.size}`, "Upload-Metadata": metadata };
-        const response = await this.martlet.send("POST", "files/tus", { headers, signal, isRepeatable: true });
-        const transfer = response.headers.get("location")!.split("/").pop()!;
-        onBegin?.(transfer);
-        return transfer;
+        const sizes = { "Upload-Length": `${data.size}`, "Upload-Metadata": metadata };
+        const transfer = (await this.tus("POST", "", sizes, { signal, isRepeatable: true })).get("location")!;
+        onBegin?.(transfer.split("/").pop()!);
+        return transfer.split("/").pop()!;
     }
 
-    private async offset(transfer: string, signal?: AbortSignal): Promise<number> {
-        const headers = { "Tus-Resumable": "1.0.0" };
-        const response = await this.martlet.send("HEAD", `files/tus/${transfer}`, { headers, signal });
-        return Number(response.headers.get("upload-offset"));
-    }
-
-    private async append(transfer: string, body: Blob, offset: number, signal?: AbortSignal): Promise<number> {
-        const type = { "Content-Type": "application/offset+octet-stream" };
-        const headers = { "Tus-Resumable": "1.0.0", "Upload-Offset": `${offset}`, ...type };
-        const response = await this.martlet.send("PATCH", `files/tus/${transfer}`, { headers, body, signal });
-        return Number(response.headers.get("upload-offset"));
+    private async tus(method: string, path: string, own: Record<string, string>, input: Sending): Promise<Headers> {
+        const headers = { "Tus-Resumable": "1.0.0", ...own };
+        return (await this.martlet.send(method, `files/tus${path}`, { ...input, headers })).headers;
     }
 
     /** The file, or its thumbnail; read it by `blob()`, `text()` or `body`. */
-    download(path: string, options: { thumbnail?: string; signal?: AbortSignal } = {}): Promise<Response> {
-        const { thumbnail, signal } = options;
-        const input = { query: { thumbnail }, signal, isStream: true };
-        return this.martlet.send("GET", filledIn("upload/{path}", { path }), input);
+    download(path: string, { signal, ...query }: { thumbnail?: string; signal?: AbortSignal } = {}): Promise<Response> {
+        return this.martlet.send("GET", filledIn("upload/{path}", { path }), { query, signal, isStream: true });
     }
 
     /** Null if there is no such file. */
-    async info(path: string): Promise<FileRecord | null> {
-        const answer = this.martlet.callNamed("GET upload/{path}", { path: { path }, query: { info: true } });
-        return (await orNull("file-not-found", answer)) as FileRecord | null;
+    info(path: string): Promise<FileRecord | null> {
+        const input = { path: { path }, query: { info: true } };
+        return orNull("file-not-found", this.martlet.callNamed<FileRecord>("GET upload/{path}", input));
     }
 
     /** A page of a directory. Continue with `after: next`. */
-    async list(directory: string, options: { limit?: number; after?: string } = {}) {
-        const path = directory ? filledIn("upload/{path}", { path: directory.replace(/\/*$/, "/") }) : "upload";
-        const answer = await this.martlet.send("GET", path, { query: options });
-        return (await answer.json()) as { data: Array<Partial<FileRecord> & { name: string }>; next: string | null };
+    list(
+        directory: string, query: { limit?: number; after?: string } = {}
+    ): Promise<{ data: Array<Partial<FileRecord> & { name: string }>; next: string | null }> {
+        const path = directory.replace(/\/*$/, "/");
+        return this.martlet.callNamed(directory ? "GET upload/{path}" : "GET upload", { path: { path }, query });
     }
 
     /** False if there was no such file. */
     async delete(path: string): Promise<boolean> {
-        const answer = this.martlet.send("DELETE", filledIn("upload/{path}", { path }), { isRepeatable: true });
+        const answer = this.martlet.callNamed("DELETE upload/{path}", { path: { path }, isRepeatable: true });
         return (await orNull("file-not-found", answer)) !== null;
     }
 
     /** An address that opens the file without keys, for an image or a download. It works until it expires. */
     async link(path: string, options: { expiresInSeconds?: number; thumbnail?: string } = {}): Promise<string> {
         const input = { path: { path }, body: options, isRepeatable: true };
-        const answer = await this.martlet.callNamed("POST upload-link/{path}", input);
-        const { url, appKey } = this.martlet.options;
-        return `${url.replace(/\/+$/, "")}/api/${appKey}/${(answer as { path: string }).path}`;
+        const answer = await this.martlet.callNamed<{ path: string }>("POST upload-link/{path}", input);
+        return this.martlet.address(answer.path);
     }
 }
 
@@ -862,18 +762,15 @@ export class Configuration {
     }
 }
 
-export interface LiveDocument {
-    kind: string;
-    name: string;
-    /** Null: no longer live. */
-    version: number | null;
-}
+/** Without a version it is no longer live. */
+export type LiveDocument = { kind: string; name: string; version: number | null };
 
 type Widened<V> = V extends boolean ? boolean : V extends number ? number : V extends string ? string : V;
+type FlagAnswers = Calls["POST flags/evaluate"]["answer"];
 
 export class Flags {
-    private readonly remembered = new Remembered<Calls["POST flags/evaluate"]["answer"]>();
-    private flags: Calls["POST flags/evaluate"]["answer"]["flags"] = {};
+    private readonly remembered = new Remembered<FlagAnswers>();
+    private flags: FlagAnswers["flags"] = {};
 
     constructor(private readonly martlet: Martlet) {}
 
@@ -897,8 +794,7 @@ export class Events {
     private timer?: ReturnType<typeof setTimeout>;
 
     constructor(private readonly martlet: Martlet) {
-        if (typeof addEventListener !== "function") return;
-        addEventListener("pagehide", () => void this.flush({ isLast: true }).catch(() => {}));
+        if (typeof addEventListener === "function") addEventListener("pagehide", () => this.flushQuietly(true));
     }
 
     track(event: string, properties: Record<string, unknown> = {}): void {
@@ -913,18 +809,20 @@ export class Events {
     add(message: API.EventMessage): void {
         const own = { messageId: uuid(), timestamp: new Date().toISOString(), anonymousId: this.martlet.deviceId };
         this.waiting = [...this.waiting, { ...own, ...message }].slice(-1_000);
-        if (this.waiting.length >= 20) void this.flush().catch(() => {});
+        if (this.waiting.length >= 20) this.flushQuietly();
         else if (!this.timer) {
-            this.timer = setTimeout(() => void this.flush().catch(() => {}), 10_000);
+            this.timer = setTimeout(() => this.flushQuietly(), 10_000);
             (this.timer as { unref?: () => void }).unref?.();
         }
     }
 
     /** Sends what waits. What could not be sent stays, and is sent with the next event. */
-    flush(options: { isLast?: boolean } = {}): Promise<void> {
-        this.sending ??= this.flushNow(options.isLast).finally(() => (this.sending = undefined));
+    flush({ isLast }: { isLast?: boolean } = {}): Promise<void> {
+        this.sending ??= this.flushNow(isLast).finally(() => (this.sending = undefined));
         return this.sending;
     }
+
+    private flushQuietly(isLast?: boolean): void { this.flush({ isLast }).catch(() => {}); }
 
     private async flushNow(isLast?: boolean): Promise<void> {
         clearTimeout(this.timer as never);
@@ -980,21 +878,25 @@ function defined(values: Record<string, string | undefined>): Record<string, str
     return Object.fromEntries(pairs) as Record<string, string>;
 }
 
-const bearer = (token?: string) => ({ Authorization: token && `Bearer ${token}` });
-
 /** The answer with its body read, so that a body that breaks off is a failure of the attempt. */
 async function whole(response: Response): Promise<Response> {
     const { status, headers } = response;
     return new Response(status === 204 || status === 304 ? null : await response.arrayBuffer(), { status, headers });
 }
 
-async function orNull<Answer>(code: MartletError["code"], answer: Promise<Answer>): Promise<Answer | null> {
-    try {
-        return await answer;
-    } catch (error) {
+const orNull = <Answer>(code: ErrorCode, answer: Promise<Answer>): Promise<Answer | null> =>
+    answer.catch((error) => {
         if (error instanceof MartletError && error.code === code) return null;
         throw error;
-    }
+    });
+
+/** A signal that aborts with another one, or by `end`. */
+function linked(signal?: AbortSignal) {
+    const controller = new AbortController();
+    const end = () => { signal?.removeEventListener("abort", end); controller.abort(); };
+    if (signal?.aborted) end();
+    else signal?.addEventListener("abort", end);
+    return { signal: controller.signal, end };
 }
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -1006,15 +908,11 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     });
 }
 
+/** A random UUID of version 4. Node 18 has no global `crypto`; ids must be unique, not secret. */
 function uuid(): string {
-    const bytes = new Uint8Array(16);
-    // Node 18 has no global `crypto`. Ids must be unique, not secret.
-    if (typeof crypto === "undefined") bytes.forEach((_, index) => (bytes[index] = Math.random() * 256));
-    else crypto.getRandomValues(bytes);
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+    const hasCrypto = typeof crypto !== "undefined";
+    const random = () => (hasCrypto ? crypto.getRandomValues(new Uint8Array(1))[0] : Math.random() * 256);
+    return "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".replace(/x/g, () => (random() & 15).toString(16));
 }
 
 function storedDeviceId(appKey: string): string {
@@ -1034,47 +932,36 @@ export interface ServerEvent {
     retryInMilliseconds?: number;
 }
 
-/** Server-sent events. A stream without a sign of life for 45 seconds counts as broken: the server sends one in 15. */
+/** Server-sent events. A stream without a sign of life for 45 seconds is ended: the server sends one in 15. */
 async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
-    const reader = body.getReader();
-    const decoder = new TextDecoder();
-    let rest = "";
-    let event: ServerEvent = { data: "" };
+    const [reader, decoder] = [body.getReader(), new TextDecoder()];
+    const cancel = () => void reader.cancel().catch(() => {});
     try {
-        for (;;) {
-            const { done, value } = await inTime(45_000, reader.read());
+        for (let rest = ""; ; ) {
+            const timer = setTimeout(cancel, 45_000);
+            const { done, value } = await reader.read().finally(() => clearTimeout(timer));
             if (done) return;
-            const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-            rest = lines.pop()!;
-            for (const line of lines.map((line) => line.replace(/\r$/, ""))) {
-                if (line !== "") note(line, event);
-                else {
-                    yield event;
-                    event = { data: "" };
-                }
-            }
+            const events = (rest + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/);
+            rest = events.pop()!;
+            for (const event of events) yield serverEvent(event);
         }
     } catch (error) {
-        throw error instanceof MartletError ? error : MartletError.network(error);
+        throw MartletError.network(error);
     } finally {
-        void reader.cancel().catch(() => {});
+        cancel();
     }
 }
 
-function note(line: string, event: ServerEvent): void {
-    const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line)!;
-    if (name === "event") event.name = value;
-    else if (name === "data") event.data += (event.data && "\n") + value;
-    else if (name === "id") event.id = value;
-    else if (name === "retry" && /^\d+$/.test(value)) event.retryInMilliseconds = Number(value);
-}
-
-function inTime<Value>(milliseconds: number, value: Promise<Value>): Promise<Value> {
-    let timer: ReturnType<typeof setTimeout>;
-    const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`nothing within ${milliseconds} ms`)), milliseconds);
-    });
-    return Promise.race([value, late]).finally(() => clearTimeout(timer));
+function serverEvent(text: string): ServerEvent {
+    const event: ServerEvent = { data: "" };
+    for (const line of text.split(/\r?\n/)) {
+        const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line)!;
+        if (name === "event") event.name = value;
+        else if (name === "data") event.data += (event.data && "\n") + value;
+        else if (name === "id") event.id = value;
+        else if (name === "retry" && /^\d+$/.test(value)) event.retryInMilliseconds = Number(value);
+    }
+    return event;
 }
 
 // BEGIN GENERATED for secret
@@ -1888,6 +1775,8 @@ export interface Calls {
         headers?: {
             /** The `ETag` that the object must have, or a list of them. */
             "If-Match"?: string;
+            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            "Idempotency-Key"?: string;
         };
         answer: undefined;
     };
@@ -2153,7 +2042,7 @@ export interface Calls {
         };
         answer: undefined;
     };
-    /** Takes the role from the signed-in user. */
+    /** Removes the signed-in user from the role. */
     "DELETE roles/{role}/members/me": {
         path: {
             /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
@@ -2214,7 +2103,7 @@ export interface Calls {
             role?: string;
         };
     };
-    /** Lists whom the signed-in user has blocked, the latest first. */
+    /** Lists the users whom the signed-in user has blocked, latest first. */
     "GET auth/me/blocks": {
         answer: {
             count: number;
@@ -2425,6 +2314,18 @@ export interface Calls {
         body?: BodyInit;
         answer: unknown;
     };
+    /** Appends bytes to a resumable upload or cancels it, for clients that can only send `POST`. */
+    "POST files/tus/{id}": {
+        path: {
+            id: string;
+        };
+        headers: {
+            /** The call that is meant: `continueTransfer` or `deleteTransfer`. */
+            "X-HTTP-Method-Override": "PATCH" | "DELETE";
+        };
+        body?: BodyInit;
+        answer: undefined;
+    };
     /** Appends bytes to a resumable upload. */
     "PATCH files/tus/{id}": {
         path: {
@@ -2557,7 +2458,7 @@ export interface Calls {
         };
         answer: Record<string, unknown>;
     };
-    /** Lists the signed-in user's passkeys, the oldest first. */
+    /** Lists the signed-in user's passkeys, oldest first. */
     "GET auth/me/passkeys": {
         answer: {
             count?: number;

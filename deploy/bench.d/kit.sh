@@ -2,9 +2,11 @@
 # deploy/bench kit. Sourced by deploy/bench.
 
 settings() {
-    [[ -x $release/examples ]] && return
-    [[ -z ${BENCH_PROGRAMS:-} ]] || die "$BENCH_PROGRAMS has no examples in it"
-    swift build --package-path "$root" -j "$(nproc)" --product examples "${release_options[@]}" >&2
+    # Built every time, as the programs are: an old one would measure an old MartletKit.
+    if [[ -z ${BENCH_PROGRAMS:-} ]]; then
+        swift build --package-path "$root" -j "$(nproc)" --product examples "${release_options[@]}" >&2
+    fi
+    [[ -x $release/examples ]] || die "$release has no examples in it"
 }
 
 run_kit() {

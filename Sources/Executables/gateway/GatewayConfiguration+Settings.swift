@@ -90,6 +90,7 @@ extension GatewayConfiguration {
             "limit.body.rate", default: limits.minimumBodyBytesPerSecond, in: 0...1 << 30)
         limits.minimumAnswerBytesPerSecond = try settings.integer(
             "limit.answer.rate", default: limits.minimumAnswerBytesPerSecond, in: 0...1 << 30)
+        limits.shedsLoad = try settings.flag("limit.overload", default: limits.shedsLoad)
         limits.maximumConnections = try settings.integer(
             "limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }

@@ -1,8 +1,10 @@
 import Foundation
-import MartletAPI
 
-/// Sends calls: adds address and credentials, renews the session, repeats what may be repeated, reads errors.
-struct APIClient: Sendable {
+/// Sends API calls: adds the address and the credentials, renews the session, retries where that is safe, and reads
+/// errors.
+///
+/// A class, because everything that makes calls keeps one, and copying the configuration retains some thirty objects.
+final class APIClient: Sendable {
     let configuration: Martlet.Configuration
     let session: SessionKeeper
 
@@ -17,7 +19,7 @@ struct APIClient: Sendable {
         return response.body.isEmpty ? .null : try JSON(parsing: response.body)
     }
 
-    /// A successful answer (2xx, or 304 to a condition).
+    /// A successful answer: 2xx, or 304 to a conditional request.
     @discardableResult
     func send(_ request: APIRequest) async throws -> HTTPResponse {
         try await perform(request, timeout: .total(request.timeout ?? configuration.timeout)) { http in
@@ -34,7 +36,7 @@ struct APIClient: Sendable {
         }
     }
 
-    /// The body of an error, which is short.
+    /// The body of an error response, which is short.
     private func problem(in stream: HTTPStream) async throws -> Data {
         var body = Data()
         guard stream.head.status >= 300 else { return body }
@@ -79,7 +81,7 @@ struct APIClient: Sendable {
         }
     }
 
-    /// Whose call it is; nil: the app's own.
+    /// The session that the call belongs to; nil for a call of the app itself.
     private func session(for request: APIRequest) async throws -> Session? {
         let session = request.caller == .app ? nil : try await session.valid(by: self)
         if session == nil, request.caller == .user {
@@ -96,8 +98,8 @@ struct APIClient: Sendable {
             throw MartletError(.invalidArgument, "The address is not a URL: \(request.path)")
         }
         var headers = request.headers
-        headers[HeaderName.secret] = configuration.secret
-        headers[HeaderName.environment] = configuration.environment?.rawValue
+        headers[MartletHeader.secret] = configuration.secret
+        headers[MartletHeader.environment] = configuration.environment?.rawValue
         if case .idempotencyKey(let key) = request.repetition { headers["idempotency-key"] = key }
         if let session { headers["authorization"] = "Bearer " + session.accessToken }
         return HTTPRequest(
@@ -127,7 +129,7 @@ struct Attempts {
     let clock: WallClock
     private var count = 1
     private var hasRenewedSession = false
-    /// Nil until the first attempt; then the user, or nil for the app.
+    /// Nil before the first attempt; afterwards the user's id, or `.some(nil)` for the app.
     private var caller: String??
 
     init(policy: Martlet.RetryPolicy, clock: WallClock) {
@@ -135,7 +137,7 @@ struct Attempts {
         self.clock = clock
     }
 
-    /// Refuses to repeat a call as somebody else, who signed in between two attempts.
+    /// Refuses to repeat a call as a different user, who signed in between two attempts.
     mutating func check(_ user: String?) throws {
         if let caller, caller != user { throw SessionKeeper.ended }
         caller = .some(user)
@@ -169,7 +171,7 @@ struct Attempts {
 }
 
 extension MartletError {
-    /// An error answer of the server, or of something in front of it that speaks no JSON.
+    /// An error response of the server, or of a proxy in front of it that does not send JSON.
     init(problem body: Data, head: HTTPHead) {
         let json = try? JSON(parsing: body)
         let title = json?["title"]?.stringValue ?? "The server answered with status \(head.status)."
@@ -177,7 +179,7 @@ extension MartletError {
             Code(rawValue: json?["code"]?.stringValue ?? "http-\(head.status)"),
             json?["detail"]?.stringValue ?? title, status: head.status, field: json?["field"]?.stringValue,
             rows: (json?["rows"]?.arrayValue ?? []).compactMap(Row.init),
-            requestID: json?["requestId"]?.stringValue ?? head.headers[HeaderName.requestID],
+            requestID: json?["requestId"]?.stringValue ?? head.headers[MartletHeader.requestID],
             retryAfter: head.headers["retry-after"].flatMap { TimeInterval($0) }.map { max(0, $0) })
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import MartletAPI
 
 extension Martlet {
     /// Values that the server decides by user and device.
@@ -16,7 +15,7 @@ extension Martlet {
 /// ```
 ///
 /// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. Once it has
-/// asked, the client asks again whenever somebody signs in or out.
+/// asked, the client asks again whenever somebody signs in or out, and when you set other ``attributes``.
 ///
 /// The first time that a user reads a flag whose value was decided by a share or an experiment, the event
 /// `Experiment Viewed` is recorded, once for each user and variant, if the user has agreed to analytics. The results of
@@ -24,11 +23,14 @@ extension Martlet {
 public final class Flags: Sendable {
     private struct State {
         var answers: FlagAnswers
-        /// Whose answers they are; nil: those of the device without a user.
+        /// The user to whom the answers belong; nil if nobody was signed in.
         var userID: String?
         var attributes: [String: JSON] = [:]
         /// The app asks for flags. Otherwise a sign-in makes no call.
         var isInUse = false
+        /// How often the server was asked, and which of these questions the answers belong to.
+        var asked = 0
+        var answered = 0
         var exposures: Set<String>
     }
 
@@ -91,10 +93,19 @@ public final class Flags: Sendable {
     /// The user's variations by experiment, as of the last answer.
     public var experiments: [String: String] { state.withLock { $0.answers.experiments } }
 
-    /// What rules know about this user besides the device, such as a plan. Applies from the next ``refresh()``.
+    /// Attributes of the user for rules, in addition to those of the device: a plan, for example.
+    ///
+    /// Once the app has called ``refresh()``, a change makes the client ask the server again. Until the answer arrives,
+    /// and while the device is offline, the values stay as they are.
     public var attributes: [String: JSON] {
         get { state.withLock { $0.attributes } }
-        set { state.withLock { $0.attributes = newValue } }
+        set {
+            let asksAgain = state.withLock { state in
+                defer { state.attributes = newValue }
+                return state.isInUse && state.attributes != newValue
+            }
+            if asksAgain { Task { await refreshQuietly() } }
+        }
     }
 
     // MARK: Refreshing
@@ -102,20 +113,24 @@ public final class Flags: Sendable {
     /// Asks the server for all flags.
     ///
     /// - Returns: Whether any has changed.
-    /// - Throws: ``MartletError``. The values that are there stay.
+    /// - Throws: ``MartletError``. The present values are kept.
     @discardableResult
     public func refresh() async throws -> Bool {
         let userID = try await api.session.current()?.user.id
         use(userID)
-        let (context, known) = state.withLock { state in
+        let (question, context, known) = state.withLock { state in
             state.isInUse = true
-            return (self.context(state.attributes), state.answers)
+            state.asked += 1
+            return (state.asked, self.context(state.attributes), state.answers)
         }
         var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .harmless)
-        request.headers[HeaderName.deviceID] = identity.id
+        request.headers[MartletHeader.deviceID] = identity.id
         if known.context == context { request.headers["if-none-match"] = known.entityTag }
         let response = try await api.send(request)
-        guard response.status != 304 else { return false }
+        guard response.status != 304 else {
+            state.withLock { $0.answered = max($0.answered, question) }
+            return false
+        }
         let json = try JSON(parsing: response.body)
         guard json["flags"]?.objectValue != nil else {
             throw MartletError(.unexpectedAnswer, "The answer has no flags.")
@@ -123,8 +138,9 @@ public final class Flags: Sendable {
         let answers = FlagAnswers(json, entityTag: response.headers["etag"], context: context)
         let kept: JSON = ["answer": json, "etag": answers.entityTag.map(JSON.string) ?? .null, "context": context]
         return state.withLock { state in
-            // Somebody else may have signed in meanwhile.
-            guard state.userID == userID else { return false }
+            // Somebody else may have signed in meanwhile, or a later question, with other attributes, been answered.
+            guard state.userID == userID, state.answered < question else { return false }
+            state.answered = question
             try? folder.write(kept.data, to: Self.file(of: userID))
             let hasChanged = state.answers.flags != answers.flags || state.answers.experiments != answers.experiments
             state.answers = answers

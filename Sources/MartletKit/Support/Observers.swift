@@ -1,6 +1,6 @@
 import Foundation
 
-/// Streams that all get the same values.
+/// Streams that all receive the same values.
 final class Observers<Value: Sendable>: Sendable {
     private let continuations = Locked<[UUID: AsyncStream<Value>.Continuation]>([:])
 
@@ -12,14 +12,14 @@ final class Observers<Value: Sendable>: Sendable {
     func add(_ continuation: AsyncStream<Value>.Continuation, atEnd: @escaping @Sendable () -> Void = {}) {
         let id = UUID()
         insert(continuation, id)
-        // Weak, because the continuations keep this closure.
+        // Weak, because the continuations retain this closure.
         continuation.onTermination = { [weak self] _ in
             atEnd()
             self?.remove(id)
         }
     }
 
-    /// Adds a stream that the caller removes.
+    /// Adds a stream, which the caller has to remove.
     func insert(_ continuation: AsyncStream<Value>.Continuation, _ id: UUID) {
         continuations.withLock { $0[id] = continuation }
     }

@@ -132,6 +132,8 @@ public struct GatewayConfiguration: Sendable {
         public var maximumStreamsPerAddress = 128
         /// Streams per event loop with one credential, which all users of an app share. Above it: 429.
         public var maximumStreamsPerCredential = 2_048
+        /// Whether to refuse requests with 503 while more arrive than a service can answer in time, see `LoadLimit`.
+        public var shedsLoad = true
         /// Minimum rate of a request body. Below it: 408. 0 means no limit. A client that has sent faster may pause for
         /// `Timeouts.bodyStall`.
         public var minimumBodyBytesPerSecond = 1024

@@ -21,6 +21,8 @@ enum MetricHelp {
         "martlet_gateway_connections_refused_total": "Connections closed at once because there was no room.",
         "martlet_gateway_descriptors_lacking_total":
             "Requests refused with 503 because no descriptor was left for a connection to a service.",
+        "martlet_gateway_overloads_total":
+            "Requests refused with 503 because more arrived than a service could answer in time.",
         "martlet_gateway_received_bytes_total": "Bytes of request bodies received from clients.",
         "martlet_gateway_request_duration_seconds": "Time from a request's head to the end of its answer.",
         "martlet_gateway_requests_total": "Requests answered, by upstream and class of status.",

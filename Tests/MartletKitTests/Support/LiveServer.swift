@@ -38,7 +38,7 @@ struct LiveServer: Sendable {
     func manage(
         _ method: String, _ path: String, _ json: JSON? = nil, headers: HTTPHeaders = [:]
     ) async throws -> JSON {
-        try await manage(method, path, text: json?.text, headers: headers)
+        try await manage(method, path, data: json?.data, headers: headers)
     }
 
     /// - Parameter text: JSON whose members keep their order.
@@ -46,13 +46,20 @@ struct LiveServer: Sendable {
     func manage(
         _ method: String, _ path: String, text: String?, headers: HTTPHeaders = [:]
     ) async throws -> JSON {
+        try await manage(method, path, data: text.map { Data($0.utf8) }, headers: headers)
+    }
+
+    @discardableResult
+    func manage(
+        _ method: String, _ path: String, data: Data?, headers: HTTPHeaders = [:]
+    ) async throws -> JSON {
         let key = try #require(connection["appKey"]?.stringValue)
         var headers = headers
         headers["x-martlet-master-key"] = connection["masterKey"]?.stringValue
         let request = HTTPRequest(
             method: method, url: try #require(URL(string: "\(url.absoluteString)/api/\(key)/\(path)")),
             headers: headers,
-            body: text.map { Data($0.utf8) })
+            body: data)
         let response = try await URLSessionTransport().send(request, progress: nil)
         let answer = response.body.isEmpty ? JSON.null : try JSON(parsing: response.body)
         try #require((200..<300).contains(response.status), "\(method) \(path): \(answer.text)")

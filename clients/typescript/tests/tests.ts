@@ -369,9 +369,11 @@ export const tests: Record<string, Test> = {
             break;
         }
         const cursor = (await firstOf(notes.live())).cursor;
-        await notes.create({ title: "later" });
+        // Word processors write this separator; in a stream it is not the end of a line.
+        const title = "one\u2028two";
+        await notes.create({ title });
         const missed = await firstOf(notes.live({ since: cursor }), (change) => change.kind !== "open");
-        equal(missed.object?.title, "later");
+        equal(missed.object?.title, title);
         await refused("invalid-parameter", () => firstOf(notes.live({ since: "nonsense" })));
     },
 

@@ -1,8 +1,10 @@
 # shellcheck shell=bash
 # What setup, backup and restore share. Sourced, not run.
 
-settings=/etc/martlet
+settings=${MARTLET_SETTINGS_FOLDER:-/etc/martlet}
 state=/var/lib/martlet
+# What backups were made, and what the last proofs said; the same name as auth's setting.
+records=${MARTLET_BACKUP_DIRECTORY:-/var/lib/martlet-backup}
 # Where certbot writes challenges. Only root writes there, because root follows links; Sources/…/DoctorCommand.swift looks whether it exists.
 challenges=/var/lib/martlet-acme
 cluster=martlet
@@ -66,11 +68,11 @@ find_cluster() {
     read -r version port data <<< "$line"
 }
 
-# As the superuser of the cluster, over its socket, without a password.
+# Runs psql as the superuser of the cluster, over its socket, without a password.
 as_postgres() { (cd / && exec runuser -u postgres -- "$@"); }
 sql() { as_postgres psql -X -q -At -v ON_ERROR_STOP=1 -p "$port" "$@"; }
 
-# make_cluster [PORT]: a cluster of Debian's kind, so that its tools (pg_lsclusters, pg_upgradecluster) and its user are used.
+# make_cluster [PORT]: creates a cluster in Debian's way, so that Debian's tools (pg_lsclusters, pg_upgradecluster) and user work with it.
 make_cluster() {
     if ! find_cluster; then
         version=$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1 | cut -d / -f 5)
@@ -80,12 +82,12 @@ make_cluster() {
         find_cluster
     fi
     local etc=/etc/postgresql/$version/$cluster drop_in=/etc/systemd/system/postgresql@$version-$cluster.service.d
-    # The services log in by password; Debian lets in only users of the same name as their role.
+    # The services log in by password; Debian's default admits only system users with the same name as their role.
     grep -q "^local *$database " "$etc/pg_hba.conf" ||
         sed -i "0,/^local *all *all/s//local   $database   all   scram-sha-256\n&/" "$etc/pg_hba.conf"
     # Values of rows must not get into the server's log. Archiving is on from the start, because switching it on needs a restart.
     write_private "$etc/conf.d/10-martlet.conf" postgres: 0644 << 'END'
-# Written by "martlet setup"; settings of your own belong into another file here whose name comes later.
+# Written by "martlet setup"; put your own settings into another file here whose name sorts after this one.
 max_connections = 200
 shared_buffers = 256MB
 timezone = 'UTC'

@@ -97,7 +97,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Names apps whose live data are open where no rule says otherwise: a note, because they may be so on purpose.
+    /// Names apps whose live data are open where no rule says otherwise: only a note, because this may be intended.
     private static func accessFinding(_ client: PostgresClient) async throws -> Finding {
         do {
             let rows = try await client.query(
@@ -126,9 +126,9 @@ struct DoctorCommand: AsyncParsableCommand {
             guard open.numberOfCollections > 0 else { return none }
             return Finding(
                 name: """
-                    rules open live data to whoever has the app, also without signing in, in \(open.numberOfCollections) \
-                    collections: \(open.places.joined(separator: ", ")); GET rules/report lists all of an app; to close \
-                    them, put "authenticated", a role or a field in place of "*" by PUT collections/{collection}/rules
+                    rules open live data to whoever has the app, even without signing in, in \
+                    \(open.numberOfCollections) collections: \(open.places.joined(separator: ", ")); GET rules/report \
+                    lists all of an app; to close them, put "authenticated", a role or a field in place of "*" by PUT collections/{collection}/rules
                     """, isGood: true, mark: "note  ")
         } catch let error as PostgresError where ["42P01", "42703", "3F000"].contains(error.sqlState) {
             // The finding about its schema already reports that it is missing.
