@@ -49,10 +49,10 @@ self_signed_certificate() {
 # options, and calls HOOK when there is a new one. DIRECTORY is another authority's (RFC 8555); MAIL may be empty.
 # order_certificate HOST MAIL DIRECTORY HOOK
 order_certificate() {
-    local contact=(--register-unsafely-without-email) authority=()
+    local contact=(--register-unsafely-without-email) server=()
     [[ -z $2 ]] || contact=("--email=$2")
-    [[ -z $3 ]] || authority=("--server=$3")
-    certbot certonly --quiet --non-interactive --agree-tos "${contact[@]}" "${authority[@]}" \
+    [[ -z $3 ]] || server=("--server=$3")
+    certbot certonly --quiet --non-interactive --agree-tos "${contact[@]}" "${server[@]}" \
         --cert-name martlet --domain "$1" --renew-with-new-domains --keep-until-expiring --key-type ecdsa \
         --webroot --webroot-path "$challenges" --deploy-hook "$4"
 }
