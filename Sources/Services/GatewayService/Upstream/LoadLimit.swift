@@ -3,10 +3,10 @@ import NIOCore
 /// Limits how many requests of one route may wait for one upstream address, so that the requests it accepts are
 /// answered quickly even if far more arrive than it can serve. A value type without its own clock.
 ///
-/// An address is overloaded if requests queue in it all the time. Then even the fastest answer of a whole window takes
-/// much longer than the fastest answer known for the route, as in CoDel (RFC 8289), which also goes by the minimum
-/// delay: some slow answers among fast ones do not mean a queue. Each window with a queue lowers the limit by a fifth,
-/// and each without one raises it by a tenth until it is no longer needed.
+/// An address is overloaded if requests queue in it all the time. Then hardly any answer of a window takes about as
+/// long as the fastest answer known for the route. Like CoDel (RFC 8289), this does not go by the slow answers: some
+/// among fast ones do not mean a queue. Each window with a queue lowers the limit by a fifth, and each without one
+/// raises it by a tenth until it is no longer needed.
 struct LoadLimit {
     /// So many requests may always wait.
     static let minimum = 8
@@ -15,9 +15,10 @@ struct LoadLimit {
     static let longestWindow = TimeAmount.seconds(1)
     /// Fewer answers than this do not show a queue.
     static let fewestAnswers = 20
-    /// There is a queue if the fastest answer of a window took this much longer than the fastest known, and more than
-    /// twice as long.
-    static let target = TimeAmount.milliseconds(5)
+    /// An answer is quick if it took at most this much longer than the fastest known, or at most twice as long.
+    static let target = TimeAmount.milliseconds(2)
+    /// There is a queue if fewer than one in so many answers of a window were quick.
+    static let quickShare = 4
     /// The fastest known answer is one of the last two periods of this length.
     static let memory = TimeAmount.seconds(60)
 
@@ -28,8 +29,8 @@ struct LoadLimit {
 
     private var windowBegan = NIODeadline.uptimeNanoseconds(0)
     private var answers = 0
+    private var quickAnswers = 0
     private var mostWaiting = 0
-    private var fastestInWindow = TimeAmount.hours(1)
     private var periodBegan = NIODeadline.uptimeNanoseconds(0)
     private var fastestInPeriod = TimeAmount.hours(1)
     private var fastestBefore = TimeAmount.hours(1)
@@ -46,7 +47,8 @@ struct LoadLimit {
     mutating func answered(after time: TimeAmount, at now: NIODeadline) {
         waiting -= 1
         answers += 1
-        fastestInWindow = min(fastestInWindow, time)
+        if time <= quickTime { quickAnswers += 1 }
+        fastestInPeriod = min(fastestInPeriod, time)
         let age = now - windowBegan
         guard age >= Self.longestWindow || age >= Self.window && answers >= Self.fewestAnswers else { return }
         endWindow(at: now)
@@ -55,12 +57,15 @@ struct LoadLimit {
     /// Records that a request ended without a successful answer. Refusals are quick and say nothing about the load.
     mutating func failed() { waiting -= 1 }
 
+    private var quickTime: TimeAmount {
+        let fastest = min(fastestBefore, fastestInPeriod)
+        return max(fastest + Self.target, fastest * 2)
+    }
+
     private mutating func endWindow(at now: NIODeadline) {
-        let fastestKnown = min(fastestBefore, fastestInPeriod)
-        let excess = fastestInWindow - fastestKnown
         let hasQueue =
-            (limit != nil || mostWaiting > Self.minimum) && answers >= Self.fewestAnswers && excess > Self.target
-            && excess > fastestKnown
+            (limit != nil || mostWaiting > Self.minimum) && answers >= Self.fewestAnswers
+            && quickAnswers < answers / Self.quickShare
         if hasQueue {
             limit = max(Self.minimum, min(limit ?? mostWaiting, mostWaiting) * 4 / 5)
         } else if let limit {
@@ -69,14 +74,13 @@ struct LoadLimit {
         remember(at: now)
         windowBegan = now
         answers = 0
+        quickAnswers = 0
         mostWaiting = waiting
-        fastestInWindow = .hours(1)
     }
 
     /// While the limit holds requests back, every answer is slowed by others, so nothing is forgotten. At the minimum
     /// that cannot be the reason: the address has become slower.
     private mutating func remember(at now: NIODeadline) {
-        fastestInPeriod = min(fastestInPeriod, fastestInWindow)
         guard limit == nil || limit == Self.minimum else { return periodBegan = now }
         guard now - periodBegan >= Self.memory else { return }
         periodBegan = now
