@@ -47,7 +47,7 @@ function response(status)
   elseif status < 300 then
     accepted = accepted + 1
     if timed then list[#list + 1] = now() - sent end
-    if #list == 50 then
+    if #list == 10 then
       times = times .. table.concat(list, " ") .. " "
       list = {}
     end

@@ -8,15 +8,15 @@ import NIOCore
 /// among fast ones do not mean a queue. Each window with a queue lowers the limit by a fifth, and each without one
 /// raises it by a tenth until it is no longer needed.
 struct LoadLimit {
-    /// So many requests may always wait.
-    static let minimum = 8
+    /// So many requests may always wait: enough to keep an address busy, and few enough to be answered in time.
+    static let minimum = 32
     /// A window ends after this time if it has enough answers, and otherwise after `longestWindow`.
     static let window = TimeAmount.milliseconds(100)
     static let longestWindow = TimeAmount.seconds(1)
     /// Fewer answers than this do not show a queue.
     static let fewestAnswers = 20
     /// An answer is quick if it took at most this much longer than the fastest known, or at most twice as long.
-    static let target = TimeAmount.milliseconds(2)
+    static let target = TimeAmount.milliseconds(5)
     /// There is a queue if fewer than one in so many answers of a window were quick.
     static let quickShare = 4
     /// The fastest known answer is one of the last two periods of this length.
