@@ -7,9 +7,9 @@ import Testing
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     @Test(arguments: [
-        (86_400.0 * 40, "ok    the TLS certificate expires on 2027-02-24, in 40 days"),
-        (86_400.0 * 14, "ok    the TLS certificate expires on 2027-01-29, in 14 days"),
-        (86_400.0 * 14 - 1, "note  the TLS certificate expires on 2027-01-29, in 13 days"),
+        (3_456_000.0, "ok    the TLS certificate expires on 2027-02-24, in 40 days"),
+        (1_209_600.0, "ok    the TLS certificate expires on 2027-01-29, in 14 days"),
+        (1_209_599.0, "note  the TLS certificate expires on 2027-01-29, in 13 days"),
         (60.0, "note  the TLS certificate expires on 2027-01-15, in 0 days"),
         (0.0, "WRONG the TLS certificate expired on 2027-01-15"),
     ])
