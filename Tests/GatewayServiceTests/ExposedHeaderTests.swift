@@ -10,7 +10,7 @@ import Testing
     /// Headers that clients send, not services.
     private static let requests: Set = [
         "dnt", "sec-gpc", "idempotency-key", "installation-secret", "opt-out-secret", "last-event-id", "x-device-id",
-        "receipt-token", "martlet-dashboard",
+        "receipt-token", "martlet-dashboard", "x-http-method-override",
     ]
     /// Headers between internal services. The gateway removes them, except `version`: only `health/ready` sends it,
     /// which has no route.
