@@ -21,7 +21,8 @@ enum StatusGroup: String, CaseIterable, Sendable {
             [
                 "size", "connections", "milliseconds", "transactions", "rollbacks", "locked", "oldest", "dead",
             ].map { "database." + $0 }
-        case .jobs: ServiceName.allCases.map { "jobs." + $0.rawValue }
+        // The service of configurations has no jobs.
+        case .jobs: ServiceName.allCases.filter { $0 != .config }.map { "jobs." + $0.rawValue }
         }
     }
 
