@@ -48,7 +48,7 @@ import Testing
         for time in Array(repeating: TimeAmount.milliseconds(1), count: 1_000)
             + Array(repeating: .milliseconds(100), count: 4_000)
         {
-            while limit.waiting < clients, limit.admits { limit.begin(at: now) }
+            while limit.waiting < clients, limit.admits(at: now) { limit.begin(at: now) }
             now = now + time
             while limit.waiting > 0 { limit.answered(after: time, at: now) }
         }
@@ -87,7 +87,7 @@ import Testing
             for _ in 0..<seconds * 1_000 {
                 paused.removeAll { $0 <= now }
                 while queue.count + paused.count < clients {
-                    if limit.admits {
+                    if limit.admits(at: now) {
                         limit.begin(at: now)
                         queue.append(now)
                     } else {

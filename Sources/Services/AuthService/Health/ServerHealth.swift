@@ -8,7 +8,7 @@ import NIOHTTP1
 
 /// Checks whether the services and the database work, as seen by this process.
 struct ServerHealth: Sendable {
-    private static let timeLimit: Duration = .seconds(2)
+    static let timeLimit: Duration = .seconds(2)
 
     let postgres: PostgresClient
     /// All services but this one.

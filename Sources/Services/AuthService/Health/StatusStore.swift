@@ -87,7 +87,8 @@ struct StatusStore: Sendable {
 
     func databaseFigures() async throws -> DatabaseFigures? {
         let rows = try await postgres.query(
-            "SELECT committed, rolled_back, locked, oldest, dead FROM auth.database_figures()")
+            "SELECT committed, rolled_back, locked, oldest, dead FROM auth.database_figures()",
+            timeout: ServerHealth.timeLimit)
         return try rows.first.map {
             DatabaseFigures(
                 committed: try $0.decode(0), rolledBack: try $0.decode(1), locked: try $0.decode(2),

@@ -36,8 +36,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $f
             coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::double precision AS oldest
         FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
     ) AS a, (
-        SELECT coalesce(100.0 * sum(n_dead_tup) / nullif(sum(n_live_tup + n_dead_tup), 0), 0)::double precision AS dead
-        FROM pg_stat_user_tables
+        -- Not from pg_stat_user_tables, which joins every index.
+        SELECT coalesce(100.0 * sum(dead) / nullif(sum(live + dead), 0), 0)::double precision AS dead
+        FROM (
+            SELECT pg_stat_get_live_tuples(oid) AS live, pg_stat_get_dead_tuples(oid) AS dead
+            FROM pg_class WHERE relkind = 'r') AS counts
     ) AS t
     WHERE d.datname = current_database()
 $function$;

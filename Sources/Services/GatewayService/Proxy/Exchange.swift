@@ -215,7 +215,7 @@ final class Exchange {
         guard let front, phase == .sending else { return }
         status = head.status
         lastProgress = worker.now
-        stopAwaiting(isSuccess: head.status < 300)
+        stopAwaiting(isSuccess: head.status < 300 || head.status == 304)
         worker.giveBack(requestHead)
         requestHead = ByteBuffer()
         phase = head.status == 101 ? .tunnel : .answering
@@ -460,7 +460,7 @@ final class Exchange {
         else {
             return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
         }
-        if worker.settings.limits.shedsLoad, !backend.admits(Backend.LoadKey(route, method)) {
+        if worker.settings.limits.shedsLoad, !backend.admits(loadKey(route), at: now) {
             worker.metrics.countOverload()
             return refuse(
                 Refusal(.unavailable, "More requests arrive than can be answered; retry later.", retryAfter: 1),
@@ -504,15 +504,20 @@ final class Exchange {
 
     /// Starts the clock for `LoadLimit`. Answers that take their time on purpose do not count.
     private func awaitAnswer() {
-        guard let route, !route.isStreaming, !route.waits, !isUpgrade else { return }
+        guard phase == .sending, awaitedSince == nil, let route, let backend else { return }
+        guard !route.isStreaming, !route.waits, !isUpgrade else { return }
         awaitedSince = .now()
-        backend?.waits(Backend.LoadKey(route, method))
+        backend.waits(loadKey(route))
+    }
+
+    private func loadKey(_ route: Route) -> Backend.LoadKey {
+        Backend.LoadKey(route: route, method: method, appID: grant?.principal.appID)
     }
 
     private func stopAwaiting(isSuccess: Bool) {
         guard let start = awaitedSince, let route, let backend else { return }
         awaitedSince = nil
-        let key = Backend.LoadKey(route, method)
+        let key = loadKey(route)
         if isSuccess { backend.answered(key, since: start) } else { backend.gaveUp(key) }
     }
 

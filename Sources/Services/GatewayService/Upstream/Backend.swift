@@ -58,19 +58,25 @@ final class Backend {
         breaker.end(outcome, at: now)
     }
 
-    /// Requests that share a limit: they do the same work.
+    /// Requests that share a limit: those of one app that do the same work.
     struct LoadKey: Hashable {
-        private let route: ObjectIdentifier
-        private let method: Method
+        let route: Route
+        let method: Method
+        let appID: String?
 
-        init(_ route: Route, _ method: Method) {
-            self.route = ObjectIdentifier(route)
-            self.method = method
+        static func == (one: LoadKey, other: LoadKey) -> Bool {
+            one.route === other.route && one.method == other.method && one.appID == other.appID
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(ObjectIdentifier(route))
+            hasher.combine(method)
+            hasher.combine(appID)
         }
     }
 
     /// Whether a further request may be sent, or so many wait for their answers that it would only lengthen a queue.
-    func admits(_ key: LoadKey) -> Bool { loads[key]?.admits ?? true }
+    func admits(_ key: LoadKey, at now: NIODeadline) -> Bool { loads[key]?.admits(at: now) ?? true }
 
     /// Counts a request that was sent completely; every call is paired with one of `answered` or `gaveUp`.
     func waits(_ key: LoadKey) { loads[key, default: LoadLimit()].begin(at: .now()) }
@@ -147,7 +153,7 @@ final class Backend {
     }
 
     func tick(_ now: NIODeadline) {
-        // Reloading the routes makes new keys.
+        // Apps and reloads of the routes make new keys.
         if loads.count > Self.maximumLoads { loads = loads.filter { $0.value.waiting > 0 } }
         let oldest = now - Self.idleTime
         // The longest idle connections come first.

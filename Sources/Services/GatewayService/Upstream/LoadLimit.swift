@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Limits how many requests of one route may wait for one upstream address, so that the requests it accepts are
+/// Limits how many requests of one kind may wait for one upstream address, so that the requests it accepts are
 /// answered quickly even if far more arrive than it can serve. A value type without its own clock.
 ///
 /// An address is overloaded if requests queue in it all the time. Then hardly any answer of a window takes about as
-/// long as the fastest answer known for the route. Like CoDel (RFC 8289), this does not go by the slow answers: some
+/// long as the fastest one known. Like CoDel (RFC 8289), this does not go by the slow answers: some
 /// among fast ones do not mean a queue. Each window with a queue lowers the limit by a fifth, and each without one
 /// raises it by a tenth until it is no longer needed.
 struct LoadLimit {
@@ -28,6 +28,7 @@ struct LoadLimit {
     private(set) var limit: Int?
 
     private var windowBegan = NIODeadline.uptimeNanoseconds(0)
+    private var lastAnswer = NIODeadline.uptimeNanoseconds(0)
     private var answers = 0
     private var quickAnswers = 0
     private var mostWaiting = 0
@@ -35,7 +36,11 @@ struct LoadLimit {
     private var fastestInPeriod = TimeAmount.hours(1)
     private var fastestBefore = TimeAmount.hours(1)
 
-    var admits: Bool { limit.map { waiting < $0 } ?? true }
+    /// Admits everything if nothing was answered for a while: then there is nothing to go by.
+    func admits(at now: NIODeadline) -> Bool {
+        guard let limit, waiting >= limit else { return true }
+        return now > lastAnswer + Self.longestWindow * 2
+    }
 
     mutating func begin(at now: NIODeadline) {
         if answers == 0, waiting == 0 { windowBegan = now }
@@ -47,6 +52,7 @@ struct LoadLimit {
     mutating func answered(after time: TimeAmount, at now: NIODeadline) {
         waiting -= 1
         answers += 1
+        lastAnswer = now
         if time <= quickTime { quickAnswers += 1 }
         fastestInPeriod = min(fastestInPeriod, time)
         let age = now - windowBegan

@@ -101,9 +101,12 @@ struct ReportStore: Sendable {
         }
     }
 
+    /// Reports of one user take turns, so that each counts those before it.
     private func checkLimits(of user: String, _ table: PostgresIdentifier, _ transaction: PostgresTransaction)
         async throws
     {
+        try await transaction.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(\(table.quoted + user), 0))")
         let row = try await transaction.query(
             """
             SELECT count(*) FILTER (WHERE created > now() - interval '1 day'), count(*) FILTER (WHERE resolved IS NULL)

@@ -53,7 +53,7 @@ struct RoleInvitationMailing: Sendable {
     /// Whether auth was not asked, or refused. Otherwise its answer was lost or is late.
     private static func isUnordered(_ error: any Error) -> Bool {
         switch error {
-        case is ServiceCalls.Failure: true
+        case ServiceCalls.Failure.status(400..<500, _): true
         case OutgoingFailure.unreachable, OutgoingFailure.privateAddress, OutgoingFailure.invalidURL: true
         default: false
         }
