@@ -1,13 +1,13 @@
 import Foundation
 
 /// A publication of documents, as the server announces it.
-struct Publication: Sendable, Hashable {
+package struct Publication: Sendable {
     /// Grows with each publication.
     let generation: Int
     /// True for the first event of a connection, which lists everything that is live.
-    let isComplete: Bool
+    package let isComplete: Bool
     /// `kind/name` of the documents.
-    let documents: Set<String>
+    package let documents: Set<String>
 
     func concerns(_ kinds: String...) -> Bool {
         isComplete || documents.contains { name in kinds.contains { name.hasPrefix($0 + "/") } }
@@ -15,7 +15,7 @@ struct Publication: Sendable, Hashable {
 }
 
 /// The server's announcements of new documents: one connection for all who listen, as long as somebody does.
-actor DocumentEvents {
+package actor DocumentEvents {
     private let api: APIClient
     private var listeners: [UUID: Listener] = [:]
     private var connection: Task<Void, Never>?
@@ -28,7 +28,7 @@ actor DocumentEvents {
     init(_ api: APIClient) { self.api = api }
 
     /// The publications that concern the listener, until the iteration ends. A slow listener gets only the newest.
-    func publications(
+    package func publications(
         where isConcerned: @escaping @Sendable (Publication) -> Bool
     ) -> AsyncStream<Publication> {
         let (stream, continuation) = AsyncStream<Publication>.makeStream(bufferingPolicy: .bufferingNewest(1))

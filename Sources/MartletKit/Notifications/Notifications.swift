@@ -216,7 +216,7 @@ public final class Notifications: Sendable {
 }
 
 /// What the device knows about its registration, also over restarts.
-struct Registration: Sendable, Hashable {
+struct Registration: Sendable, Equatable {
     private static let maximumRemembered = 200
 
     var push: JSON?

@@ -1,12 +1,12 @@
-import Foundation
+package import Foundation
 
 #if canImport(CryptoKit)
 import CryptoKit
 #endif
 
 /// The hash function of FIPS 180-4, for what the server asks to be hashed. Not for secrets: it is not hardened.
-enum SHA256Digest {
-    static func of(_ data: Data) -> Data {
+package enum SHA256Digest {
+    package static func of(_ data: Data) -> Data {
         #if canImport(CryptoKit)
         return Data(SHA256.hash(data: data))
         #else
@@ -14,7 +14,7 @@ enum SHA256Digest {
         #endif
     }
 
-    static func hexadecimal(_ data: Data) -> String { of(data).hexadecimal }
+    package static func hexadecimal(_ data: Data) -> String { of(data).hexadecimal }
 
     /// Without a library, for systems that have none.
     static func portable(_ message: [UInt8]) -> [UInt8] {
@@ -67,7 +67,7 @@ enum SHA256Digest {
 
 extension Data {
     /// RFC 4648 §5, without padding.
-    var base64URL: String {
+    package var base64URL: String {
         base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
             .replacingOccurrences(of: "=", with: "")
     }

@@ -64,7 +64,7 @@ public enum TextArgument: Sendable, Hashable, ExpressibleByStringLiteral, Expres
 /// A value of another type than its place says is shown as it is, and a place without a value stays in the text: texts
 /// come from outside, and must not be able to crash an app.
 struct TextFormat: Sendable {
-    struct Specifier: Sendable, Hashable {
+    struct Specifier: Sendable, Equatable {
         var position: Int?
         var flags = ""
         var width: Int?

@@ -1,3 +1,5 @@
+import MartletKit
+
 /// Builds the concrete views of a screen from the definition's views and the models.
 ///
 /// Whatever the definition says, it ends: views and levels are counted, and what cannot be shown is a placeholder.

@@ -1,3 +1,5 @@
+import MartletKit
+
 /// The views of a form, with what was entered and what is wrong with it.
 extension HTMLDefinitionRenderer {
     func input(_ node: DefinitionNode) -> String {
