@@ -361,7 +361,12 @@ let package = Package(
             name: "pushbench", dependencies: ["MartletCore", "MartletPush", "MartletPushSimulator", crypto, logging],
             path: "Sources/Benchmarks/pushbench",
             swiftSettings: settings),
-        program("martlet", "OperatorCommands", dependencies: [argumentParser]),
+        program(
+            "martlet", "OperatorCommands",
+            dependencies: [
+                "AnalyticsService", "AuthService", "ConfigService", "MartletCore", "MartletHTTP",
+                "NotificationsService", "StorageService", argumentParser,
+            ]),
         .executableTarget(
             name: "examples", dependencies: ["ExampleApps"], path: "Sources/Examples/examples", swiftSettings: settings),
 

@@ -6,14 +6,14 @@ services=(auth storage config analytics notifications)
 programs=(gateway "${services[@]}" martlet)
 state=${MARTLET_STATE:-$root/.martlet}
 
-# For every build. Names are enough in a backtrace, and only editors want an index: without lines and index a build takes a fifth less.
-# MARTLET_BUILD are further arguments, such as "-debug-info-format dwarf".
+# Options for every build. Backtraces need only names, and only editors need an index; without line numbers and index a build takes a fifth less time.
+# MARTLET_BUILD has further arguments, such as "-debug-info-format dwarf".
 read -ra build_options <<< "-debug-info-format none --disable-index-store ${MARTLET_BUILD:-}"
 
 # For debug builds: see Package.swift.
 export SWIFT_OPTIMIZE_SHARED=1
 
-# For release builds, so that programs are small. Each function has a section of its own, and the linker leaves out what nothing calls.
+# Options for release builds, to make programs small: each function has its own section, and the linker leaves out functions that nothing calls.
 # Packed relocations save 2 MB in `martlet`; the loader understands them since glibc 2.36 (Debian 12).
 release_options=(
     -c release "${build_options[@]}"
@@ -24,7 +24,7 @@ release_options=(
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 die() { printf 'martlet: %s\n' "$*" >&2; exit 1; }
 
-# Prints a port that nothing listens on, above the range that the kernel gives to clients.
+# Prints a port on which no process listens, above the range from which the kernel assigns ports to clients.
 free_port() {
     local port
     while port=$((61000 + RANDOM % 4000)); do
@@ -44,7 +44,7 @@ need_packages() {
     ((EUID == 0)) || run=(sudo)
     "${run[@]}" apt-get update -qq
     DEBIAN_FRONTEND=noninteractive "${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
-    # Debian starts a cluster of its own with the package; ours stands beside it and needs none of it.
+    # Debian starts a cluster of its own with the package; ours runs independently beside it.
 }
 
 need_build_packages() {
@@ -57,11 +57,11 @@ need_dashboard_packages() {
     need_packages esbuild node-typescript node-react node-react-dom brotli fonts-inter fonttools python3-brotli python3-yaml
 }
 
-# The programs, in one release build. Prints nothing when there is nothing to do.
+# Builds the programs in one release build. Prints nothing if there is nothing to do.
 build_release() {
     say "building: about 16 minutes on two cores the first time, a minute or two after a change"
     local program
-    # martlet first: it has every service in it, so that they are compiled beside each other and not one after the other.
+    # martlet comes first: it contains every service, so they are compiled in parallel and not one after the other.
     for program in martlet "${programs[@]}"; do
         swift build --package-path "$root" -j "$(nproc)" --product "$program" "${release_options[@]}" >&2
     done
@@ -69,17 +69,33 @@ build_release() {
 }
 
 # package FOLDER: copies the programs that build_release built to FOLDER/bin, without symbols, and the Swift libraries they load to FOLDER/lib.
-# The programs look for libraries there instead of in the toolchain's folder.
+# The programs look for libraries there instead of in the toolchain's folder. `martlet` has the code of all services, and is
+# each of them under its name.
 package() {
     local program library
     mkdir -p "$1/bin" "$1/lib"
-    for program in "${programs[@]}"; do
-        strip --strip-unneeded -o "$1/bin/$program" "$release/$program"
-        patchelf --set-rpath '$ORIGIN/../lib' "$1/bin/$program"
+    for program in martlet gateway; do package_program "$release/$program" "$1"; done
+    for program in "${services[@]}"; do ln -sf martlet "$1/bin/$program"; done
+    # For crash reports: 9 MB, where Debian's `llvm` takes 150 MB and has no swift-demangle.
+    local toolchain
+    toolchain=$(swift -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')/../../bin
+    for program in llvm-symbolizer swift-demangle; do
+        if [[ -x $toolchain/$program ]]; then
+            package_program "$toolchain/$program" "$1"
+        else
+            say "the toolchain has no $program: crash reports need another one"
+        fi
     done
-    for library in $(ldd "${programs[@]/#/$release/}" | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do
+    for library in $(ldd "$release"/{martlet,gateway} | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do
         strip --strip-unneeded -o "$1/lib/${library##*/}" "$library"
     done
+}
+
+# package_program PROGRAM FOLDER
+package_program() {
+    strip --strip-unneeded -o "$2/bin/${1##*/}" "$1"
+    # shellcheck disable=SC2016  # for the loader
+    patchelf --set-rpath '$ORIGIN/../lib' "$2/bin/${1##*/}"
 }
 
 # Whether a supervisor runs over the state folder: it holds a lock on this file for as long as it lives.

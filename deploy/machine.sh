@@ -13,8 +13,9 @@ FROM docker.io/library/debian:bookworm-slim
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends systemd systemd-sysv && rm -rf /var/lib/apt/lists/*
 CMD ["/sbin/init"]
 END
-    machine=$(DISABLE_HC_SYSTEMD=true podman run --detach --rm --systemd always --privileged --memory 4g "$image")
-    trap stop_machine EXIT
+    # Without the descriptor of `step`, which the container's monitor would hold on to.
+    machine=$(DISABLE_HC_SYSTEMD=true podman run --detach --rm --systemd always --privileged --memory 4g "$image" 3>&-)
+    trap end EXIT
     podman cp "$1" "$machine:/root/martlet.deb"
     until inside systemctl is-system-running > /dev/null 2>&1; do sleep 0.2; done
 }
@@ -27,19 +28,29 @@ inside() { timeout 600 podman exec --interactive "$machine" "$@"; }
 # Runs the shell script from standard input in the machine.
 script() { inside bash -euo pipefail -s; }
 
-# step TEXT COMMAND…: runs a step and says how long it took; ends the script if it fails.
+# step TEXT COMMAND…: runs a step and says how long it took; ends the script if a command of it fails.
 step() {
-    local text=$1 start=${EPOCHREALTIME/./} log
+    local start=${EPOCHREALTIME/./}
+    current=$1 log=$(mktemp)
     shift
-    log=$(mktemp)
-    if ! "$@" > "$log" 2>&1; then
-        sed 's/^/    /' "$log" | tail -n 60
-        rm -f "$log"
-        die "FAILED: $text"
-    fi
-    printf 'ok  %5d ms  %s\n' $(((${EPOCHREALTIME/./} - start) / 1000)) "$text"
+    # Not in a condition, where a function would go on after a command that fails; not in a subshell, because a step may
+    # set `machine`. `end` says what failed.
+    "$@" > "$log" 2>&1
+    printf 'ok  %5d ms  %s\n' $(((${EPOCHREALTIME/./} - start) / 1000)) "$current"
     grep '^note: ' "$log" | sed 's/^note: /               /' || true
     rm -f "$log"
+    current=''
+}
+
+# At the end of the script: says which step failed, and removes the machine.
+exec 3>&1
+end() {
+    if [[ -n ${current:-} ]]; then
+        # The output of this shell still goes to the log.
+        { sed 's/^/    /' "$log" | tail -n 60; echo "martlet: FAILED: $current"; } >&3
+        rm -f "$log"
+    fi
+    stop_machine
 }
 
 # --- what several tests do in the machine ---

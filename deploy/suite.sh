@@ -21,7 +21,7 @@ start_test() {
 
   step 'The machine is prepared' prepare
   engine=$("$directory/containers" engine)
-  # As in deploy/containers: nobody runs the health checks where systemd is not.
+  # As in deploy/containers: without systemd, no health checks are run.
   [[ -d /run/systemd/system ]] || export DISABLE_HC_SYSTEMD=true
   step "The images are built from $1" "$directory/containers" build "$1"
   "$directory/containers" down --volumes 9>&-
@@ -32,7 +32,7 @@ step() {
   local sentence=$1 start=${EPOCHREALTIME/./}
   shift
   current=$sentence
-  # Without the lock, which a container's monitor would hold on to.
+  # Close the lock's descriptor; otherwise a container's monitor would keep the lock.
   "$@" 9>&-
   printf 'ok  %5d ms  %s%s\n' $(((${EPOCHREALTIME/./} - start) / 1000)) "$sentence" "${note:+ ($note)}"
   note=''
@@ -99,8 +99,8 @@ create_app() {
   master=$(jq --exit-status --raw-output .masterKey <<< "$app")
 }
 
-# A new app is closed: clients may only do what a rule allows. The gateway learns of it by its feed, so the first requests may come
-# too early.
+# Opens a new app, which is closed: clients may only do what a rule allows. The gateway gets the app's keys through its feed, so
+# the first requests may come too early.
 open_app() {
   local status deadline=$((SECONDS + 120))
   until status=$(curl --silent --show-error --max-time 60 --request PUT --header "X-Martlet-Master-Key: $master" \

@@ -10,7 +10,7 @@ import MartletLogic
 /// ```
 public final class AppDefinition: Sendable {
     public let name: String
-    /// Only grows.
+    /// The version number, which only increases.
     public let version: Int
     /// The version whose content this is: an earlier one after a rollback, or for part of the users.
     public let content: Int

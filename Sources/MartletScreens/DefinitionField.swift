@@ -3,7 +3,8 @@ import MartletKit
 
 /// A field of a form with what its values must satisfy, computed when the form is built.
 ///
-/// It knows no views, which know their form: a screen that is closed is released with what was entered.
+/// It keeps no reference to views, because these refer to their form. A closed screen is therefore released together
+/// with its input.
 struct DefinitionField: Sendable {
     private static let maximumTextLength = 10_000
 

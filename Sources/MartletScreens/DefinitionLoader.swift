@@ -61,7 +61,7 @@ public final class DefinitionLoader: Sendable {
             folder: parts.definitions.subfolder(Self.folderName(of: name, api.configuration, options)))
     }
 
-    /// The definition in effect: the last good one of this device; nil before the first.
+    /// The definition in effect, which is the last good one of this device; nil before there is one.
     public var current: AppDefinition? {
         get async {
             await readOnce()
@@ -127,7 +127,7 @@ public final class DefinitionLoader: Sendable {
         return stream
     }
 
-    /// Retries what may pass, until the next publication is in effect or this task is cancelled.
+    /// Retries temporary failures, until the next publication is in effect or this task is cancelled.
     private func refreshAfterPublication() async {
         var backoff = Backoff(clock: api.configuration.clock)
         backoff.shortest = 2

@@ -1,25 +1,25 @@
 import Foundation
 import MartletKit
 
-/// Loads models: data of the app's own server, or of an https address, kept for when there is no connection.
+/// Loads models from the app's own server or another https address, and keeps them for when there is no connection.
 struct DefinitionModels: Sendable {
     static let maximumSize = 4 << 20
     private static let maximumFiles = 500
 
     let api: APIClient
     let folder: LocalFolder
-    /// Of all files of a definition; the oldest are removed.
+    /// The total size of a definition's files. Beyond it, the oldest are removed.
     var maximumTotalSize = 64 << 20
 
-    /// Whether a text is an address, not another value.
+    /// Whether a text is an address.
     static func isAddress(_ text: String) -> Bool {
         text.hasPrefix("/") || text.hasPrefix("https://") || text.hasPrefix("http://")
     }
 
-    /// What the address answers now, or what it answered last if it cannot be reached.
+    /// The response of the address, or its last response if it cannot be reached.
     ///
-    /// - Parameter isFromData: Whether the address comes from a model, so not from the app's author. Of the app's own
-    ///   server, such an address opens storage only.
+    /// - Parameter isFromData: Whether the address comes from a model, and therefore not from the app's author. On the
+    ///   app's own server, such an address gives access to storage only.
     func load(_ address: String, isFromData: Bool = false) async throws -> JSON {
         let user = try await api.session.current()?.user.id
         let file = UserModels.prefix(of: user) + SHA256Digest.hexadecimal(Data(address.utf8)) + ".json"
@@ -75,8 +75,8 @@ struct DefinitionModels: Sendable {
         return try JSON(parsing: body)
     }
 
-    /// Whether data may name this address: https and a host by its name, with a domain. A name can still lead to a
-    /// private network.
+    /// Whether data may contain this address: it must be https, with a fully qualified host name. The name can still
+    /// resolve to a private network.
     private static func mayBeInData(_ url: URL, _ host: String) -> Bool {
         let isName = host.utf8.allSatisfy { byte in
             byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
@@ -90,7 +90,8 @@ struct DefinitionModels: Sendable {
         return last != "localhost" && !last.hasPrefix("0x") && !last.allSatisfy(\.isNumber)
     }
 
-    /// A path of the app's own server, without the slash; nil for others and for what leads out of the app.
+    /// A path of the app's own server, without the slash; nil for other addresses and for paths that lead outside the
+    /// app.
     static func path(_ address: String) -> String? {
         guard address.hasPrefix("/"), !address.hasPrefix("//"), address.utf8.count <= 2_048,
             address.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "#") }),

@@ -2,7 +2,7 @@ public import MartletKit
 
 /// A view of a definition, ready to be shown: a concrete object with its model, its place and its contents.
 public struct DefinitionNode: Sendable {
-    /// The kind of what stands where the app cannot show what the definition says.
+    /// The kind of a node that takes the place of a view that the app cannot show.
     public static let placeholderKind = "Placeholder"
 
     /// `LabelView`, or ``placeholderKind``.
@@ -104,7 +104,7 @@ public struct DefinitionScreen: Sendable {
 public struct DefinitionAction: Sendable {
     /// `openController`, `showAlert`, `submit`, or one of the app's.
     public let name: String
-    /// The kind of object that shall answer; nil: the first one that can.
+    /// The kind of object that is to handle the action; nil: the first one that can.
     public let kind: String?
     let members: [String: JSON]
     /// The object that sends it.

@@ -79,7 +79,7 @@ public struct DefinitionComponents: Sendable {
         if note(kind, version) { controllers.insert(kind) }
     }
 
-    /// An operation of JsonLogic. It must depend on its arguments alone.
+    /// An operation of JsonLogic. It must depend only on its arguments.
     public mutating func addOperation(_ name: String, version: Int = 1, _ body: @escaping Operation) {
         if note(name, version) { operations[name] = body }
     }

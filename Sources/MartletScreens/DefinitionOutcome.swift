@@ -11,7 +11,7 @@ public enum DefinitionOutcome: Sendable {
     case invalid([String: String])
     /// The app's own action has run.
     case done
-    /// Nothing from the sender up to the app handles the action.
+    /// No object from the sender up to the app handles the action.
     case unanswered(DefinitionAction)
 }
 
@@ -57,7 +57,7 @@ extension AppDefinition {
         return .open(screen, isModal: controller.kind != "NavController")
     }
 
-    /// Sends a form, then does what the form does when it has been sent.
+    /// Sends a form, then performs the form's own actions.
     private func submit(_ object: DefinitionScope) async throws -> [DefinitionOutcome] {
         guard let form = object.form else { return [] }
         guard form.validate() else { return [.invalid(form.problems)] }

@@ -4,7 +4,7 @@ import MartletLogic
 
 /// The parts of one version of a definition: in memory, on disk, built into the app, or still on the server.
 final class DefinitionParts: Sendable {
-    /// What was downloaded.
+    /// The parts that were downloaded, and their total size.
     struct Traffic: Sendable {
         var paths: [String] = []
         var bytes = 0
@@ -43,7 +43,8 @@ final class DefinitionParts: Sendable {
         return json
     }
 
-    /// The part if it is in the app, undamaged. It is copied to the disk: the next version of the app may not have it.
+    /// The part if it is in the app, undamaged. It is copied to the disk, because the next version of the app may not
+    /// include it.
     private func builtIn(_ part: DefinitionManifest.Part) -> JSON? {
         guard let data = bundle?.data(of: part), let json = try? DefinitionStore.check(data, part) else { return nil }
         try? store.keep(data, as: part)
@@ -66,7 +67,7 @@ final class DefinitionParts: Sendable {
             traffic.paths.append(path)
             traffic.bytes += data.count
         }
-        // A full disk must not keep the app from showing what it has received.
+        // A full disk must not prevent the app from showing what it has received.
         try? store.keep(data, as: part)
         return json
     }

@@ -1,4 +1,4 @@
-/// Shows definitions in a toolkit: makes what is shown for one view at a time, the views inside first.
+/// Shows definitions in a toolkit. Produces the output for one view at a time, starting with the innermost views.
 ///
 /// ```swift
 /// struct Outline: DefinitionRenderer {
@@ -11,7 +11,8 @@
 public protocol DefinitionRenderer {
     associatedtype Output
 
-    /// What is shown for a view. Its kind is built in, one of the app's, or ``DefinitionNode/placeholderKind``.
+    /// The output for a view. The view's kind is built in, one of the app's, or
+    /// ``DefinitionNode/placeholderKind``.
     ///
     /// - Parameter contents: What was made for ``DefinitionNode/contents``.
     func output(for node: DefinitionNode, contents: [Output]) -> Output

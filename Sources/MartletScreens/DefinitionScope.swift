@@ -3,19 +3,20 @@ import MartletKit
 
 /// An object of a definition at its place: a view, a controller or the app itself, with all that is above it.
 ///
-/// Arguments are looked up from here to the app, and actions go the same way. Scopes know what is above them only.
+/// Arguments are looked up from here to the app, and actions go the same way. A scope has references only to those
+/// above it.
 final class DefinitionScope: Sendable {
     enum Role: Sendable { case app, controller, view }
 
-    /// More screens than anybody opens on top of each other.
+    /// The limit of screens on top of each other, which no user reaches.
     static let maximumScreens = 64
 
     let role: Role
     let kind: String
-    /// As the definition has them.
+    /// The object's members, as in the definition.
     let members: [String: JSON]
     let parent: DefinitionScope?
-    /// Of this object; nil: that of the object above.
+    /// The object's own model; nil: that of the object above.
     private let ownModel: JSON?
     private let ownForm: DefinitionForm?
     /// The models that a controller has loaded.

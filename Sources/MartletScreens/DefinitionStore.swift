@@ -82,7 +82,7 @@ struct DefinitionStore: Sendable {
 }
 
 extension DefinitionManifest {
-    /// What a signature cannot promise: limits, and digests that are safe as names of files.
+    /// Checks what a signature does not guarantee: limits, and digests that are safe as file names.
     func checkShape() throws {
         let isHash = { (text: String) in
             text.utf8.count == 64 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }

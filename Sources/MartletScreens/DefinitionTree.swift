@@ -2,7 +2,7 @@ import MartletKit
 
 /// Builds the concrete views of a screen from the definition's views and the models.
 ///
-/// Whatever the definition says, it ends: views and levels are counted, and what cannot be shown is a placeholder.
+/// It ends for every definition, because views and levels are counted. Views that cannot be shown become placeholders.
 struct DefinitionTree {
     static let maximumDepth = 32
     static let maximumNodes = 10_000

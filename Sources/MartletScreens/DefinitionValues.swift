@@ -38,7 +38,7 @@ extension JSON {
     }
 }
 
-/// What the values of a definition are computed with.
+/// The context in which the values of a definition are computed.
 struct DefinitionValues: Sendable {
     private static let limits = LogicLimits(maximumDepth: 64, maximumSteps: 10_000)
 

@@ -1,6 +1,6 @@
 #if !canImport(CryptoKit)
-/// Checks Ed25519 signatures (RFC 8032 §5.1.7) on systems without CryptoKit. Everything here is public, so the time
-/// that a check takes may depend on it.
+/// Checks Ed25519 signatures (RFC 8032 §5.1.7) on systems without CryptoKit. All inputs are public, so the time that a
+/// check takes may depend on them.
 enum Ed25519 {
     /// - Parameter signature: 64 bytes.
     static func isValid(signature: [UInt8], message: [UInt8], publicKey: [UInt8]) -> Bool {
@@ -86,7 +86,7 @@ private struct EdwardsPoint {
         (self.x, self.y, z, t) = (x, y, .one, x * y)
     }
 
-    /// Nil if the bytes are not the one encoding of a point.
+    /// Nil if the bytes are not the canonical encoding of a point.
     init?(encoded bytes: [UInt8]) {
         var bytes = bytes
         let isOdd = bytes[31] & 0x80 != 0
@@ -101,7 +101,7 @@ private struct EdwardsPoint {
             guard (v * x * x).bytes == u.bytes else { return nil }
         }
         if x.isOdd != isOdd {
-            // Zero has no odd negative.
+            // The negative of zero is zero, which is not odd.
             guard x.bytes != CurveNumber.zero.bytes else { return nil }
             x = .zero - x
         }
@@ -122,7 +122,7 @@ private struct EdwardsPoint {
         return point
     }
 
-    /// The formula is complete: it also doubles.
+    /// The formula is complete: it is also correct for doubling.
     static func + (one: EdwardsPoint, two: EdwardsPoint) -> EdwardsPoint {
         let a = (one.y - one.x) * (two.y - two.x)
         let b = (one.y + one.x) * (two.y + two.x)
@@ -183,7 +183,7 @@ private struct CurveNumber {
         self.init(limb(0), limb(51), limb(102), limb(153), limb(204))
     }
 
-    /// The one representation below 2^255 - 19, little-endian.
+    /// The canonical representation below 2^255 - 19, little-endian.
     var bytes: [UInt8] {
         var value = carried.carried
         // Adding 19 carries out of the last limb if the value is too large.
@@ -245,7 +245,7 @@ private struct CurveNumber {
 
     static func * (one: CurveNumber, two: CurveNumber) -> CurveNumber {
         func product(_ x: UInt64, _ y: UInt64) -> UInt128 { UInt128(x) * UInt128(y) }
-        // 2^255 is 19: what goes beyond the last limb comes back to the first, times 19.
+        // 2^255 equals 19: the carry out of the last limb is added to the first, times 19.
         let (b19, c19, d19, e19) = (two.b * 19, two.c * 19, two.d * 19, two.e * 19)
         var a = product(one.a, two.a) + product(one.b, e19) + product(one.c, d19)
         a += product(one.d, c19) + product(one.e, b19)
@@ -261,13 +261,13 @@ private struct CurveNumber {
         return CurveNumber(low(a) + 19 * UInt64(e >> 51), low(b), low(c), low(d), low(e)).carried
     }
 
-    /// To the power of p - 2.
+    /// The number to the power of p - 2.
     var inverse: CurveNumber { raised(bits: 255, zeros: [2, 4]) }
 
-    /// To the power of (p - 5)/8, which is 2^252 - 3.
+    /// The number to the power of (p - 5)/8, which is 2^252 - 3.
     var raisedToPMinus5Over8: CurveNumber { raised(bits: 252, zeros: [1]) }
 
-    /// To a power whose bits are all set but these.
+    /// The number to a power whose bits are all set except these.
     private func raised(bits: Int, zeros: Set<Int>) -> CurveNumber {
         var result = CurveNumber.one
         for bit in (0..<bits).reversed() {

@@ -1,6 +1,6 @@
 import MartletKit
 
-/// The views of a form, with what was entered and what is wrong with it.
+/// The views of a form, with the user's input and its problems.
 extension HTMLDefinitionRenderer {
     func input(_ node: DefinitionNode) -> String {
         let label = Self.escape(node.own("title")?.shownText ?? "")

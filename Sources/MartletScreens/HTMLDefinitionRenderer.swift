@@ -97,7 +97,7 @@ public struct HTMLDefinitionRenderer: DefinitionRenderer, Sendable {
         return box(node, "<img src=\"\(Self.escape(url.absoluteString))\" alt=\"\(name)\">")
     }
 
-    /// The place in figures, which needs no server of maps.
+    /// The coordinates of the place, which need no map server.
     private func map(_ node: DefinitionNode) -> String {
         guard let place = node.place else { return "" }
         let figures = [place.latitude, place.longitude].map { String(format: "%.5f", $0) }.joined(separator: ", ")

@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-/// SHA-512 of FIPS 180-4, which Ed25519 needs, for systems without CryptoKit. Not for secrets: it is not hardened.
+/// SHA-512 (FIPS 180-4), which Ed25519 needs, for systems without CryptoKit. Not for secrets: it is not hardened.
 enum SHA512Digest {
     static func of(_ message: [UInt8]) -> [UInt8] {
         var hash = initial

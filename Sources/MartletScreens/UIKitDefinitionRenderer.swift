@@ -172,7 +172,7 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
 
     // MARK: Place and size
 
-    /// The view with its distances to what is around it, and its size.
+    /// The view with its margins and size.
     private func framed(_ view: UIView, _ node: DefinitionNode) -> UIView {
         func points(_ name: String) -> CGFloat { node.points(name).map { CGFloat($0) } ?? 0 }
         let frame = UIView()

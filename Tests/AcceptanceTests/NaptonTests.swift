@@ -11,7 +11,7 @@ import Testing
         return try await NaptonStory.make(Acceptance.developer(), pages: pages, Acceptance.story)
     }
 
-    @Test func `the story is true, and leaves its screens as pages`() async throws {
+    @Test func `the example runs, each of its steps is as it says, and its screens are left as pages`() async throws {
         let pages = Scratch.folder()
         try await NaptonStory.run(Acceptance.developer(), pages: pages, Acceptance.story)
         let names = try FileManager.default.contentsOfDirectory(atPath: pages.path).sorted()
@@ -41,7 +41,7 @@ import Testing
         let event = try #require(events.first?["_id"]?.stringValue)
         await expectRefusal { try await user.storage.update(EventTitle.self, id: event, .set(\.title, to: "Mine")) }
         await expectRefusal { try await user.storage.create(EventTitle(title: "Mine")) }
-        // What the form does not allow, the server does not take either.
+        // The server refuses values that the form does not allow.
         for (age, terms) in [(17, true), (20, false)] {
             await expectRefusal(.documentRefused) {
                 try await user.storage.create(SignUp(name: "Ann", email: "a@example.org", age: age, terms: terms))

@@ -30,7 +30,7 @@ import Testing
         return World(ada: ada, ben: ben, eve: eve, event: try await ben.app.join(event))
     }
 
-    @Test func `the story is true`() async throws {
+    @Test func `the example runs, and each of its steps is as it says`() async throws {
         try await SportLookStory.run(Acceptance.developer(), Simulators(), Acceptance.story)
     }
 
@@ -46,7 +46,7 @@ import Testing
         #expect(try await storage.changes(in: all, since: nil).changed.isEmpty)
         #expect(try await storage.distinct(\.text, in: all).isEmpty)
         await expectRefusal { try await world.eve.app.say("Me, too", in: world.event) }
-        // In somebody else's name.
+        // A message in somebody else's name is refused.
         await expectRefusal {
             try await world.ben.app.martlet.storage.create(
                 Message(event: Pointer(world.event), author: world.ada.userID, text: "It is off"))
@@ -92,7 +92,7 @@ import Testing
         var stolen = world.event.value
         stolen.creator = world.ada.userID
         await expectRefusal { try await storage.create(stolen) }
-        // Her own event with somebody in it who did not join.
+        // She cannot create an event of her own with a participant who did not join.
         for others in [[world.ada.userID], [world.eve.userID, world.ada.userID]] {
             stolen.creator = world.eve.userID
             stolen.participants = others
@@ -102,7 +102,7 @@ import Testing
         _ = try await storage.create(stolen)
         let now = try #require(try await storage.get(Event.self, id: world.event.id))
         #expect(now.participants == [world.ada.userID, world.ben.userID] && now.version == world.event.version)
-        // After the creator has closed it, nobody joins, and who has joined can still leave.
+        // After the creator has closed the event, nobody can join, but participants can still leave.
         try await world.ada.app.martlet.storage.update(world.event, .set(\.state, to: .closed))
         await expectRefusal { try await world.eve.app.join(world.event) }
         #expect(try await world.ben.app.leave(world.event).participants == [world.ada.userID])

@@ -10,7 +10,7 @@ import Testing
         FileManager.default.temporaryDirectory.appendingPathComponent("martlet-crash-\(process)")
     }
 
-    @Test func `the story is true`() async throws {
+    @Test func `the example runs, and each of its steps is as it says`() async throws {
         try await TimetableStory.run(Acceptance.developer(), Acceptance.story) { folder in
             let note = Self.note(of: getpid())
             try Data(folder.path.utf8).write(to: note)
@@ -39,7 +39,7 @@ import Testing
         #expect(try await ann.lessons().map(\.note) == [nil])
         await expectRefusal { try await storage.update(draft, .set(\.title, to: "Break")) }
         await expectRefusal { try await storage.delete(draft) }
-        // Nobody publishes looks or texts with what an app has.
+        // The keys and tokens that an app contains do not allow publishing looks or texts.
         let secret: HTTPHeaders = ["x-martlet-secret": app.key("secret")]
         let path = "api/\(app.appKey)/config/translation/\(Timetable.version)/publish"
         await #expect { try await Call(app.url, headers: secret).json("POST", path, [:]) } throws: {

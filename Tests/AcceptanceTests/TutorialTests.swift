@@ -25,7 +25,7 @@ import Testing
         #expect(count > 80)
     }
 
-    @Test func `the code of the tutorial for DocC is in the example, too`() throws {
+    @Test func `the Swift code of DocC's tutorial is in the example, too`() throws {
         let known = try Self.exampleLines()
         let folder = Self.root.appendingPathComponent("Sources/MartletKit/MartletKit.docc/Resources")
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `the program of the tutorial says what the tutorial says`() async throws {
+    @Test func `the tutorial's program prints what the tutorial shows`() async throws {
         let app = try await SportLook.setUp(Acceptance.developer(), Simulators(push: nil, provider: nil))
         let folder = Scratch.folder()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    /// Neither kind is accepted as the other, whoever made the token, even when public keys are used.
+    /// This holds whoever made the token, even if the public key was used as the secret of an HMAC.
     @Test func `A token of one algorithm is not accepted as another`() throws {
         let stored = try StoredSigningKey.makeRS256(signsFrom: Date())
         let id = stored.id

@@ -54,7 +54,7 @@ import Testing
             let stored = try #require(tables.first)
             for text in texts {
                 #expect(stored.contains(Credential.hexDigest(of: text)))
-                // Not even in parts, apart from the four characters of the hint.
+                // Not even parts of a secret are stored, apart from the four characters of the hint.
                 let random = String(text.suffix(43))
                 #expect(
                     !stored.contains(random) && !stored.contains(random.prefix(12))

@@ -6,12 +6,12 @@ import Yams
 /// In containers, too, every setting in docs/OPERATIONS.md reaches the processes that know it.
 @Suite struct ContainerSettingsTests {
     private static let services = ServiceName.allCases.map(\.rawValue)
-    /// Not for containers, which have no files and folders other than the mounted ones.
+    /// Settings that containers do not have, because they have no files and folders other than the mounted ones.
     private static let exceptions: Set<String> = [
         "MARTLET_HTTP_SOCKET", "MARTLET_ROUTES_FILE", "MARTLET_STATE_DIRECTORY",
     ]
 
-    /// In the file of secrets of each process, which `deploy/containers` writes.
+    /// Settings in the file of secrets of each process, which `deploy/containers` writes.
     private static let secrets: Set<String> = [
         "MARTLET_INTERNAL_SECRET", "MARTLET_DATABASE_URL", "MARTLET_MAIL_PASSWORD", "MARTLET_FILES_S3_SECRET",
     ]

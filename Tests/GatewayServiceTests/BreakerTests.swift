@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayService
 
 @Suite struct BreakerTests {
-    @Test func `Opens after consecutive failures, probes, and closes on success`() {
+    @Test func `A breaker opens after consecutive failures, probes, and closes on success`() {
         var breaker = Breaker()
         var now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<Breaker.threshold {
@@ -26,7 +26,7 @@ import Testing
         for _ in 0..<3 { #expect(breaker.allowsRequest(at: now)) }
     }
 
-    @Test func `A success in between restarts the count`() {
+    @Test func `A success between failures restarts a breaker's count`() {
         var breaker = Breaker()
         let now = NIODeadline.uptimeNanoseconds(0)
         for round in 0..<20 {
@@ -36,7 +36,7 @@ import Testing
         #expect(breaker.allowsRequest(at: now))
     }
 
-    @Test func `Failures of requests under way when it opened do not extend the pause`() {
+    @Test func `Failures of requests that were under way when a breaker opened do not extend its pause`() {
         var breaker = Breaker()
         let now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<Breaker.threshold + 10 { breaker.begin(at: now) }
@@ -59,7 +59,7 @@ import Testing
         for _ in 0..<3 { #expect(breaker.allowsRequest(at: now)) }
     }
 
-    @Test func `A probe without a quick answer lets the next one through`() {
+    @Test func `A breaker lets another probe through if the first is not answered quickly`() {
         var breaker = Breaker()
         var now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<Breaker.threshold {

@@ -132,7 +132,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: directory + "/assets", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         try "page".write(toFile: directory + "/index.html", atomically: true, encoding: .utf8)
-        for index in 0...200 {
+        for index in 0...1_000 {
             try "x".write(toFile: directory + "/assets/\(index).js", atomically: true, encoding: .utf8)
         }
         #expect(throws: GatewayConfigurationError.self) { try Dashboard(directory: directory) }

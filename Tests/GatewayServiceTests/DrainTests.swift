@@ -151,7 +151,7 @@ import Testing
                 for client in 0..<8 {
                     tasks.addTask {
                         while !load.isOver.load(ordering: .relaxed) {
-                            // Even ones keep their connection as long as possible.
+                            // Clients with even numbers keep their connection as long as possible.
                             guard let connection = try? await RawClient.connect(port) else {
                                 load.failures.withLock { $0.append("refused") }
                                 continue

@@ -18,7 +18,7 @@ import Testing
             defer { running.signal(SIGTERM) }
             let load = Load()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                // Also after an error, because the clients would never end.
+                // The load must end after an error, too, because otherwise the clients would never end.
                 defer { load.isOver.store(true, ordering: .relaxed) }
                 for client in 0..<24 {
                     tasks.addTask {
@@ -220,7 +220,7 @@ private struct GatewayProcess {
 }
 
 private func withSurroundings(_ body: (Surroundings) async throws -> Void) async throws {
-    // This process holds the other end of every connection.
+    // This process holds the other end of every connection, so it needs as many descriptors.
     var limits = rlimit()
     getrlimit(openFiles, &limits)
     limits.rlim_cur = limits.rlim_max

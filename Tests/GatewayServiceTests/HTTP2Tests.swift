@@ -534,7 +534,7 @@ private final class RawHTTP2: Sendable {
         }
     }
 
-    /// Statuses by stream.
+    /// The status of the answer on each stream.
     var statuses: [UInt8: String] {
         var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
         return HTTP2Frames(raw.bytes).filter { $0.type == 1 }.reduce(into: [:]) { statuses, frame in

@@ -59,6 +59,28 @@ import Testing
         }
     }
 
+    @Test func `An app's own server is not limited by its address, and a wrong master key is`() async throws {
+        try await withGateway(configure: {
+            $0.eventLoopThreads = 1
+            $0.requestsPerAddress = .init(requestsPerSecond: 0.01, burst: 3)
+            $0.limits.maximumRequestsPerAddress = 1
+        }) { test in
+            let master = "X-Martlet-Master-Key: mm_A"
+            let waiting = try await test.connect()
+            try await waiting.send(TestGateway.request("never", [master]))
+            await eventually { test.upstream.arrivals.count == 1 }
+            for number in 0..<6 {
+                let user = number.isMultiple(of: 2) ? ["X-Martlet-User: ada"] : []
+                #expect(try await test.ask("x", [master] + user).status == 200)
+            }
+            #expect(try await test.ask("x", ["X-Martlet-Master-Key: mm_B"]).status == 401)
+            var statuses: [Int] = []
+            for _ in 0..<3 { statuses.append(try await test.ask("x").status) }
+            #expect(statuses == [200, 200, 429])
+            await waiting.close()
+        }
+    }
+
     @Test func `Limits by default do not count requests from the own machine`() async throws {
         let limit = GatewayConfiguration.RateLimit(requestsPerSecond: 0.01, burst: 2, exemptsLoopback: true)
         try await withGateway(configure: { ($0.requestsPerAddress, $0.trustedProxies) = (limit, ["127.0.0.1/32"]) }) {
@@ -373,7 +395,7 @@ import Testing
             let newcomer = try await use(test, "127.0.0.3")
             await idle[0].waitForClose()
             #expect(newcomer.status == 200 && idle[0].isClosed && !idle[1].isClosed && busy.allSatisfy { !$0.isClosed })
-            // No address has two connections of which one is idle.
+            // Now no address has two connections of which one is idle.
             let last = try await test.connect(from: "127.0.0.4")
             await last.waitForClose()
             #expect(last.isClosed && last.text.isEmpty && !idle[1].isClosed && !newcomer.isClosed)
@@ -460,7 +482,7 @@ import Testing
             with: """
                 {"routes": [{"path": "/api/{appKey}/other/**", "upstream": "other", "credential": "client", "rewrite": "/storage/**", "methods": ["GET"]},
                 """)
-        // 32 for upstreams.
+        // 32 descriptors remain for upstreams.
         try await withGateway(
             routes: routes,
             configure: {

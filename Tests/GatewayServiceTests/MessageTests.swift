@@ -6,7 +6,7 @@ import Testing
 /// Segment's and RudderStack's clients read `code` and `message` of an error.
 @Suite struct MessageTests {
     @Test(arguments: [("mi_live_wrong", "", 401), ("mi_live_A", "01234567890", 413)])
-    func `refusals on routes whose clients read a message have one in addition to the code`(
+    func `on routes whose clients read a message, refusals have one in addition to the code`(
         _ key: String, _ body: String, _ status: Int
     ) async throws {
         try await withGateway { test in
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `errors of their upstreams have a message as well`() async throws {
+    @Test func `errors of the upstreams of these routes have a message as well`() async throws {
         try await withGateway { test in
             await test.upstream.stop()
             let reply = try await test.exchange(
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `problems on other routes have none`() async throws {
+    @Test func `problems on other routes have no message`() async throws {
         try await withGateway { test in
             let reply = try await test.exchange(
                 "POST /ingest/7/envelope/ HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n")

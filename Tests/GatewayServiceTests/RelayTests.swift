@@ -83,7 +83,7 @@ import Testing
     @Test func `A frame waits for its predecessor, however it is split`() async throws {
         try await withRelay { test, server in
             let (client, number) = try await join(test, server, "one")
-            // "own one" has 7 bytes; the frame must follow 12.
+            // "own one" has 7 bytes, but the frame says that it follows byte 12, so it must wait.
             for byte in RelayServer.frame([(number, 12)], "later") { server.send([byte]) }
             server.relay([(number, 12)], "last")
             try await Task.sleep(for: .milliseconds(200))

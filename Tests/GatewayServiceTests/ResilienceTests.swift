@@ -63,10 +63,21 @@ import Testing
         }
     }
 
-    @Test func `No route of objects waits longer for a response than documented`() throws {
+    private static func routeFile() throws -> RouteFile {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let file = try RouteFile.read(folder.appending(path: "gateway/routes.json").path)
+        return try RouteFile.read(folder.appending(path: "gateway/routes.json").path)
+    }
+
+    @Test func `A list of debug files to assemble may be as large at the gateway as at the service`() throws {
+        let routes = try Self.routeFile().routes.filter { $0.path.hasSuffix("/crashes/symbols/assemble") }
+        #expect(routes.count == 2)
+        // `Assembly.maximumRequestSizeInBytes`
+        for route in routes { #expect(route.maximumBodyBytes == 4 << 20, "\(route.path)") }
+    }
+
+    @Test func `No route of objects waits longer for a response than documented`() throws {
+        let file = try Self.routeFile()
         // The file of an object has the time of other files.
         let objects = file.routes.filter { $0.path.hasPrefix("/api/{appKey}/storage") && !$0.path.contains("/files/") }
         #expect(objects.count > 3)
@@ -85,7 +96,7 @@ import Testing
             #expect(test.upstream.arrivals.filter { $0.head.uri == "/storage/close" }.count == 1)
             try await client.send(TestGateway.request("two"))
             await eventually { client.text.components(of: "upstream-0").count == 3 }
-            // Once on the reused connection, and once on a new one.
+            // The request is tried once on the reused connection and once on a new one.
             let before = test.upstream.arrivals.count
             try await client.send(TestGateway.request("close"))
             await eventually { client.text.components(of: "HTTP/1.1 502").count == 3 }

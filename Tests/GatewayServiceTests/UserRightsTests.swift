@@ -23,7 +23,7 @@ import Testing
         var client: String
         var master: String
         var signIn: String
-        /// All other routes.
+        /// What all other routes answer, by their credential.
         var others: [RouteCredential: String] = [:]
 
         init(

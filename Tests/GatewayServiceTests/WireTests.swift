@@ -29,7 +29,7 @@ import Testing
         #expect(found == meaning)
     }
 
-    @Test func `The result does not depend on how a head is split`() throws {
+    @Test func `A request's head is parsed in the same way however it is split`() throws {
         let text = "POST /a/b?c HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nConnection: close\r\n\r\n"
         let bytes = Array(text.utf8)
         for step in 1...bytes.count {

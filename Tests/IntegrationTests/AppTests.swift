@@ -119,7 +119,7 @@ extension IntegrationTests {
 
         @Test func `Staff begin signing in at a provider without a token, and even with an invalid one`() async throws {
             let token = try await console.asAdministrator()
-            // It has the form of a token; other texts are refused everywhere.
+            // This text has the form of a token; other texts are refused everywhere.
             let gone = "eyJhbGciOiJFUzI1NiJ9.e30.AAAA"
             #expect(try await console.send("GET", "auth/providers", as: gone)["count"] == "0")
             #expect(try await console.send("GET", "auth/providers", as: "none").isProblem(.invalidToken))

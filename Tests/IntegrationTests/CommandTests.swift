@@ -55,7 +55,7 @@ extension IntegrationTests {
             var what: String
             /// Changes to a valid configuration; nil removes a variable.
             var environment: [String: String?]
-            /// What the single line must name.
+            /// The name that the single line of output must contain.
             var names: String
 
             var testDescription: String { what }
@@ -107,6 +107,10 @@ extension IntegrationTests {
                 programs: ["gateway"], what: "a certificate without its key",
                 environment: ["MARTLET_TLS_CERTIFICATE": "/nowhere.pem"],
                 names: "MARTLET_TLS_KEY"),
+            Wrong(
+                programs: ["gateway"], what: "a redirect without a certificate",
+                environment: ["MARTLET_TLS_REDIRECT_PORT": "80", "MARTLET_PUBLIC_URL": "https://api.example.org"],
+                names: "tls.redirect.port needs tls.certificate"),
             Wrong(
                 programs: ["gateway"], what: "a network that is none",
                 environment: ["MARTLET_TRUSTED_PROXIES": "nonsense"],

@@ -106,7 +106,7 @@ extension IntegrationTests {
             let (port, internalPort) = (try FreePort.find(), try FreePort.find())
             environment["MARTLET_HTTP_PORT"] = String(port)
             environment["MARTLET_INTERNAL_PORT"] = String(internalPort)
-            // It belongs to the first.
+            // The socket belongs to the first instance.
             environment["MARTLET_HTTP_SOCKET"] = nil
             if !upstreams.isEmpty {
                 environment["MARTLET_UPSTREAM_STORAGE"] = upstreams.map { $0.replacing("http://", with: "") }.joined(

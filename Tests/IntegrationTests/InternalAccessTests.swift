@@ -65,7 +65,7 @@ extension IntegrationTests {
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
             var calls = [
                 ("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used"),
-                ("auth", "POST", "/internal/staff/names"),
+                ("auth", "POST", "/internal/staff/names"), ("auth", "POST", "/internal/status"),
                 ("notifications", "POST", "/internal/users/sign-out"),
                 ("notifications", "POST", "/internal/notifications/mail"),
                 ("notifications", "POST", "/internal/mail/returned"),

@@ -60,8 +60,8 @@ extension IntegrationTests {
             let stored = try await client.allIDs(of: collection)
             #expect(stored.count == Set(stored).count, "each once")
             #expect(Set(stored) == entries.acknowledged)
-            // On all connections: each event loop of the gateway has its own breaker, which may still be pausing after
-            // this drill.
+            // Check all connections: each event loop of the gateway has its own breaker, which may still be pausing
+            // after this drill.
             try await eventually("every connection is served") {
                 try await withThrowingTaskGroup(of: Int.self) { group in
                     for _ in 0..<2 * Self.writers {

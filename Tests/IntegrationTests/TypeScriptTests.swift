@@ -15,7 +15,7 @@ extension IntegrationTests {
         static let folder = Repository.root.appending(path: "clients/typescript")
 
         @Test(arguments: ["node", "chromium"])
-        func `the client does all that its tests ask`(_ place: String) async throws {
+        func `the TypeScript client passes its own tests`(_ place: String) async throws {
             try await LocalServer.with(environment: ["MARTLET_CORS_ORIGINS": "*"]) { server in
                 let run = Self.folder.appending(path: "tests/run.mjs").path
                 let connection = server.state.appending(path: "connection.json").path

@@ -78,7 +78,7 @@ import Testing
         #expect(secrets.allSatisfy { Base64URL.decode($0)?.count == 32 })
     }
 
-    @Test func `emptiness can be queried`() {
+    @Test func `a secret says whether it is empty without being shown`() {
         #expect(Secret("").isEmpty)
         #expect(!Secret("x").isEmpty)
     }

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `the process sees no environment and has no other open files`() async throws {
+    @Test func `the child process gets no environment and no open files of its parent`() async throws {
         try await run(
             "read -r line; env | cut -d= -f1 | sort | tr '\\n' ' '; echo; read -r line; ls /proc/self/fd | tr '\\n' ' '; echo"
         ) { process in

@@ -75,7 +75,7 @@ struct FlagDocumentTests {
         }
         let (few, more) = (try isIn(10), try isIn(30))
         #expect(zip(few, more).allSatisfy { !$0 || $1 })
-        // Four standard deviations.
+        // The shares may be off by four standard deviations.
         #expect(abs(few.count { $0 } - 400) < 76 && abs(more.count { $0 } - 1_200) < 116)
         let (nobody, everybody) = (try isIn(0), try isIn(100))
         #expect(!nobody.contains(true) && !everybody.contains(false))

@@ -143,7 +143,7 @@ private struct Pages: ServiceDefinition {
         routes.get("/varying") { _, _ in Self.page(headers: [.vary: "Authorization"]) }
         routes.get("/big") { _, _ in Response.json(Self.json(16 << 20 | 1)) }
         routes.get("/random") { _, _ in
-            // Incompressible content.
+            // Random bytes cannot be compressed.
             var (state, bytes): (UInt64, [UInt8]) = (1, [])
             for _ in 0..<4_000 {
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -107,7 +107,7 @@ import Testing
                 #expect(ContinuousClock.now - start >= .milliseconds(600))
                 #expect(job.state == .done && job.attempt == 2)
             }
-            // It was not dead, only slow: its late writes change nothing.
+            // If the first worker was only slow, not dead, then its late writes change nothing.
             try await test.queue.end(dead, state: "failed")
             try await test.queue.release(dead)
             #expect(try await test.queue.report(JobProgress(done: 99), dead) == nil)

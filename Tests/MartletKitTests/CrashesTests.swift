@@ -81,7 +81,7 @@ struct CrashesTests {
         "", "martlet 1\n", "martlet 2\nsignal b 1 0\ntime 1 1\n", "signal b 1 0\ntime 1 1\n",
         "martlet 1\nsignal b\ntime 1 1\n",
     ])
-    func `anything else is not a report`(text: String) { #expect(CrashReport(Data(text.utf8)) == nil) }
+    func `text that is not a complete report is refused`(text: String) { #expect(CrashReport(Data(text.utf8)) == nil) }
 
     @Test func `a report that was cut off is read as far as it goes`() throws {
         let text =
@@ -185,7 +185,7 @@ struct CrashingProcessTests {
         return folder
     }
 
-    @Test func `a failed check of Swift`() async throws {
+    @Test func `a process that fails a check of Swift leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .failure) {
             try CrashingProcessTests.begin()
@@ -196,7 +196,9 @@ struct CrashingProcessTests {
 
     @inline(never) private static func writeNowhere() { UnsafeMutablePointer<Int>(bitPattern: 0x10)?.pointee = 1 }
 
-    @Test func `access to memory that is not there, in a function that the server names`() async throws {
+    @Test func `a process that writes to memory it does not have leaves a report, and the server names the function`()
+        async throws
+    {
         let folder = Self.prepare()
         if DebugSymbols.canUpload { try await DebugSymbols.upload(namesWith: "writeNowhere") }
         await #expect(processExitsWith: .signal(SIGSEGV)) {
@@ -211,7 +213,7 @@ struct CrashingProcessTests {
         #expect(issue["culprit"]?.stringValue?.contains("writeNowhere") == true, "\(issue)")
     }
 
-    @Test func `abort, as after an uncaught exception of C++`() async throws {
+    @Test func `a process that aborts, as after an uncaught exception of C++, leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .signal(SIGABRT)) {
             try CrashingProcessTests.begin()
@@ -220,7 +222,7 @@ struct CrashingProcessTests {
         Self.expect(try await Self.reported(folder), "SIGABRT", folder)
     }
 
-    @Test func `an arithmetic signal that is sent`() async throws {
+    @Test func `a process that gets an arithmetic signal leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .signal(SIGFPE)) {
             try CrashingProcessTests.begin()
@@ -230,7 +232,7 @@ struct CrashingProcessTests {
         Self.expect(try await Self.reported(folder), "SIGFPE", folder)
     }
 
-    @Test func `a stack that is too deep`() async throws {
+    @Test func `a process whose stack is too deep leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .failure) {
             try CrashingProcessTests.begin()

@@ -41,9 +41,9 @@ struct DefinitionBundleTests {
         #expect(!same.isNew && same.downloadedParts == [] && same.downloadedBytes > 0)
         try await app.change(DefinitionFixture.text("kick-in-change"))
         #expect(try await loader.refresh().downloadedParts == ["views/EventDetailView"])
-        // The app still has version 1 in it, and the device the newer one.
+        // The app still contains version 1, but the device has stored the newer one.
         #expect(try await app.device(folder: folder, Self.noConnection, options: options).start().version == 2)
-        // So it has when the next version of the app has none.
+        // The device keeps it even if the next version of the app contains no definition.
         #expect(try await app.device(folder: folder, Self.noConnection).start().version == 2)
     }
 
@@ -55,7 +55,7 @@ struct DefinitionBundleTests {
         let new = Self.options(try await Self.bundle(of: app))
         #expect(try await app.device(folder: folder, Self.noConnection, options: new).start().version == 2)
         #expect(try await app.device(folder: folder, Self.noConnection, options: old).start().version == 2)
-        // Not even if the device cannot use the one that it has seen.
+        // The older one is not used even if the device has lost the newer one.
         for path in FileManager.default.subpaths(atPath: folder.path) ?? [] where path.hasSuffix("manifest.json") {
             try FileManager.default.removeItem(at: folder.appendingPathComponent(path))
         }

@@ -124,12 +124,12 @@ struct DefinitionRefusalTests {
             }
             #expect(await device.current?.version == 2)
         }
-        // A new device cannot know, but for the expiry.
+        // A new device recognizes an old definition only if it has expired.
         let later = try app.device(network) { $0.clock.now = { Date().addingTimeInterval(10 * 86_400) } }
         await #expect { try await later.refresh() } throws: {
             ($0 as? MartletError)?.message.contains("expired") == true
         }
-        // What was accepted stays valid, but its tag is no longer accepted as proof that nothing has changed.
+        // The accepted definition stays valid, but its tag no longer proves that nothing has changed.
         let accepted = try app.device(folder: folder, network) {
             $0.clock.now = { Date().addingTimeInterval(10 * 86_400) }
         }
@@ -139,7 +139,7 @@ struct DefinitionRefusalTests {
         await #expect { try await foreign.refresh() } throws: { ($0 as? MartletError)?.code == .definitionRefused }
         let trusting = try app.device { $0.definitionKeys = [] }
         await #expect { try await trusting.refresh() } throws: { ($0 as? MartletError)?.code == .invalidArgument }
-        // A key that was changed takes the definition away.
+        // After a change of the key, the stored definition is not used.
         let changed = try app.device(folder: folder) {
             $0.definitionKeys = ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"]
         }

@@ -37,9 +37,9 @@ struct DefinitionTreeTests {
             (["logic": ["format_date": [["var": "start"], "EEE HH:mm"]]], "Mon 09:30"),
             (["logic": ["format_number": [1234.5, 2]]], "1,234.50"),
             (["logic": ["shout": ["var": "title"]]], "CHESS"),
-            // What comes from the model is not computed.
+            // Text from the model is shown as it is, even if it looks like an expression.
             ("@.injected", "@.title"),
-            // What cannot be computed is empty.
+            // An expression that cannot be computed gives an empty text.
             (["logic": ["nobody": 1]], ""), (["logic": ["+": [["var": "title"], 1]]], ""),
         ] as [(JSON, String)])
     func `a label shows a value, a binding, a translation or logic`(value: JSON, shown: String) async throws {
@@ -71,7 +71,7 @@ struct DefinitionTreeTests {
         #expect(rows[0].number("text_size") == 9)
         #expect(screen.root.number("text_size") == 20)
         #expect(rows[0].text("caption") == "List")
-        // From the controller, and from the app.
+        // The colour comes from the controller, the name from the app.
         #expect(rows[0].color("text_color")?.hexadecimal == "#ff0000")
         #expect(rows[0].text("name") == "Test")
         #expect(rows[0].own("top") == nil && rows[0].own("text_size") == nil)
@@ -100,7 +100,7 @@ struct DefinitionTreeTests {
         let screen = try await Self.screen("Loop", views: ["Loop": ["contents": ["Loop", "Loop"]]])
         #expect(screen.nodes.count <= DefinitionTree.maximumNodes)
         #expect(screen.nodes.contains { $0.kind == DefinitionNode.placeholderKind })
-        // A name that stands for itself.
+        // A view whose fallback is itself.
         let views: [String: JSON] = ["A": ["kind": "No", "fallback": "A"]]
         #expect(try await Self.screen("A", views: views).root.kind == DefinitionNode.placeholderKind)
     }

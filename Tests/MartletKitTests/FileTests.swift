@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Against a real server.
+/// These tests run against a real server.
 struct FileTests {
     let files: Files
     let folder = TestServer.name("kit-files")

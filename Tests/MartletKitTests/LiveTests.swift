@@ -39,7 +39,7 @@ struct JSONOrderTests {
     }
 }
 
-/// Against a real server.
+/// These tests run against a real server.
 struct LiveTests {
     struct Note: Storable, Equatable {
         static let collection = TestServer.name("KitNotes")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Against a real server.
+/// These tests run against a real server.
 struct OfflineConflictTests {
     struct Note: Storable, Equatable {
         static let collection = TestServer.name("KitConflicts")
@@ -99,7 +99,7 @@ struct OfflineConflictTests {
         try await kept.sync()
         try await server.update(old, .set(\.text, to: "theirs"))
         try await kept.update(old, .set(\.text, to: "first"))
-        // Sent, so that the second is not merged into it.
+        // The first write is sent, so that the second one is not merged into it.
         network.decide { $0.method == "PATCH" ? .answerIsLost : .arrives }
         await #expect(throws: MartletError.self) { try await kept.sync() }
         try await kept.update(old, .set(\.text, to: "second"))
@@ -113,7 +113,7 @@ struct OfflineConflictTests {
         let network = CuttingTransport()
         let device = try await TestServer.offlineDevice(network)
         let old = try await server.create(Note(text: "old"))
-        // What was added to the text is added to the server's.
+        // The device's addition to the text is appended to the server's text.
         let policy = ConflictPolicy<Note>.merge { conflict in
             let added = conflict.local.text.dropFirst(conflict.original?.text.count ?? 0)
             return Note(text: conflict.server.value.text + added, n: conflict.server.value.n)

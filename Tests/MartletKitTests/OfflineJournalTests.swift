@@ -144,9 +144,9 @@ struct OfflineStateTests {
         for _ in 0..<60 {
             let record = Self.record(state, &random)
             state.apply(record)
-            // As it is on disk.
+            // The copy gets the record in the form that it has on disk.
             copy.apply(try #require(OfflineRecord(try JSON(parsing: record.json.data))))
-            // What a query sees follows each change.
+            // The table that queries read follows each change.
             var changed = state
             for (id, object) in changed.takeTouched() { table.update(id, to: object) }
             state = changed

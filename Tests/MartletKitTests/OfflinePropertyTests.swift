@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Against a real server: devices that lose their connection and their process at any moment.
+/// Tests against a real server with devices that lose their connection and their process at any moment.
 struct OfflinePropertyTests {
     struct Item: Storable, Equatable {
         static let collection = TestServer.name("KitProperty")
@@ -26,7 +26,7 @@ struct OfflinePropertyTests {
 
     private static let policies = [.clientWins, merging, .serverWins]
 
-    /// A device with its files, and what it was promised.
+    /// A device with its files, and the writes that the server acknowledged to it.
     final class Device {
         let folder = Scratch.folder()
         let network: CuttingTransport
@@ -51,7 +51,7 @@ struct OfflinePropertyTests {
             items = try await Self.items(martlet, run, policy)
         }
 
-        /// Its files are rewritten often.
+        /// A client whose files are rewritten often.
         private static func martlet(_ folder: URL, _ network: CuttingTransport) async throws -> Martlet {
             try await TestServer.offlineDevice(folder: folder, network) { $0.offline.compactionSlack = 2_000 }
         }
@@ -81,7 +81,7 @@ struct OfflinePropertyTests {
         }
     }
 
-    /// What the devices were promised in all.
+    /// The writes that the server acknowledged to all devices together.
     struct Promised {
         var sums: [String: Int] = [:]
         var marks: [String: Set<String>] = [:]
@@ -119,7 +119,7 @@ struct OfflinePropertyTests {
                 _ = await syncing.result
             case 2, 3: try? await device.items.sync()
             case 4:
-                // Writes while it synchronizes.
+                // The device writes while it synchronizes.
                 let syncing = Task { [items = device.items] in try await items.sync() }
                 for _ in 0..<3 { try await write(on: device, &promised, &random) }
                 _ = await syncing.result
@@ -160,13 +160,13 @@ struct OfflinePropertyTests {
         _ devices: [Device], _ promised: Promised, _ run: String, _ policy: ConflictPolicy<Item>
     ) async throws {
         for device in devices { device.network.decide { _ in .arrives } }
-        // Once to send, and once more to receive what the others sent.
+        // The first round sends; the second one receives what the others sent.
         for _ in 0..<2 { for device in devices { try await device.items.sync() } }
         let server = try await TestServer.device().storage
         let query = Item.query().where(\.run == run).limit(1_000)
         let stored = try await server.find(query)
         for device in devices {
-            // The feed holds back what was written beside a transaction that is under way.
+            // While a transaction is under way, the feed holds back the writes made after its start.
             try await eventually("a device differs from the server") {
                 try await device.items.sync()
                 return try await device.items.find(query) == stored

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Against a real server.
+/// These tests run against a real server.
 struct OfflineTests {
     struct Note: Storable, Equatable {
         static let collection = TestServer.name("KitOffline")
@@ -77,7 +77,9 @@ struct OfflineTests {
         #expect(feeds.last?.url.query?.contains("since=") == true, "everything was read again")
     }
 
-    @Test func `another condition reads everything again and drops the rest`() async throws {
+    @Test func `with another condition everything is read again, and objects that do not match it are dropped`()
+        async throws
+    {
         let device = try await TestServer.offlineDevice()
         try await server.create(contentsOf: [note("a", n: 1), note("b", n: 2)])
         try await notes(device).sync()
@@ -172,7 +174,7 @@ struct OfflineTests {
         let new = try await kept.create(note("new"))
         try await kept.update(old, .increment(\.n))
         for _ in 0..<3 { await #expect(throws: MartletError.self) { try await kept.sync() } }
-        // It was sent, so this is a write of its own.
+        // The creation was sent, so this update is a write of its own.
         try await kept.update(new, .increment(\.n, by: 5))
         #expect(try await kept.pendingWrites().count == 3)
         network.decide { _ in .arrives }
@@ -250,7 +252,7 @@ struct OfflineTests {
         try await kept.create(note("2"))
         await #expect { try await kept.create(note("3")) } throws: { ($0 as? MartletError)?.code == .outboxFull }
         #expect(try await texts(kept) == ["1", "2"])
-        // What makes the queue no longer is allowed.
+        // A write that does not make the queue longer is allowed.
         try await kept.update(one, .set(\.text, to: "4"))
         #expect(try await texts(kept) == ["2", "4"])
         try await kept.delete(one)

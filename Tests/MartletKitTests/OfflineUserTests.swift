@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Against a real server: whose objects the device keeps, and how it shows them.
+/// Tests against a real server: whose objects the device keeps, and how it shows them.
 struct OfflineUserTests {
     struct Note: Storable, Equatable {
         static let collection = TestServer.name("KitOwned")
@@ -66,7 +66,7 @@ struct OfflineUserTests {
         try await rows.create(Row(n: 0))
         #expect(try await results.next()?.map(\.n) == [0, 1, 2])
         network.decide { _ in .arrives }
-        // It is sent without a call for it, and others' changes arrive.
+        // The write is sent without a call that asks for it, and the changes of others arrive.
         let syncing = Task { try await rows.keepInSync() }
         try await eventually("the write is sent") { try await other.count(Row.query()) == 3 }
         try await other.update(first, .set(\.n, to: 9))

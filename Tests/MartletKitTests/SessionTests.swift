@@ -153,7 +153,7 @@ struct SessionTests {
         #expect(transport.sent.map { $0.headers["authorization"] } == ["Bearer access7"])
     }
 
-    @Test func `the file is readable by its owner only, and survives damage`() throws {
+    @Test func `the session's file is readable by its owner only, and a damaged one counts as no session`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martletkit-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let url = folder.appendingPathComponent("a/session.json")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Against a real server.
+/// These tests run against a real server.
 struct StorageTests {
     struct Person: Storable, Equatable {
         static let collection = TestServer.name("KitPeople")

@@ -56,6 +56,33 @@ struct TransportTests {
         #expect(Date().timeIntervalSince(start) < 120)
     }
 
+    @Test func `a body that arrives faster than it is read ends, and has no gap`() async throws {
+        var (body, feed) = BodyFeed.make()
+        var reader = body.makeAsyncIterator()
+        let piece = Data(count: 1 << 20)
+        for _ in 0..<20 {
+            let isPassed = feed.pass(piece)
+            let read = try await reader.next()
+            #expect(isPassed && read == piece)
+        }
+        let passed = (0..<30).prefix { _ in feed.pass(piece) }.count
+        #expect((15...17).contains(passed))
+        // The piece that exceeded the limit is still delivered.
+        for _ in 0...passed {
+            let read = try await reader.next()
+            #expect(read == piece)
+        }
+        let isPassedLater = feed.pass(piece)
+        #expect(!isPassedLater, "although there is room again")
+        feed.continuation.finish()
+        let end = try await reader.next()
+        #expect(end == nil)
+        (body, feed) = BodyFeed.make()
+        let small = (0...BodyFeed.maximumPieces).filter { _ in feed.pass(Data([0])) }
+        #expect(small.count == BodyFeed.maximumPieces)
+        withExtendedLifetime(body) {}
+    }
+
     @Test func `a cancelled request ends at once`() async throws {
         let port = try SilentPort(isListening: true)
         let request = HTTPRequest(method: "GET", url: try port.url(), timeout: .total(60))

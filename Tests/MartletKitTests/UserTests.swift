@@ -22,7 +22,7 @@ struct SHA256Tests {
     }
 }
 
-/// Against a real server.
+/// These tests run against a real server.
 struct UserTests {
     let martlet: Martlet
     let name = TestServer.name("ada").lowercased()

@@ -60,7 +60,7 @@ import Testing
         (String(repeating: "x", count: 76), String(repeating: "x", count: 75) + "=\r\nx"),
         (String(repeating: "x", count: 74) + "ä", String(repeating: "x", count: 74) + "=\r\n=C3=A4"),
     ])
-    func `Quoted-printable`(text: String, expected: String) {
+    func `Text is encoded as quoted-printable`(text: String, expected: String) {
         #expect(QuotedPrintable.encode(text) == expected)
     }
 
@@ -132,7 +132,7 @@ import Testing
         ("a@b", false), ("a:25", false), ("-a", false),
         ("[::1]", false), ("a\r\nb", false), ("a?b", false), ("a#b", false), ("ä.example", false),
     ])
-    func `A host is only a host`(text: String, isHost: Bool) {
+    func `A host with anything besides a host name is refused`(text: String, isHost: Bool) {
         #expect(SMTPServer.isHost(text) == isHost)
     }
 }

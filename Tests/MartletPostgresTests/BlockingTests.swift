@@ -203,7 +203,9 @@ import Testing
         (Duration.zero, [:], "0"), (.seconds(5), [:], "5s"), (.microseconds(1), [:], "1ms"),
         (.seconds(5), ["lock_timeout": "7s"], "7s"),
     ])
-    func `The session's lock_timeout`(limit: Duration, settings: [String: String], expected: String) async throws {
+    func `A session's lock_timeout follows the client's limit and its settings`(
+        limit: Duration, settings: [String: String], expected: String
+    ) async throws {
         try await withClient({
             $0.lockTimeout = limit
             $0.sessionSettings = settings
@@ -233,7 +235,8 @@ import Testing
         ("57014", .timeout),
         ("53300", .unavailable), ("57P01", .unavailable), ("23505", .fault),
     ])
-    func `The meaning of a server's errors`(sqlState: String, condition: DependencyCondition) async throws {
+    func `Each SQLSTATE becomes the right kind of error`(sqlState: String, condition: DependencyCondition) async throws
+    {
         try await withClient { client async throws in
             let raise = PostgresQuery(unescaped: "DO $$ BEGIN RAISE 'x' USING ERRCODE = '\(sqlState)'; END $$")
             #expect(await postgresError { try await client.query(raise) }?.condition == condition)

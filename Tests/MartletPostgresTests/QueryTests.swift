@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `10,000 concurrent queries on four connections`() async throws {
+    @Test func `10,000 concurrent queries all succeed on four connections`() async throws {
         try await withClient { client async throws in
             let sum = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<10_000 {
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `A statement that says so is planned for its values, also behind others and after failures`()
+    @Test func `A statement marked for planning with its values is planned so, also after other and failed statements`()
         async throws
     {
         try await withClient { client async throws in
@@ -217,7 +217,7 @@ import Testing
                 return try await client.query(query)[0].decode(0)
             }
             for planned in [false, true, true, false, true] {
-                // Its first execution prepares it.
+                // The first execution of a statement prepares it, the second one uses the prepared one.
                 for _ in 0..<2 {
                     #expect(try await mode(planned: planned) == (planned ? "force_custom_plan" : "auto"))
                 }
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func `Queries over TCP, unprepared, and outside transactions`() async throws {
+    @Test func `Queries work over TCP, unprepared, and outside transactions`() async throws {
         let server = try await sharedServer()
         let configuration = server.configuration(database: try await server.makeDatabaseNamed(), overTCP: true)
         try await withClient(configuration) { client async throws in

@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `As a service it connects in advance and drains at the end`() async throws {
+    @Test func `A client that runs as a service connects in advance and drains at shutdown`() async throws {
         let client = PostgresClient(
             configuration: try await sharedServer().makeDatabase(), logger: Logger(label: "test"))
         let group = ServiceGroup(services: [client], logger: Logger(label: "test"))

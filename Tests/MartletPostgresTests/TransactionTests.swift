@@ -16,7 +16,7 @@ import Testing
         try await client.query("SELECT count(*) FROM t")[0].decode(0, as: Int.self)
     }
 
-    @Test func `Commits when the body returns`() async throws {
+    @Test func `A transaction commits when its body returns`() async throws {
         try await withTable { client async throws in
             let value = try await client.withTransaction { transaction in
                 try await transaction.execute("INSERT INTO t VALUES (1)")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `Rolls back when the body throws`() async throws {
+    @Test func `A transaction is rolled back when its body throws`() async throws {
         try await withTable { client async throws in
             await #expect(throws: Stop.self) {
                 try await client.withTransaction { transaction in
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `Rolls back when the task is cancelled, and the connection survives`() async throws {
+    @Test func `A transaction is rolled back when its task is cancelled, and the connection survives`() async throws {
         try await withTable { client async throws in
             let task = Task {
                 try await client.withTransaction { transaction in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `Serialization failures are retried`() async throws {
+    @Test func `A transaction is retried after a serialization failure`() async throws {
         try await withTable { client async throws in
             try await client.execute("INSERT INTO t VALUES (1)")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `Is read-only on request, runs scripts, and refuses BEGIN and COMMIT`() async throws {
+    @Test func `A transaction can be read-only and run scripts, and refuses BEGIN and COMMIT`() async throws {
         try await withTable { client async throws in
             let error = await postgresError {
                 try await client.withTransaction(readOnly: true) { try await $0.execute("INSERT INTO t VALUES (1)") }
@@ -160,6 +160,9 @@ import Testing
             let usual = try await shown()
             #expect(try await shown(.milliseconds(1_500)) == "1500ms")
             #expect(try await shown() == usual)
+            let locks = limited("SELECT current_setting('lock_timeout')", .milliseconds(1_500))
+            #expect(try await client.query(locks)[0].decode(0, as: String.self) == "1s", "ends first")
+            #expect(try await client.query("SHOW lock_timeout")[0].decode(0, as: String.self) == "30s")
             let slow = limited("SELECT pg_sleep(30)", .milliseconds(200))
             async let failure = postgresError { try await client.query(slow) }
             async let neighbour = client.query("SELECT pg_sleep(0.3), current_setting('statement_timeout')")

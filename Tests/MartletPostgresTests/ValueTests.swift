@@ -14,35 +14,35 @@ import Testing
         }
     }
 
-    @Test func `Text`() async throws {
+    @Test func `Text is read as it was sent`() async throws {
         try await check([
             "", "a", "quote ' and \" and \\ and $1", "ümläut 🪶 \u{1F469}\u{200D}\u{1F680}",
             String(repeating: "x", count: 100_000),
         ])
     }
 
-    @Test func `Whole numbers`() async throws {
+    @Test func `Whole numbers are read as they were sent, in every width`() async throws {
         try await check([0, 1, -1, Int.max, Int.min])
         try await check([0, Int32.max, Int32.min])
         try await check([0, Int16.max, Int16.min])
         try await check([0, Int64.max, Int64.min])
     }
 
-    @Test func `Floating-point numbers, including infinities`() async throws {
+    @Test func `Floating-point numbers are read as they were sent, including infinities`() async throws {
         try await check([0, -0.0, 1.5, .pi, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity, -.infinity])
         try await withClient { client async throws in
             #expect(try await client.query("SELECT \(Double.nan)")[0].decode(0, as: Double.self).isNaN)
         }
     }
 
-    @Test func `Truth values, identifiers and bytes`() async throws {
+    @Test func `Truth values, identifiers and bytes are read as they were sent`() async throws {
         try await check([true, false])
         try await check([UUID(), UUID()])
         try await check([[UInt8](), [0, 255, 39, 92], [UInt8](repeating: 7, count: 70_000)])
         try await check([Data(), Data([0, 1, 2])])
     }
 
-    @Test func `Arrays, empty and with awkward elements`() async throws {
+    @Test func `Arrays are read as they were sent, even if empty or with awkward elements`() async throws {
         try await check([[String](), ["a"], ["", "NULL", "a,b", "{x}", "q\"q", "b\\s", "ü"]])
         try await check([[Int](), [1], [Int.min, 0, Int.max]])
         try await withClient { client async throws in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `Times to the microsecond, and the infinities`() async throws {
+    @Test func `Times are read to the microsecond, and infinities as dates`() async throws {
         try await check([Date.distantPast, .distantFuture, Date(timeIntervalSince1970: 0)])
         try await withClient { client async throws in
             for text in ["2026-02-28 23:59:59.999999+00", "1969-12-31 23:59:59.000001+00", "2000-01-01 00:00:00+00"] {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `JSON, also without copying`() async throws {
+    @Test func `JSON is read as text or, without a copy, as bytes`() async throws {
         try await withClient { client async throws in
             let rows = try await client.query("SELECT \(PostgresJSON(#"{"n": 1.10}"#)), '[1]'::json, NULL::jsonb")
             #expect(try rows[0].decode(0, as: String.self) == #"{"n": 1.10}"#)

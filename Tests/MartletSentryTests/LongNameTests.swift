@@ -104,7 +104,7 @@ import Testing
         ("a$1/b c", "a$ c"), ("a$1/ c", "a$/ c"), ("0x", "0x"), ("x0xfz", "x<addr>z"),
         ("(12) suspend resume partial function for f", "f"),
     ])
-    func `Unusual forms of removable parts`(_ name: String, _ normalized: String) {
+    func `Removable parts of names are found in unusual forms, too`(_ name: String, _ normalized: String) {
         #expect(FunctionName.normalized(name) == normalized)
     }
 

@@ -2,7 +2,7 @@ import MartletStatistics
 import Testing
 
 @Suite struct EffectTests {
-    @Test func `An untestable effect says why`() {
+    @Test func `The report of an effect that cannot be tested says why`() {
         let some = Estimate(Sums(count: 100, sum: 20)), none = Estimate(Sums(count: 0, sum: 0))
         let flat = Estimate(Sums(count: 100, sum: 100)), zero = Estimate(Sums(count: 100, sum: 0, sumOfSquares: 50))
         #expect(throws: Effect.Obstacle.tooFewUnits) { try Effect(control: none, treatment: some, .absolute) }
@@ -19,7 +19,7 @@ import Testing
             ([0.04, 0.001, 0.03], [0.06, 0.003, 0.06]), ([0.9, 0.8], [1, 1]),
             ([0.2], [0.2]), ([], []),
         ] as [([Double], [Double])])
-    func `Holm's correction`(p: [Double], adjusted: [Double]) {
+    func `Holm's correction gives the expected p-values`(p: [Double], adjusted: [Double]) {
         #expect(zip(holm(p), adjusted).allSatisfy { close($0, $1) } && holm(p).count == p.count)
     }
 

@@ -26,7 +26,7 @@ import Testing
     private static let proportions = (Sums(count: 4_000, sum: 200), Sums(count: 4_100, sum: 246))
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: path)))
-    func `The published results are reproduced`() throws {
+    func `The published results of the confidence sequence are reproduced`() throws {
         let lines = try String(contentsOfFile: Self.path, encoding: .utf8).split(separator: "\n")
         var count = 0
         for line in lines {

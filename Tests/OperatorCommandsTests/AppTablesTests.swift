@@ -3,7 +3,7 @@ import MartletPostgres
 import ServiceTesting
 import Testing
 
-/// What an app's archive has of each table: deploy/debian/libexec/app-tables.sql.
+/// `deploy/debian/libexec/app-tables.sql` says which rows of each table belong to an app's archive.
 @Suite struct AppTablesTests {
     private struct Table: Decodable {
         var name: String
@@ -15,7 +15,7 @@ import Testing
         let tables = try await Self.tables()
         #expect(tables.count > 100)
         #expect(tables.filter { $0.policy == nil }.map(\.name) == [])
-        // What is archived or deleted must be found by its app.
+        // Rows that are archived or deleted with an app must be found by the app's id.
         #expect(tables.filter { $0.policy != "keep" && $0.condition == nil }.map(\.name) == [])
     }
 

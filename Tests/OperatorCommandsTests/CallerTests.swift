@@ -9,7 +9,7 @@ import Testing
 @testable import OperatorCommands
 
 /// Every route of every service refuses every caller that it does not declare, before it does anything: the services'
-/// database does not exist, so whatever got further would be answered 503.
+/// database does not exist, so a request that got past this check would be answered 503.
 @Suite struct CallerTests {
     private static let app = "a1b2c3d4"
 
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// The query is checked after the caller. So each caller gets that far who has the right that the route declares
+    /// The query is checked after the caller. So a caller gets that far who has the right that the route declares
     /// and no other.
     @Test func `each route refuses a query parameter that it does not declare, for the right caller only`() async throws
     {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OperatorCommands
 
-/// What is made of the routes' declarations.
+/// The documents and descriptions that are generated from the routes' declarations.
 @Suite struct DescriptionTests {
     private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 

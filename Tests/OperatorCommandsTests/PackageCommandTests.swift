@@ -5,7 +5,7 @@ import Testing
 
 @testable import OperatorCommands
 
-/// What the Debian package relies on.
+/// Commands of the program that the Debian package calls.
 @Suite struct PackageCommandTests {
     @Test func `the version is a semantic version`() {
         #expect(MartletVersion.current.wholeMatch(of: /\d+\.\d+\.\d+(-[0-9a-z.]+)?/) != nil)
@@ -33,7 +33,7 @@ import Testing
         #expect(AppRestoreCommand.words == ["restore"])
     }
 
-    @Test(arguments: [["setup"], ["backup"], ["restore"], ["app", "backup"], ["app", "delete"]])
+    @Test(arguments: [["setup"], ["backup"], ["restore"], ["app", "backup"], ["app", "backups"], ["app", "delete"]])
     func `without the package its commands are refused`(words: [String]) throws {
         var command = try MartletCommand.parseAsRoot(words + ["list"])
         let error = #expect(throws: ValidationError.self) { try command.run() }

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `a port in use by another program is reported, and a free one is not`() async throws {
-        // Not a port that the system assigns to others as soon as it is free.
+        // The port must not be one that the system assigns to others as soon as it is free.
         let port = try FreePort.find()
         let taken = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1).bind(host: "127.0.0.1", port: port).get()
@@ -82,8 +82,8 @@ import Testing
         for name in ["postgres", "storage", "gateway"] {
             let process = Process()
             process.executableURL = URL(filePath: "/usr/bin/env")
-            // It exits a while after the signal, like a process that drains. A shell could not handle a signal that
-            // this process ignores.
+            // The program exits a while after the signal, like a process that drains. A shell could not handle a signal
+            // that this process ignores.
             let script = """
                 import signal, sys, time
                 def stop(number, frame):

@@ -176,7 +176,9 @@ import Testing
         ("GET", "/", 404), ("GET", "/storage", 404), ("PUT", "/storage/Note", 405), ("GET", "/storage/a/b/c/d", 404),
         ("DELETE", "/collections", 405),
         ("GET", "/internal/keyring", 404),
-    ]) func `there is nothing at any other address`(_ method: String, _ path: String, _ status: Int) async throws {
+    ]) func `a path or method without a route is 404 or 405`(_ method: String, _ path: String, _ status: Int)
+        async throws
+    {
         let app = try await StorageApp()
         let answer = try await app.client.send(method, path, "")
         #expect(answer.isProblem(.notFound) || answer.isProblem(.methodNotAllowed), "\(answer)")

@@ -50,7 +50,7 @@ import Testing
         for number in [2, 3, 4, 5, 6, 7] { #expect(answers[number].text.contains(secret), "\(number)") }
     }
 
-    /// Also for those who see the field of some objects: by a filter they would learn of it in the others.
+    /// Callers who see the field of some objects cannot either: a filter would tell them its values in the others.
     @Test(arguments: ["ann", "eve", "bob", nil] as [String?])
     func `no query, stream or feed can ask for the field`(_ user: String?) async throws {
         let app = try await Self.app()

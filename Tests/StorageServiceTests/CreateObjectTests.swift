@@ -148,7 +148,9 @@ import Testing
         try await app.expectRefusal(.invalidName) { try await app.client.post("/storage/all/\(name)", "[{}]") }
     }
 
-    @Test(arguments: BadNames.collections) func `no other name creates a table`(_ name: String) async throws {
+    @Test(arguments: BadNames.collections) func `an invalid name of a collection creates no table`(_ name: String)
+        async throws
+    {
         let app = try await StorageApp()
         try await app.expectRefusal(BadNames.refusal(of: name, otherwise: .invalidName), field: "collection") {
             try await app.client.post("/storage/\(name)", "{}")
@@ -198,6 +200,11 @@ import Testing
             for number in 2...500 {
                 try await transaction.execute(.init(unescaped: "CREATE TABLE \(schema).t\(number) ()"))
             }
+            try await transaction.execute(
+                .init(
+                    unescaped: """
+                        INSERT INTO \(schema)._collections (name) SELECT 't' || n FROM generate_series(2, 500) AS n
+                        """))
         }
         let answer = try await app.client.post("/storage/OneMore", "{}")
         #expect(answer.isProblem(.limitExceeded, field: "collection"), "\(answer)")

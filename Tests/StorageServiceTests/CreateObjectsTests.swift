@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: BadNames.collections.filter { !$0.contains("%2F") })
-    func `no other name creates a table`(_ name: String) async throws {
+    func `an invalid name of a collection creates no table`(_ name: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(BadNames.refusal(of: name, otherwise: .invalidName), field: "collection") {
             try await app.client.post("/storage/all/\(name)", "[{}]")

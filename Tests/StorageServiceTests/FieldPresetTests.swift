@@ -64,7 +64,7 @@ import Testing
         ] { #expect(try await app.user("eve").post(path, body).status < 300) }
         let posted = try await app.master.get("/storage/Posts/p")
         #expect(posted["author"] == #""ann""# && posted["event"] == #""e1""# && posted["edits"] == "6", "\(posted)")
-        // Once removed, its id is free, as without rules.
+        // After the object was removed, its id is free again, as without rules.
         _ = try await app.master.post("/storage/remove/Posts/p")
         let again = try await app.user("eve").post("/storage/Posts", #"{"_id":"p","event":"e5"}"#)
         #expect(again["author"] == #""eve""# && again["event"] == #""e5""# && again["edits"] == nil, "\(again)")
@@ -84,7 +84,7 @@ import Testing
             ).status == 200)
         let post = try await app.user("ann").post("/storage/Posts", #"{"_id":"p","author":"eve","event":"e"}"#)
         #expect(post.status == 201 && post["author"] == #""ann""#, "\(post)")
-        // What is ignored is not beyond the limit either.
+        // Fields that are ignored do not count towards the limit either.
         let changed = try await app.user("ann").patch("/storage/Posts/p", #"{"text":"a","event":"f","author":"x"}"#)
         #expect(changed.status == 200 && changed["event"] == #""e""#, "\(changed)")
         try await app.expectRefusal(.forbidden) { try await app.user("ann").patch("/storage/Posts/p", #"{"n":1}"#) }

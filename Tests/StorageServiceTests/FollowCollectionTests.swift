@@ -186,7 +186,7 @@ import Testing
         for page in 0..<count {
             let objects = (0..<500).map { #"{"_id":"p\#(page)-\#($0)"}"# }.joined(separator: ",")
             _ = try await app.client.post("/storage/all/Notes", "[\(objects)]")
-            // What the reader has, the slow one has been offered.
+            // Events that this reader has received have been offered to the slow one, too.
             try await other.wait(for: (page + 1) * 500)
         }
         reader.cancel()

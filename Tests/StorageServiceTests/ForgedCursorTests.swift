@@ -52,7 +52,7 @@ import Testing
             var forged = bytes
             forged[index] ^= 1
             let answer = try await app.client.get("/changes/Notes?since=\(Base64URL.encode(forged))")
-            // With another key it has expired.
+            // A cursor made with another key counts as expired.
             #expect(
                 answer.isProblem(.invalidParameter, field: "since") || answer.isProblem(.cursorExpired),
                 "byte \(index): \(answer)")

@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import Testing
@@ -32,7 +33,7 @@ import Testing
         #expect(try await eve.get("/storage/Plans").isProblem(.forbidden))
     }
 
-    @Test func `nobody else does, not even members, and refusals do not reveal which roles exist`() async throws {
+    @Test func `only managers change a role, and refusals do not reveal which roles exist`() async throws {
         let app = try await Self.app()
         for (caller, name) in [
             ("ann", "team"), ("eve", "team"), ("boss", "leads"), ("boss", "nothing"), ("sam", "staff"),
@@ -67,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `who manages both roles may nest one in the other`() async throws {
+    @Test func `a user who manages both roles may nest one in the other`() async throws {
         let app = try await Self.app()
         try await app.change("staff", #"{"managers":["boss"]}"#)
         let boss = app.user("boss")
@@ -75,12 +76,12 @@ import Testing
         #expect(try await app.user("sam").get("/auth/me/roles")["data"] == #"["staff","team"]"#)
         try await app.change("team", #"{"managers":["role:leads"]}"#)
         try await app.expectRefusal(.forbidden) { try await boss.put("/roles/team", #"{"add":["x"]}"#) }
-        // A manager by a role that was taken away is none.
+        // Who managed a role through another role no longer does after losing that one.
         try await app.change("leads", #"{"remove":["lea"]}"#)
         try await app.expectRefusal(.forbidden) { try await app.user("lea").put("/roles/team", #"{"add":["x"]}"#) }
     }
 
-    @Test func `members leave by themselves`() async throws {
+    @Test func `members may leave a role by themselves`() async throws {
         let app = try await Self.app()
         let ann = app.user("ann")
         #expect(try await ann.delete("/roles/team/members/me").status == 204)
@@ -100,7 +101,7 @@ import Testing
         let code = try #require(invitation.string("code"))
         #expect(try await app.join("eve", code.lowercased().replacing("-", with: " "))["role"] == #""team""#)
         #expect(try await app.user("eve").get("/auth/me/roles")["data"] == #"["team"]"#)
-        // A member uses nothing up.
+        // A member who joins again does not use up the invitation.
         for user in ["eve", "ann"] { #expect(try await app.join(user, code).status == 200) }
         let open = try await app.user("lea").get("/roles/team/invitations")
         #expect(open["data.0.usesLeft"] == "1" && !open.text.contains("code") && !open.text.contains(code), "\(open)")
@@ -273,6 +274,22 @@ import Testing
             language: nil, link: nil)
         let error = await #expect(throws: ServiceError.self) {
             try await RoleInvitationMailing { _ in outcome }.send(mail)
+        }
+        #expect(error?.code == code)
+    }
+
+    @Test(arguments: [
+        (OutgoingFailure.unreachable("refused"), ErrorCode.unavailable), (.timeout, .upstreamTimeout),
+        (.connectionLost("reset"), .upstreamTimeout),
+    ])
+    func `a mail that may have been ordered is told apart from one that was not`(
+        _ failure: OutgoingFailure, _ code: ErrorCode
+    ) async {
+        let mail = RoleInvitationMail(
+            app: "shop", environment: .live, email: "eve", role: "team", code: "x", secondsLeft: 60, inviter: nil,
+            language: nil, link: nil)
+        let error = await #expect(throws: ServiceError.self) {
+            try await RoleInvitationMailing { _ in throw failure }.send(mail)
         }
         #expect(error?.code == code)
     }

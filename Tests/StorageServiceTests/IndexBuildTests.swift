@@ -106,7 +106,7 @@ import Testing
             let made = try await app.client.post("/storage/Large", #"{"half":-1}"#)
             #expect(made.isProblem(.forbidden, field: "half"), "\(made)")
             #expect(try await app.client.post("/storage/Large", #"{"age":-1}"#).status == 201)
-            // It fails because the values are not unique.
+            // The build fails because the values are not unique.
             try await large.loseWorker(of: job)
             let worker = app.worker()
             #expect(try await app.wait(for: job)["state"] == #""failed""#)

@@ -217,7 +217,7 @@ import Testing
         #expect(plan.contains(try Regex(pattern)), "\(plan)")
         #expect(!plan.contains("Seq Scan"), "\(plan)")
         if order == "-created", filter == nil { #expect(!plan.contains("Sort"), "\(plan)") }
-        // These occur in every object: scanning all of their entries would cost more than the rest.
+        // These values occur in every object, so scanning all of their index entries would cost more than the rest.
         let conditions = plan.split(separator: "\n").filter { $0.contains("Index Cond") }
         #expect(!conditions.contains { $0.contains("__type") || $0.contains("className") }, "\(plan)")
     }

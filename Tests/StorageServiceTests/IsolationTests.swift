@@ -101,7 +101,7 @@ import Testing
         #expect(error?.code == .misuse)
     }
 
-    @Test func `the attempts fail for lack of rights, not of rows`() async throws {
+    @Test func `the refused statements would find rows if the app's own role ran them`() async throws {
         let apps = try await Self.apps.value
         let schema = try apps.b.space().schema
         #expect(try await Self.run(#"SELECT doc::text FROM "\#(schema)"."Secret""#, as: apps.b).count == 1)
@@ -180,7 +180,7 @@ import Testing
     private struct Apps: Sendable {
         let a: StorageApp
         let b: StorageApp
-        /// Of b, and of a's test environment.
+        /// Large objects that belong to `b` and to the test environment of `a`.
         let largeObject: Int
         let testLargeObject: Int
     }

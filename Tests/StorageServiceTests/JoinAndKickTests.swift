@@ -21,7 +21,7 @@ import Testing
     private enum Act: Sendable {
         case join(String)
         case leave(String)
-        /// By the creator.
+        /// The creator removes this user.
         case kick(String)
         case close
         case rename
@@ -46,7 +46,7 @@ import Testing
             #"{"participants":{"__op":"\#(name)","objects":["\#(user)"]}}"#
         }
 
-        /// The list after the act.
+        /// The list of participants after the act.
         func applied(to list: [String]) -> [String] {
             switch self {
             case .join(let user): list.contains(user) ? list : list + [user]
@@ -63,7 +63,7 @@ import Testing
         return app
     }
 
-    /// The answers to acts at the same moment on a new event.
+    /// Lets all acts happen at the same moment on a new event, and returns the answers.
     private static func outcomes(
         of acts: [Act], on event: String, in app: StorageApp
     ) async throws -> [(act: Act, answer: Answer)] {

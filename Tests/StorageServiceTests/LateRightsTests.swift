@@ -1,11 +1,12 @@
 import MartletAPI
 import MartletCore
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import StorageService
 
-/// A write that takes long, here because of a hook, needs the right to it at its end, too.
+/// A write that takes long, because of a hook or a long body, needs the right to it at its end, too.
 @Suite struct LateRightsTests {
     private static let requests: [(name: String, send: @Sendable (ServiceClient) async throws -> Answer)] = [
         ("POST", { try await $0.post("/storage/Notes", #"{"n":2}"#) }),
@@ -44,5 +45,51 @@ import Testing
             #expect(receiver.received.count > asked, "\(name)")
             #expect(try await app.contents() == before, "\(name)")
         }
+    }
+
+    @Test func `rights that end while a file arrives end before it is stored`() async throws {
+        let app = try await StorageApp()
+        let (space, principal) = (try app.space(), app.principal(.client))
+        let rights = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
+        let intake = FileIntake(
+            files: FileStore(postgres: app.postgres, spaces: app.objects.spaces), rights: rights,
+            settings: SharedFiles.settings)
+        #expect(try await app.client.put("/upload/old.txt", "x").status == 201)
+        for path in ["old.txt", "new.txt"] {
+            #expect(try await app.master.put("/rules/settings", #"{"access":"open"}"#).status == 200)
+            rights.forgetAll()
+            let scope = FileScope(space, try await rights.rights(of: principal, in: space), of: principal)
+            let content = AsyncStream<ByteBuffer> { stream in
+                stream.yield(ByteBuffer(string: "y"))
+                stream.finish()
+            }.map { portion in
+                _ = try await app.master.put("/rules/settings", #"{"access":"closed"}"#)
+                rights.forgetAll()
+                return portion
+            }
+            let declaration = FileIntake.Declaration(
+                path: try FilePath(path), contentType: nil, grants: FileGrants(readers: nil, writers: nil))
+            let refusal = await #expect(throws: ServiceError.self) {
+                _ = try await intake.take(content, as: declaration, in: scope)
+            }
+            #expect(refusal?.code == .forbidden, "\(path)")
+        }
+        #expect(try await app.master.get("/upload/old.txt").text == "x")
+        #expect(try await app.master.get("/upload/new.txt").isProblem(.fileNotFound))
+    }
+
+    @Test func `rights are read again only if they may have changed`() async throws {
+        let app = try await StorageApp()
+        let store = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
+        var rights = try await store.rights(of: app.principal(.client), in: app.space())
+        // However long the test takes.
+        rights.moment?.time = .now + .seconds(600)
+        #expect(store.isCurrent(rights))
+        store.forget(try app.space())
+        #expect(!store.isCurrent(rights))
+        rights = try await store.rights(of: app.principal(.client), in: app.space())
+        rights.moment?.time = .now - RightsStore.freshness
+        #expect(!store.isCurrent(rights))
+        #expect(store.isCurrent(.master))
     }
 }

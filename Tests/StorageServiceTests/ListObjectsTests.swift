@@ -103,7 +103,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note?order=\(order)").ids == ids)
     }
 
-    @Test func `updated orders by the last change`() async throws {
+    @Test func `order=updated sorts objects by their last change`() async throws {
         let app = try await StorageApp()
         try await fill(app)
         _ = try await app.client.patch("/storage/Note/c", #"{"x":1}"#)

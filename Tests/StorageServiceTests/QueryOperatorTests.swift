@@ -217,6 +217,14 @@ import Testing
         #expect(
             try await app.client.post("/storage/query/Note?cursor=", filter).isProblem(
                 .invalidParameter, field: "cursor"))
+        let other = #"{"place":{"$nearSphere":{"__type":"GeoPoint","latitude":0,"longitude":0}}}"#
+        for (filter, ids) in [
+            (#"{"$and":[\#(filter)]}"#, ["n5", "n3", "n2", "n1"]),
+            (#"{"$and":[{"$and":[{"_id":{"$ne":"n3"}},\#(filter)]},\#(other)]}"#, ["n5", "n2", "n1"]),
+            (#"{"$and":[\#(other)],\#(filter.dropFirst())"#, ["n5", "n3", "n2", "n1"]),
+            (#"{"$or":[\#(filter)]}"#, ["n1", "n2", "n3", "n5"]),
+            (#"{"$and":[{"$or":[\#(filter)]}]}"#, ["n1", "n2", "n3", "n5"]),
+        ] { #expect(try await app.client.post("/storage/query/Note", filter).ids == ids, "\(filter)") }
     }
 
     @Test func `where is a parameter of GET too, and both must match`() async throws {

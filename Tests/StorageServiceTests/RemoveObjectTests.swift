@@ -25,7 +25,9 @@ import Testing
         ("/storage/remove/Other/a", .objectNotFound), ("/storage/remove/1/a", .invalidName),
         ("/storage/remove/Note/-a", .invalidID),
         ("/storage/remove/Note/a?x=1", .invalidParameter),
-    ]) func `anything else removes nothing`(_ path: String, _ code: ErrorCode) async throws {
+    ]) func `a request for an object that cannot be removed removes nothing`(_ path: String, _ code: ErrorCode)
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a"},{"_id":"gone"}]"#)
         _ = try await app.client.post("/storage/remove/Note/gone")

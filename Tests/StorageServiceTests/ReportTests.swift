@@ -88,6 +88,14 @@ import Testing
         let eve = app.user("eve")
         try await app.expectRefusal(.tooManyRequests) { try await eve.post("/storage/Posts/a/report", Self.report) }
         try await app.superuser.execute("UPDATE \(reports) SET created = created - interval '25 hours'")
+        try await app.superuser.execute(
+            """
+            INSERT INTO \(reports) (id, collection, object, reporter, reason, created)
+            SELECT gen_random_uuid(), 'Other', n::text, 'eve', 'x', now() - interval '25 hours'
+            FROM generate_series(1, 400) AS n
+            """)
+        try await app.expectRefusal(.limitExceeded) { try await eve.post("/storage/Posts/a/report", Self.report) }
+        try await app.superuser.execute("UPDATE \(reports) SET resolved = now() WHERE collection = 'Other'")
         #expect(try await eve.post("/storage/Posts/a/report", Self.report).status == 201)
         #expect(try await app.user("ben").post("/storage/Posts/a/report", Self.report).status == 201)
         #expect(try await app.master.post("/collections/Posts/rename", #"{"name":"Texts"}"#).status == 200)

@@ -21,7 +21,7 @@ import Testing
 
     @Test(
         arguments: [
-            // Who sees an object with these readers
+            // The callers who see an object with these readers
             ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
             (#"["ada"]"#, [.ada, .master]), (#"["role:editors"]"#, [.ada, .ben, .master]),
             (#"["role:admins"]"#, [.ada, .ben, .master]),

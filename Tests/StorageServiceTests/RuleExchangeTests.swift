@@ -187,7 +187,7 @@ import Testing
             try await transaction.executeScript("LOCK TABLE \(log) IN ACCESS EXCLUSIVE MODE")
             let waiting = try await begin()
             try await world.app.waitUntilStatementsWait()
-            // By another copy, which tells the world's.
+            // Another copy of the service changes the rules and notifies the one under test.
             try await world.app.set(shut, on: "Notes")
             world.storage.rights.forgetAll()
             let late = try Document(ByteBuffer(string: #"{"_id":"late","state":"open","text":"secret"}"#))
@@ -200,7 +200,7 @@ import Testing
     @Test func `a stream that was about to read the log does not show a later write by the old rules`() async throws {
         let world = try await World(Self.open)
         try await world.following { stream in
-            // It reads the log every second.
+            // The stream reads the log every second.
             _ = try await Self.changing(world) { nil }
             try await world.write(#"{"_id":"last","state":"shut"}"#)
             try await eventually("the last event came") { stream.lines.contains("create last") }

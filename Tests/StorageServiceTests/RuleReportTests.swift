@@ -132,7 +132,7 @@ import Testing
         #expect(open["warnings.0"]?.contains(#""rules.find""#) == true, "\(open)")
         #expect(open["warnings.0.message"]?.contains("Anyone who has the app may list every object") == true)
         #expect(open["warnings.1.message"]?.contains("read some objects") == true)
-        // Without a rule.
+        // The action `update` has no rule.
         #expect(open["warnings.2.place"] == #""rules.update""#)
         #expect(open["warnings.2.message"]?.contains("There is no rule") == true)
         #expect(open["warnings.3.place"] == #""rules.addField""#)

@@ -98,7 +98,7 @@ import Testing
     /// The real request runs in a separate app for each rule. Then the objects are written again, which undoes its
     /// changes.
     @Test(arguments: [(0, "open"), (1, "open"), (2, "open"), (3, "open"), (4, "open"), (0, "closed"), (4, "closed")])
-    func `the tester agrees with the real request, for every caller and request`(_ index: Int, _ access: String)
+    func `a test of rules agrees with the real request, for every caller and request`(_ index: Int, _ access: String)
         async throws
     {
         let app = try await Self.app(Self.rules[index], access)
@@ -196,7 +196,7 @@ import Testing
                 #"false rules.addField new field new"#
             ),
         ] as [(String, String, String)])
-    func `it names the entry that decides, or the part of the nearest one that fails`(
+    func `a test of rules names the entry that decides, or the part of the nearest one that fails`(
         _ rules: String, _ test: String, _ expected: String
     ) async throws {
         let app = try await Self.app(rules, "open")
@@ -208,7 +208,7 @@ import Testing
         #expect(found.compactMap(\.self).joined(separator: " ") == expected, "\(verdict)")
     }
 
-    @Test func `several obstacles are all named`() async throws {
+    @Test func `a test of rules names all of several obstacles`() async throws {
         let app = try await Self.app(#"{"rules":{"update":[{"where":{"n":5}}],"addField":[]}}"#, "open")
         let verdict = try await app.master.post(
             "/collections/Notes/rules/test",
@@ -219,7 +219,7 @@ import Testing
         #expect(verdict["others.2"] == nil)
     }
 
-    @Test func `a closed environment and a missing rule are named`() async throws {
+    @Test func `a test of rules names a closed environment and a missing rule`() async throws {
         let app = try await Self.app("{}", "closed")
         let test = #"{"user":"ann","operation":"get","object":"a"}"#
         let verdict = try await app.master.post("/collections/Notes/rules/test", test)
@@ -246,7 +246,9 @@ import Testing
             (#"{"operation":"get","object":"a","x":1}"#, .invalidBody, "x"),
             (#"{"operation":"create","document":{"n":"\u0000"}}"#, nil, nil),
         ] as [(String, ErrorCode?, String?)])
-    func `other bodies are refused`(_ body: String, _ code: ErrorCode?, _ field: String?) async throws {
+    func `a test of rules with an invalid body is refused`(_ body: String, _ code: ErrorCode?, _ field: String?)
+        async throws
+    {
         let app = try await Self.app("{}", "open")
         let before = try await app.everything()
         let answer = try await app.master.post("/collections/Notes/rules/test", body)
@@ -258,7 +260,7 @@ import Testing
         #expect(try await app.everything() == before)
     }
 
-    @Test func `the answer names obstacles other than rules, and nothing is written`() async throws {
+    @Test func `a test of rules names obstacles other than rules, and writes nothing`() async throws {
         let app = try await Self.app("{}", "open")
         _ = try await app.master.put(
             "/collections/Notes/schema?allowExisting=true", #"{"properties":{"n":{"type":"number"}}}"#)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-/// What rules have been, and the rules of all collections at once.
+/// The former versions of rules, and changes to the rules of all collections at once.
 @Suite struct RuleVersionTests {
     private static let path = "/collections/Note/rules"
 
@@ -36,7 +36,7 @@ import Testing
         #expect(try await app.master.get(Self.path + "/diff?from=1&to=3").text == #"{"changes":[]}"#)
     }
 
-    @Test func `rules from before versions were kept become the first one`() async throws {
+    @Test func `rules that were set before versions were kept become the first version`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", "{}")
         #expect(try await app.master.get(Self.path + "/versions")["count"] == "0")
@@ -156,7 +156,7 @@ import Testing
             guard code != .preconditionFailed else { continue }
             try await app.expectRefusal(code, field: field) { try await app.master.put("/rules?plan=true", file) }
         }
-        // Without a base, nothing is compared.
+        // Without `base`, the former rules are not compared.
         #expect(try await app.master.put("/rules", #"{"collections":{\#(good)}}"#).status == 200)
         #expect(try await app.master.get("/collections/Note/rules")["rules"] == nil)
         #expect(try await app.master.get("/rules/settings").text == #"{"access":"open"}"#, "not named")

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["{}", #"{"access":"ajar"}"#, #"{"access":null}"#, #"{"access":"open","x":1}"#, "[]"])
-    func `other settings are refused`(_ body: String) async throws {
+    func `invalid settings of rules are refused`(_ body: String) async throws {
         let app = try await StorageApp.withDefaultAccess()
         _ = try await app.master.get("/storage/Note")
         try await app.expectRefusal(.invalidBody) { try await app.master.put("/rules/settings", body) }

@@ -80,7 +80,7 @@ import Testing
     @Test func `a field hidden by a condition does not reveal its values in other objects`() async throws {
         let app = try await Self.app(#"{"hidden":{"code":[{"where":{"owner":"$user.id"}}]}}"#)
         let ann = app.user("ann")
-        // Where she sees the field, she learns that the value is taken: known, and documented.
+        // Ann learns that the value is taken, whether she may read the field or not: this is documented.
         for code in ["seen", "unseen"] {
             try await app.expectRefusal(.conflict) {
                 try await ann.post("/storage/Notes", #"{"owner":"ann","code":"\#(code)"}"#)

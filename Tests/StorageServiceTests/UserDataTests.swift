@@ -158,6 +158,26 @@ import Testing
         #expect(try await export(app, anna).compactMap { $0["data"]?["_id"]?.text } == [#""open""#])
     }
 
+    @Test func `An export has the user's objects that a moderator has hidden, each once`() async throws {
+        let app = try await StorageApp()
+        let rules = #"{"rules":{"update":["field:by"],"get":[{"where":{"state":"open"}}],"find":[]}}"#
+        try await app.set(rules, on: "Docs")
+        try await app.set(#"{"rules":{"update":["field:by"]}}"#, on: "Posts")
+        let objects = [
+            ("Docs", "ruled", #""by":"\#(anna)","state":"open""#), ("Notes", "hers", #""_writers":["\#(berta)"]"#),
+            ("Notes", "listed", #""_writers":["\#(anna)"]"#), ("Posts", "named", #""by":"\#(anna)""#),
+        ]
+        for (collection, id, fields) in objects {
+            #expect(try await app.master.post("/storage/\(collection)", #"{"_id":"\#(id)",\#(fields)}"#).status == 201)
+            let report = try await app.user("eve").post("/storage/\(collection)/\(id)/report", #"{"reason":"spam"}"#)
+            let number = try #require(report["id"]).filter { $0 != "\"" }
+            #expect(try await app.master.post("/reports/\(number)/resolve", #"{"action":"hide"}"#)["resolved"] == "1")
+        }
+        let exported = try await export(app, anna).compactMap { $0["data"]?["_id"]?.text }
+        #expect(exported == [#""ruled""#, #""listed""#, #""named""#])
+        #expect(try await app.user(anna).get("/storage/Notes/listed").isProblem(.objectNotFound))
+    }
+
     @Test func `A unique index that keeps a field from being cleared does not block the rest`() async throws {
         let app = try await StorageApp()
         #expect(

@@ -1775,6 +1775,8 @@ export interface Calls {
         headers?: {
             /** The `ETag` that the object must have, or a list of them. */
             "If-Match"?: string;
+            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            "Idempotency-Key"?: string;
         };
         answer: undefined;
     };
@@ -2040,7 +2042,7 @@ export interface Calls {
         };
         answer: undefined;
     };
-    /** Takes the role from the signed-in user. */
+    /** Removes the signed-in user from the role. */
     "DELETE roles/{role}/members/me": {
         path: {
             /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
@@ -2101,7 +2103,7 @@ export interface Calls {
             role?: string;
         };
     };
-    /** Lists whom the signed-in user has blocked, the latest first. */
+    /** Lists the users whom the signed-in user has blocked, latest first. */
     "GET auth/me/blocks": {
         answer: {
             count: number;
@@ -2312,6 +2314,18 @@ export interface Calls {
         body?: BodyInit;
         answer: unknown;
     };
+    /** Appends bytes to a resumable upload or cancels it, for clients that can only send `POST`. */
+    "POST files/tus/{id}": {
+        path: {
+            id: string;
+        };
+        headers: {
+            /** The call that is meant: `continueTransfer` or `deleteTransfer`. */
+            "X-HTTP-Method-Override": "PATCH" | "DELETE";
+        };
+        body?: BodyInit;
+        answer: undefined;
+    };
     /** Appends bytes to a resumable upload. */
     "PATCH files/tus/{id}": {
         path: {
@@ -2444,7 +2458,7 @@ export interface Calls {
         };
         answer: Record<string, unknown>;
     };
-    /** Lists the signed-in user's passkeys, the oldest first. */
+    /** Lists the signed-in user's passkeys, oldest first. */
     "GET auth/me/passkeys": {
         answer: {
             count?: number;

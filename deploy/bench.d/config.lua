@@ -1,5 +1,6 @@
--- What wrk sends: the configuration with the tag that is known (MODE known or fixed), with another one beside it each
--- time, so that no gateway has the answer (asked), or without one (full). KEY, SECRET and TAG open and name it.
+-- What wrk sends: requests for the configuration. MODE is known or fixed (with the current entity tag), asked (with another
+-- tag besides it each time, so that the gateway cannot repeat an answer) or full (without a tag). The variables KEY, SECRET
+-- and TAG are needed.
 local headers = { ["X-Martlet-Secret"] = os.getenv("SECRET"), ["Accept-Encoding"] = "gzip" }
 if os.getenv("MODE") ~= "full" then headers["If-None-Match"] = os.getenv("TAG") end
 local text

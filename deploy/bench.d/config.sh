@@ -3,7 +3,7 @@
 
 settings() { need_packages wrk nginx-light; }
 
-# A configuration of some 8 KB, as an app of a dozen screens has it.
+# A configuration of some 8 KB, the size for an app with a dozen screens.
 run_config() {
     local name rounds=3 round ours=() asked=() full=() theirs=()
     gawk 'BEGIN {
@@ -34,7 +34,7 @@ run_config() {
     python3 "$here/bench.d/config.py" "$url"
 }
 
-# A gateway of its own before an nginx that answers a 304 with the same headers: what this gateway can pass on at most.
+# Starts a gateway in front of an nginx that answers a fixed 304 with the same headers: the most that a gateway can pass on.
 start_ceiling() {
     local origin
     origin=$(free_port)

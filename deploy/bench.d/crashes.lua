@@ -1,4 +1,4 @@
--- What wrk sends: envelopes with a crash of some 11 kB, each with an id of its own, of 200 places in an app.
+-- What wrk sends: envelopes of some 11 kB with a crash, each with its own id, from 200 different places in an app.
 local key = os.getenv("INGEST")
 local headers = { ["X-Sentry-Auth"] = "Sentry sentry_version=7, sentry_key=" .. key, ["Content-Type"] = "application/x-sentry-envelope" }
 

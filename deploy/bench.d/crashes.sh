@@ -3,7 +3,7 @@
 
 settings() {
     need_packages wrk
-    # What is measured is the taking, not the limit of an app.
+    # The rate of accepting is measured, not the app's quota.
     export MARTLET_ANALYTICS_CRASHES_QUOTA_ERRORS=100000000 MARTLET_ANALYTICS_CRASHES_SPOOL_MEGABYTES=16384
 }
 
@@ -26,7 +26,7 @@ run_crashes() {
     wait_for_digest "$start" "$accepted"
 }
 
-# How fast what was accepted is grouped and stored: by the second until all is there, or BENCH_DIGEST_SECONDS (120) are over.
+# Measures how fast accepted reports are grouped and stored: counts every second until all are stored or BENCH_DIGEST_SECONDS (120) are over.
 wait_for_digest() {
     local stored=0 accepted=$2 limit=${BENCH_DIGEST_SECONDS:-120} end cpu=0 from
     end=$((SECONDS + limit)) from=$(cpu_ticks analytics)

@@ -1,6 +1,6 @@
-# Clients that send batches of ten events until each is acknowledged, through whatever happens meanwhile, until SIGTERM; then a batch under way has a
-# minute to get through.
-# Arguments: the server's address, an ingest key, the file for what was acknowledged.
+# Clients that send batches of ten events until SIGTERM, each batch until it is acknowledged, whatever fails meanwhile. After SIGTERM, a batch under way has
+# a minute to be acknowledged.
+# Arguments: the server's address, an ingest key, the file that lists acknowledged events.
 import base64
 import collections
 import datetime

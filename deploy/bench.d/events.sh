@@ -3,8 +3,8 @@
 
 settings() { need_packages wrk; }
 
-# Durable ingest through the gateway against what COPY reaches by itself, single events against creating objects, and what an event takes; then the
-# kills, which BENCH_ROUNDS=0 leaves alone with the server.
+# Compares durable ingest through the gateway with COPY alone, and single events with creating objects, and measures the bytes of an event. Then come the
+# kills; with BENCH_ROUNDS=0 only the kills.
 run_events() {
     local rounds=${BENCH_ROUNDS:-3} round batches=() tracks=() creates=() copies=()
     INGEST=$(printf '%s:' "$(jq -r .ingestKey "$connection")" | base64 -w0)
@@ -75,8 +75,8 @@ measure() {
     gawk '$4 + $5 > 0 { printf "   %d refused, %d broken off", $4, $5 } END { printf "\n" }' <<<"$line"
 }
 
-# kill_drill N: kills analytics and PostgreSQL in turn while clients send; what was acknowledged has to be there, once. After each kill it waits until
-# something is acknowledged again, a minute at the most, so that all N hit a server that works: some 2 s each.
+# kill_drill N: kills analytics and PostgreSQL in turn, N times, while clients send. Every acknowledged event must be stored once. After each kill it waits,
+# at most a minute, until an event is acknowledged again, so that every kill hits a working server: some 2 s each.
 kill_drill() {
     local wanted=$1 kills=0 longest=0 number name pid drill start tenths
     : >"$state/acknowledged"
@@ -84,13 +84,13 @@ kill_drill() {
     drill=$!
     for ((number = 0; number < wanted; number++)); do
         more_acknowledged 0 || break
-        # Not always at the same moment of a batch.
+        # Kill at varying moments of a batch.
         sleep "0.$((RANDOM % 9))"
         name=analytics
         ((number % 2)) && name=postgres
         pid=$(pid_of "$name") && kill -9 "$pid" || continue
         kills=$((kills + 1)) start=$SECONDS
-        # What was on its way may be acknowledged still; what is new has to come through the one that follows.
+        # Events that were under way may still be acknowledged; new ones must be acknowledged by the next process.
         for ((tenths = 0; tenths < 300; tenths++)); do [[ $(pid_of "$name" 2>/dev/null) != "$pid" ]] && break; sleep 0.1; done
         more_acknowledged 500 || break
         ((SECONDS - start > longest)) && longest=$((SECONDS - start))

@@ -204,7 +204,7 @@ failures = measure("everyone the same", as_anyone)
 time.sleep(2)
 failures += measure("each another user", as_user)
 
-# Everyone sees everything; but with the user's id in the rule, storage asks PostgreSQL for each subscriber.
+# Everyone may see everything, but because the rule names the user's id, storage asks PostgreSQL for each subscriber.
 for name, lists in (("no rule", {}), ("a rule with $user.id", {"find": [{"where": {"author": {"$ne": "$user.id"}}}]})):
     set_rules(**lists)
     for rate in 2, 0:

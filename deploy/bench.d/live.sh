@@ -6,7 +6,7 @@ ruled=${BENCH_RULED:-200}
 ((ruled <= subscribers)) || ruled=$subscribers
 
 settings() {
-    # All come from one address, which has 128 streams on each event loop else; each is a socket here, and two in the gateway.
+    # All streams come from one address, which by default may have 128 on each event loop. Each is a socket here and two in the gateway.
     export MARTLET_GATEWAY_LIMIT_ADDRESS_STREAMS=$subscribers MARTLET_GATEWAY_LIMIT_KEY_STREAMS=$subscribers
     ulimit -n $((subscribers * 3 + 1000))
 }

@@ -1,5 +1,5 @@
 -- What wrk sends for deploy/bench peers: MODE is get, list, create, update, delete, upload or login; PEER is martlet or
--- pocketbase. Deletes go through the objects from number FIRST on, of DELETES in all. FILE is the file that is uploaded.
+-- pocketbase. Deletes begin with object number FIRST, of DELETES objects in all. FILE is the file that is uploaded.
 local mode, peer = os.getenv("MODE"), os.getenv("PEER")
 local isMartlet = peer == "martlet"
 local headers = { ["Content-Type"] = "application/json" }
@@ -37,12 +37,12 @@ function init()
   bytes:close()
 end
 
--- In an order unlike that in which they were stored, since 7919 is prime.
+-- Because 7919 is prime, this visits the objects in another order than they were stored in.
 local function delete()
   return wrk.format("DELETE", deleted .. string.format("d%014d", (first + requests) * 7919 % deletes), headers)
 end
 
--- As MartletKit and PocketBase's client do it.
+-- The same way as in MartletKit and in PocketBase's client.
 local function upload()
   if isMartlet then
     headers["Content-Type"] = "application/octet-stream"

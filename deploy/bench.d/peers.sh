@@ -61,16 +61,16 @@ peers() {
     gawk -v n="$2" -v a="$(median "${ours[@]}")" -v b="$(median "${theirs[@]}")" 'BEGIN { printf "%-34s %9d %11d %7.2f\n", n, a, b, a / b }'
 }
 
-# Fills caches and prepares statements. Its objects to delete come after those of all rounds.
+# Warms up: fills caches and prepares statements. It deletes objects that no round uses.
 warm_up() {
     local start=$((rounds * seconds)) seconds=1
-    # That program warms up by itself.
+    # The program for live events warms up by itself.
     [[ $1 == live ]] && return
     PEER=martlet ask "$1" "$url" "$start" >/dev/null
     PEER=pocketbase ask "$1" "$peer" "$start" >/dev/null
 }
 
-# ask MODE URL SECOND → requests per second, or live events. SECOND is for how long requests of this mode were sent before.
+# ask MODE URL SECOND → requests per second, or live events. SECOND says for how many seconds requests of this mode were sent before.
 # Log-ins come from 8 users, each with a connection.
 ask() {
     local line count=$connections threads=1

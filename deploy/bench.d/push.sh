@@ -8,7 +8,7 @@ settings() {
     [[ -n ${BENCH_PROGRAMS:-} ]] || swift build --package-path "$root" --product pushbench "${release_options[@]}" >&2
     sink_port=$(free_port)
     mkdir -p "$state/root/3/device" "$state/simulator"
-    # Of the client alone, and of each of the service's devices.
+    # The numbers of messages that the client alone sends, and of devices that the service sends to.
     touch "$state/root/3/device/$(printf '00fc13adff785122%.0s' 1 2 3 4)"
     (cd "$state/root/3/device" && gawk -v n="$count" 'BEGIN { for (i = 1; i <= n; i++) printf "%064x\n", i }' | xargs -n 1000 touch)
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=push -addext subjectAltName=IP:127.0.0.1 \
@@ -49,7 +49,7 @@ SQL
     DATABASE=$database python3 "$here/bench.d/push.py" "$state" "$release" "$count" "${BENCH_KILLS:-30}" "${BENCH_KILL_SECONDS:-0.5}"
 }
 
-# One message to every device of the production; a line with what it took.
+# Sends one message to every device of the production environment, and prints how long that took.
 send_all() {
     local -A from to
     local name start message connections=0 now

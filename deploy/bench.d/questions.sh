@@ -10,7 +10,7 @@ run_questions() {
     space=$(psql -qAt -c "SELECT id FROM analytics.spaces WHERE app_id = '$(jq -r .appId "$connection")' AND environment = 'live'" "$database")
     say "filling: $events events of 30 days by INSERT … SELECT"
     start=$SECONDS
-    # Nobody rolls up what came before the watermark: it goes back when all is there.
+    # Events from before the watermark are not rolled up, so it is set back when all events are stored.
     psql -q -v space="$space" -v events="$events" -f "$here/bench.d/questions.sql" "$database"
     printf 'filled in %s s\n' "$((SECONDS - start))"
     start=$SECONDS
@@ -18,7 +18,7 @@ run_questions() {
     until [[ $(psql -qAt -c "SELECT reached > now() - interval '1 minute' FROM analytics.rollups" "$database") == t ]]; do sleep 1; done
     printf 'rolled up in %s s\n' "$((SECONDS - start))"
     start=$SECONDS
-    # Nor is it in blocks; they are looked for every 30 s.
+    # The events are not in blocks yet either; new blocks are planned every 30 s.
     psql -q -c "UPDATE analytics.block_reach SET reached = '-infinity'" "$database"
     until [[ $(psql -qAt -c "SELECT reached > now() - interval '5 minutes' AND NOT EXISTS (SELECT FROM analytics.blocks WHERE NOT is_built) FROM analytics.block_reach" "$database") == t ]]; do sleep 1; done
     printf 'in blocks in %s s\n' "$((SECONDS - start))"

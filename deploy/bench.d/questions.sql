@@ -1,7 +1,7 @@
 -- What `deploy/bench questions` asks about: EVENTS events of one space in 30 days, as the ingest would have written them.
---   psql -v space=1 -v events=10000000 -f questions.sql "$database"      (as the owner of the schema; the space is there)
--- 200,000 persons, a few of whom come often; visits of 8 events; 40 names, 8 screens, 12 releases, 8 systems, 150 devices, 60 countries and 5
--- configurations, most with a few that are frequent. The same on every run but for the days.
+--   psql -v space=1 -v events=10000000 -f questions.sql "$database"      (as the owner of the schema; the space must exist)
+-- There are 200,000 persons, of whom a few come often, and visits of 8 events. There are 40 names, 8 screens, 12 releases, 8 systems, 150 devices,
+-- 60 countries and 5 configurations; of most, a few are frequent. Except for the days, the data are the same on every run.
 \set ON_ERROR_STOP on
 SET synchronous_commit = off;
 SELECT setseed(0.5) \g /dev/null

@@ -41,7 +41,7 @@ query = [{"where": {"event": {"$inQuery": {"className": "Events", "where": {"par
 likes = [{"who": ["authenticated"], "where": {"author": "$user.id"}, "operations": {"likes": {"Increment": [1]}}}]
 like = {"likes": {"__op": "Increment", "amount": 1}}
 
-# What is asked, the operation, a rule's name and the rule, and how long it may take at the most (p50, ms).
+# The request, the operation, the rule's name, the rule, and the longest time allowed (p50, ms).
 pairs = [
     ("get", "get", "condition on the object", author, lambda: send("GET", "storage/Messages/m77"), None),
     ("get", "get", "through a Pointer", path, lambda: send("GET", "storage/Messages/m77"), None),

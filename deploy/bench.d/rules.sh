@@ -6,7 +6,7 @@ settings() { :; }
 run_rules() {
     local objects=${BENCH_OBJECTS:-1000000} samples=${BENCH_SAMPLES:-300} start=$SECONDS
     say "filling: $objects messages of $((objects / 10)) events by INSERT … SELECT as the tables' owner"
-    # The tables are made as everyone's are.
+    # The public calls create the tables, as for every app.
     curl -sf -o /dev/null -H "X-Martlet-Master-Key: $MASTER" -d '{"_id":"first"}' "$url/api/$KEY/storage/Messages"
     curl -sf -o /dev/null -H "X-Martlet-Master-Key: $MASTER" -d '{"_id":"first"}' "$url/api/$KEY/storage/Events"
     psql -q -v schema="$schema" -v objects="$objects" -f "$here/bench.d/rules.sql" "$database"

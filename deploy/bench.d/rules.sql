@@ -1,5 +1,5 @@
 -- What `deploy/bench rules` measures on: OBJECTS messages of OBJECTS / 10 events, each with 10 of as many users.
--- Run as the role that owns the app's tables, which the public calls have made; the same on every run.
+-- Run as the role that owns the app's tables, which the public calls have created. The data are the same on every run.
 \set ON_ERROR_STOP on
 SET ROLE :"schema";
 SET search_path = :"schema";
@@ -13,7 +13,7 @@ SELECT 'e' || n, jsonb_build_object(
     'participants', (SELECT jsonb_agg('u' || (n + i) % (:objects / 10)) FROM generate_series(0, 9) AS i))
 FROM generate_series(0, :objects / 10 - 1) AS n;
 
--- Message n is of event n % events and by its creator; the messages of an event are spread over time.
+-- Message n belongs to event n % events and is written by the event's creator; the messages of an event are spread over time.
 INSERT INTO "Messages" (id, created, updated, doc)
 SELECT 'm' || n, at, at, jsonb_build_object(
     'event', jsonb_build_object('__type', 'Pointer', 'className', 'Events', 'objectId', 'e' || n % (:objects / 10)),

@@ -6,7 +6,7 @@ settings() { :; }
 run_storage() {
     local objects=${BENCH_OBJECTS:-1000000} samples=${BENCH_SAMPLES:-300} start=$SECONDS
     say "filling: $objects objects by INSERT … SELECT as the tables' owner"
-    # The tables are made as everyone's are.
+    # The public calls create the tables, as for every app.
     curl -sf -o /dev/null -H "X-Martlet-Master-Key: $MASTER" -d '{"_id":"first"}' "$url/api/$KEY/storage/Post"
     curl -sf -o /dev/null -H "X-Martlet-Master-Key: $MASTER" -d '{"_id":"first"}' "$url/api/$KEY/storage/Team"
     psql -q -v schema="$schema" -v objects="$objects" -f "$here/bench.d/storage.sql" "$database"
@@ -27,7 +27,7 @@ make_index() {
     local start=${EPOCHREALTIME/./}
     curl -sf -o /dev/null --max-time 600 -H "X-Martlet-Master-Key: $MASTER" -d "$1" "$url/api/$KEY/collections/Post/indexes" ||
         die "no index $1"
-    # A large collection's is built by a job.
+    # A job builds the index of a large collection.
     local list
     while list=$(curl -sf -H "X-Martlet-Master-Key: $MASTER" "$url/api/$KEY/collections/Post/indexes") && [[ $list == *'"state":"building"'* ]]; do
         sleep 0.2

@@ -1,5 +1,5 @@
 -- What `deploy/bench storage` measures on: OBJECTS posts with access lists, 1,000 teams with 120 of them each.
--- Run as the role that owns the app's tables, which the public calls have made; the same on every run.
+-- Run as the role that owns the app's tables, which the public calls have created. The data are the same on every run.
 \set ON_ERROR_STOP on
 SET ROLE :"schema";
 SET search_path = :"schema";
@@ -8,7 +8,7 @@ SET maintenance_work_mem = '512MB';
 SET jit = off;
 SELECT setseed(0.5) \g /dev/null
 
--- A collection's own indexes are taken away for the filling and made again as they were.
+-- The collection's built-in indexes are dropped while it is filled, and created again afterwards.
 SELECT string_agg(format('DROP INDEX %I', i.indexname), '; ') AS dropping, string_agg(i.indexdef, '; ') AS making FROM pg_indexes AS i
 WHERE schemaname = :'schema' AND tablename = 'Post' AND NOT EXISTS (
     SELECT FROM pg_constraint AS c WHERE c.conname = i.indexname AND c.connamespace = to_regnamespace(quote_ident(:'schema')))
@@ -41,7 +41,7 @@ SELECT 'Team', 'team' || team, 'posts', 'Post', 'p' || lpad((1 + floor(random() 
 FROM generate_series(1, 1000) AS team, generate_series(1, 120)
 ON CONFLICT DO NOTHING;
 
--- The user who asks has two roles, one of them by the other.
+-- The user who sends the queries has two roles, one of them through the other.
 INSERT INTO _roles (name) VALUES ('r1'), ('r2');
 INSERT INTO _role_members (role, member) VALUES ('r1', 'u77'), ('r2', 'role:r1');
 ANALYZE "Post", "Team", _relations;

@@ -9,7 +9,7 @@ function setup(thread)
   thread:set("number", threads)
 end
 
--- Refreshing is a chain of its own on each thread, which has one connection; its access tokens are kept for `fresh`.
+-- Each thread has one connection and its own chain of refresh tokens; the access tokens are kept for `fresh`.
 local token, tokens, next, out
 
 function init()

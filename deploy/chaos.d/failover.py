@@ -159,7 +159,7 @@ def fail_over(cluster, load, what, harm, repair):
     """Harms the primary and waits until another one serves every kind of request; then repairs it."""
     old, (answers, errors), start = cluster.primary(), load.counts(), time.monotonic()
     harm(old)
-    # A handover ends only when the new primary serves: what succeeded while it was under way proves nothing.
+    # A handover ends only when the new primary serves, so requests that succeed before that prove nothing.
     served = load.recovery(time.monotonic())
     recovery = None if served is None else time.monotonic() - start
     new = cluster.primary()

@@ -66,7 +66,7 @@ def fill_disk(server):
                 try:
                     file.write(bytes(size))
                 except OSError:
-                    # Full. What others free meanwhile is taken, too.
+                    # The disk is full. Use up what others free meanwhile, too.
                     size = max(size // 16, 1)
                     if size == 1:
                         end = end or time.monotonic() + 5

@@ -13,7 +13,7 @@ class Load:
         self.tried = collections.defaultdict(set)  # kind → keys that may be there
         self.answers, self.errors, self.last_error = 0, collections.Counter(), None
         self.violations = []
-        # A kind, and whether a write without an answer is repeated until it has one. It must take effect once.
+        # The kind of write, and whether one without an answer is repeated until it is answered. It must take effect only once.
         self.kinds = {
             self.object_once: False, self.object_retried: True, self.increment: True, self.file: True, self.event: True,
             self.crash: True, self.user: True, self.installation: True, self.publication: True, self.neighbour: False}
@@ -24,7 +24,7 @@ class Load:
 
     def run(self, kind, is_repeated):
         name, key = kind.__name__, None
-        # The neighbour is the second app.
+        # `neighbour` is the second app.
         client = Client(self.server.apps[1 if name == "neighbour" else 0])
         while not self.ending.is_set():
             key = key or str(uuid.uuid4())

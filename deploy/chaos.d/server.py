@@ -18,7 +18,7 @@ class Server:
     def start(self):
         environment = dict(os.environ, MARTLET_PORT=str(PORT), **self.settings)
         for name, port in SERVICES.items():
-            # By TCP, so that packets can be dropped. PostgreSQL is reached through its Unix socket, as ever.
+            # Services are reached by TCP, so that packets can be dropped. PostgreSQL is reached through its Unix socket, as usual.
             environment[f"MARTLET_{name.upper()}_HTTP_PORT"] = str(port)
             environment[f"MARTLET_GATEWAY_UPSTREAM_{name.upper()}"] = f"127.0.0.1:{port}"
         (self.state / "run/ready").unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 import ExampleApps
 import Foundation
 
-/// Tells the stories of the example apps, against a server that `deploy/up` started:
+/// Runs the stories of the example apps, with a server that `deploy/up` started:
 /// `swift run examples sportlook [--connection .martlet/connection.json]`.
 @main
 struct Examples {

@@ -25,6 +25,14 @@ extension GatewayConfiguration {
         if let certificate = settings.optionalString("tls.certificate") {
             tls = TLS(certificateFile: certificate, keyFile: try settings.requiredString("tls.key"))
         }
+        if settings.optionalString("tls.redirect.port") != nil {
+            redirect = Redirect(
+                port: try settings.integer("tls.redirect.port", default: 80, in: 1...65_535),
+                publicURL: try settings.requiredString("public.url"),
+                challengeDirectory: settings.optionalString("tls.challenge.directory"))
+        } else if settings.optionalString("tls.challenge.directory") != nil {
+            throw SettingsError(key: "tls.redirect.port", problem: "is required with tls.challenge.directory")
+        }
         if settings.optionalString("event.loops") != nil {
             eventLoopThreads = try settings.integer("event.loops", default: 1, in: 1...256)
         }
@@ -82,6 +90,7 @@ extension GatewayConfiguration {
             "limit.body.rate", default: limits.minimumBodyBytesPerSecond, in: 0...1 << 30)
         limits.minimumAnswerBytesPerSecond = try settings.integer(
             "limit.answer.rate", default: limits.minimumAnswerBytesPerSecond, in: 0...1 << 30)
+        limits.shedsLoad = try settings.flag("limit.overload", default: limits.shedsLoad)
         limits.maximumConnections = try settings.integer(
             "limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }

@@ -1,5 +1,6 @@
 import GatewayService
 import Logging
+import MartletCore
 import MartletHTTP
 
 @main
@@ -15,7 +16,13 @@ enum Main {
                 port: try settings.integer("internal.port", default: 9080, in: 0...65_535), metrics: metrics,
                 logger: logger,
                 isReady: { gateway.isReady })
-            return [internalServer, HangUpService(reload: gateway.reloadRoutes), gateway]
+            let auth = ServiceAddress(
+                name: ServiceName.auth.rawValue,
+                url: try settings.url("keyring.url", default: ServiceName.auth.localURL))
+            let reporter = UsageReporter(
+                process: "gateway", metrics: metrics, logger: logger, auth: auth,
+                internalSecret: configuration.internalSecret)
+            return [reporter, internalServer, HangUpService(reload: gateway.reloadRoutes), gateway]
         }
     }
 }

@@ -13,8 +13,8 @@ extension Martlet {
 /// martlet.analytics.track("Bought", ["price": 4.90])
 /// ```
 ///
-/// Recording returns at once. Events wait on disk, also over restarts, and are sent in batches. Each is sent until the
-/// server has confirmed it, and stored once, because it has an id.
+/// Recording returns at once. Events are stored on disk, where they survive restarts, and sent in batches. Each event
+/// is sent until the server has confirmed it. Its id ensures that the server stores it only once.
 public final class Analytics: Sendable {
     /// Whether the user agrees to being measured.
     public enum Consent: String, Sendable, Hashable {
@@ -62,8 +62,8 @@ public final class Analytics: Sendable {
 
     // MARK: Consent
 
-    /// Whether the user agrees. It is kept over restarts. Without `granted` nothing is stored or sent, and what waits
-    /// is deleted as soon as the consent is withdrawn.
+    /// Whether the user agrees. The value survives restarts. Unless it is `granted`, nothing is stored or sent, and
+    /// unsent events are deleted as soon as the consent is withdrawn.
     public var consent: Consent {
         get { state.withLock { $0.consent } }
         set {
@@ -83,12 +83,13 @@ public final class Analytics: Sendable {
 
     // MARK: Recording
 
-    /// Something happened. Call all events of a kind the same, and put what differs into the properties.
+    /// Records that something happened. Use the same name for all events of a kind, and put their differences into the
+    /// properties.
     public func track(_ event: String, _ properties: [String: JSON] = [:]) {
         record("track", name: event, ["event": .string(event), "properties": .object(properties)])
     }
 
-    /// A screen was shown.
+    /// Records that a screen was shown.
     public func screen(_ name: String, _ properties: [String: JSON] = [:]) {
         record("screen", name: name, ["name": .string(name), "properties": .object(properties)])
     }
@@ -103,12 +104,12 @@ public final class Analytics: Sendable {
         record("identify", name: nil, ["traits": .object(traits)])
     }
 
-    /// Says which company, team or class the user belongs to.
+    /// Records which company, team or class the user belongs to.
     public func group(_ groupID: String, traits: [String: JSON] = [:]) {
         record("group", name: nil, ["groupId": .string(groupID), "traits": .object(traits)])
     }
 
-    /// Forgets whom ``identify(_:traits:)`` named.
+    /// Removes the user id and traits set by ``identify(_:traits:)``.
     public func reset() {
         change { state in
             state.identified = nil
@@ -118,10 +119,10 @@ public final class Analytics: Sendable {
 
     // MARK: Sending
 
-    /// Sends everything that waits. This also happens when a batch is full and after the interval. Call it when the app
-    /// goes to the background.
+    /// Sends all waiting events. This also happens when a batch is full, and after ``AnalyticsOptions/interval``. Call
+    /// it when the app goes to the background.
     ///
-    /// - Throws: ``MartletError``. What was not confirmed stays and is sent again.
+    /// - Throws: ``MartletError``. Events that were not confirmed are kept and sent again.
     public func flush() async throws {
         state.withLock { $0.store.close() }
         try await sendBatches()
@@ -135,7 +136,7 @@ public final class Analytics: Sendable {
             done: { [state] name in state.withLock { $0.store.remove(name) } })
     }
 
-    // MARK: Inside
+    // MARK: Implementation
 
     func changed(userID: String?) { state.withLock { $0.userID = userID } }
 
@@ -189,7 +190,7 @@ public final class Analytics: Sendable {
         }
     }
 
-    /// As ``flush()``; a failure is logged.
+    /// Like ``flush()``, but logs a failure instead of throwing it.
     func flushQuietly() async {
         state.withLock { $0.store.close() }
         await sendQuietly()
@@ -203,7 +204,7 @@ public final class Analytics: Sendable {
         }
     }
 
-    /// A device is in a share or not, always the same way.
+    /// Whether this device is in the sample. The answer is always the same for a device and an event name.
     private func isSampled(_ name: String?) -> Bool {
         let share = min(options.sampling, name.flatMap { options.samplingByEvent[$0] } ?? 1)
         guard share < 1 else { return true }
@@ -235,10 +236,10 @@ public final class Analytics: Sendable {
 
     private static let file = "state.json"
 
-    /// Changes what is kept over restarts, if the change says so.
+    /// Changes the state, and stores the part that survives restarts if `change` returns true.
     private func change(_ change: (inout State) -> Bool) {
         do {
-            // Under the lock, so that the file ends with the last change.
+            // Under the lock, so that the file contains the last change in the end.
             try state.withLock { state in
                 guard change(&state) else { return }
                 let kept: JSON = [

@@ -5,14 +5,14 @@ extension Martlet {
     public struct AnalyticsOptions: Sendable {
         /// The number of events in a batch. A full batch is sent at once.
         public var batchSize = 50
-        /// Events are sent at the latest after so many seconds; nil: only when a batch is full, or by
+        /// The longest time in seconds until events are sent. Nil: they are sent only when a batch is full, or by
         /// ``Analytics/flush()``.
         public var interval: TimeInterval? = 30
         /// The share of devices that record events, from 0 to 1. A device records all its events or none.
         public var sampling = 1.0
-        /// The share of devices that record an event of this name, for events that are frequent.
+        /// The share of devices that record an event, by its name, for frequent events.
         public var samplingByEvent: [String: Double] = [:]
-        /// How much may wait on the device. Beyond that the oldest events are dropped.
+        /// The size that waiting events may have on the device. Beyond it, the oldest are dropped.
         public var maximumQueueSizeInBytes = 4 << 20
 
         public init() {}

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sends one batch after the other.
+/// Sends batches one after the other.
 struct EventSender: Sendable {
     private let api: APIClient
     private let deviceID: String
@@ -13,7 +13,7 @@ struct EventSender: Sendable {
 
     /// - Parameters:
     ///   - next: The oldest batch.
-    ///   - done: Called with its name when the server has confirmed it, or refuses it for good.
+    ///   - done: Called with the batch's name once the server has confirmed or permanently refused it.
     func send(
         next: @escaping @Sendable () -> (name: String, events: [JSON])?, done: @escaping @Sendable (String) -> Void
     ) async throws {
@@ -31,7 +31,7 @@ struct EventSender: Sendable {
         ]
         var request = APIRequest("POST", "events", json: body, repetition: .harmless)
         request.headers[MartletHeader.deviceID] = deviceID
-        // Events say whose they are: they may be older than the session.
+        // Events name their user themselves, because they may be older than the session.
         request.caller = .app
         do {
             let answer = try await api.json(request)
@@ -41,7 +41,7 @@ struct EventSender: Sendable {
                     .warning, "The server refused events", ["events": "\(rejected.count)", "first": first.text])
             }
         } catch let error as MartletError where [400, 413, 422].contains(error.status) {
-            // It would be refused for ever, and nothing after it would be sent.
+            // The server would refuse it every time, and nothing after it would be sent.
             api.configuration.log(.warning, "The server refused a batch of events; dropped it", ["error": "\(error)"])
         }
     }

@@ -5,7 +5,7 @@ import Foundation
 /// The caller holds a lock.
 struct EventStore {
     static let maximumEventSize = 32 << 10
-    /// With room for the rest of a body of 1 MiB.
+    /// Leaves room for the rest of a body of 1 MiB.
     private static let maximumBatchSize = 900 << 10
 
     private let folder: LocalFolder
@@ -14,7 +14,7 @@ struct EventStore {
     /// The files, oldest first, with their sizes.
     private var files: [(name: String, size: Int)] = []
     private var next = 1
-    /// The last file takes more events.
+    /// Whether the last file takes more events.
     private var isOpen = false
     private(set) var countInOpenFile = 0
 
@@ -30,7 +30,7 @@ struct EventStore {
         }
     }
 
-    /// Appends the event. It survives the end of the process.
+    /// Appends the event. The event survives the end of the process.
     ///
     /// - Returns: How many files were dropped to make room.
     mutating func append(_ line: Data) throws -> Int {
@@ -49,13 +49,13 @@ struct EventStore {
         return makeRoom()
     }
 
-    /// Ends the batch: what comes next goes into another file.
+    /// Ends the batch: further events go into another file.
     mutating func close() {
         isOpen = false
         countInOpenFile = 0
     }
 
-    /// The oldest closed batch. Lines that were not written completely are left out.
+    /// The oldest closed batch. Incomplete lines are left out.
     func oldest() -> (name: String, events: [JSON])? {
         guard let first = files.first, !(isOpen && files.count == 1) else { return nil }
         let lines = (folder.read(first.name) ?? Data()).split(separator: UInt8(ascii: "\n"))

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Sends calls: adds address and credentials, renews the session, repeats what may be repeated, reads errors.
+/// Sends API calls: adds the address and the credentials, renews the session, retries where that is safe, and reads
+/// errors.
 ///
-/// A class, because everything that makes calls keeps it, and the configuration has some thirty references to copy.
+/// A class, because everything that makes calls keeps one, and copying the configuration retains some thirty objects.
 package final class APIClient: Sendable {
     package let configuration: Martlet.Configuration
     package let session: SessionKeeper
@@ -18,7 +19,7 @@ package final class APIClient: Sendable {
         return response.body.isEmpty ? .null : try JSON(parsing: response.body)
     }
 
-    /// A successful answer (2xx, or 304 to a condition).
+    /// A successful answer: 2xx, or 304 to a conditional request.
     @discardableResult
     package func send(_ request: APIRequest) async throws -> HTTPResponse {
         let timeout = HTTPRequest.Timeout.total(request.timeout ?? configuration.timeout)
@@ -50,7 +51,7 @@ package final class APIClient: Sendable {
         return (response.head, .complete(response), response.body)
     }
 
-    /// The body of an error, which is short.
+    /// The body of an error response, which is short.
     private func problem(in stream: HTTPStream) async throws -> Data {
         var body = Data()
         guard stream.head.status >= 300 else { return body }
@@ -92,7 +93,7 @@ package final class APIClient: Sendable {
         }
     }
 
-    /// Whose call it is; nil: the app's own.
+    /// The session that the call belongs to; nil for a call of the app itself.
     private func session(for request: APIRequest) async throws -> Session? {
         let session = request.caller == .app ? nil : try await session.valid(by: self)
         if session == nil, request.caller == .user {
@@ -145,7 +146,7 @@ struct Attempts {
     let clock: WallClock
     private var count = 1
     private var hasRenewedSession = false
-    /// Nil until the first attempt; then the user, or nil for the app.
+    /// Nil before the first attempt; afterwards the user's id, or `.some(nil)` for the app.
     private var caller: String??
 
     init(policy: Martlet.RetryPolicy, clock: WallClock) {
@@ -153,7 +154,7 @@ struct Attempts {
         self.clock = clock
     }
 
-    /// Refuses to repeat a call as somebody else, who signed in between two attempts.
+    /// Refuses to repeat a call as a different user, who signed in between two attempts.
     mutating func check(_ user: String?) throws {
         if let caller, caller != user { throw SessionKeeper.ended }
         caller = .some(user)
@@ -187,7 +188,7 @@ struct Attempts {
 }
 
 extension MartletError {
-    /// An error answer of the server, or of something in front of it that speaks no JSON.
+    /// An error response of the server, or of a proxy in front of it that does not send JSON.
     init(problem body: Data, head: HTTPHead) {
         let json = try? JSON(parsing: body)
         let title = json?["title"]?.stringValue ?? "The server answered with status \(head.status)."

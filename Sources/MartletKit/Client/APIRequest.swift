@@ -1,6 +1,6 @@
 import Foundation
 
-/// A call of the server's API, before it has an address, credentials and a place in time.
+/// A call of the server's API, without address and credentials.
 package struct APIRequest: Sendable {
     enum Caller: Sendable, Hashable {
         /// The app itself, even if a user is signed in.
@@ -12,30 +12,30 @@ package struct APIRequest: Sendable {
     }
 
     package enum Repetition: Sendable {
-        /// Repeating does no harm.
+        /// Repeating the call does no harm.
         case harmless
         /// The server carries out a repetition with the same key only once.
         case idempotencyKey(String)
-        /// Repeated only if the request was certainly not carried out.
+        /// The call is repeated only if it was certainly not carried out.
         case onlyIfNotDone
     }
 
     var method: String
-    /// Below `/api/{appKey}/`, percent-encoded: `storage/Notes/n1`.
+    /// The path below `/api/{appKey}/`, percent-encoded: `storage/Notes/n1`.
     var path: String
     package var query: [(name: String, value: String)] = []
     package var headers: HTTPHeaders = [:]
     var body: Data?
     var caller = Caller.userIfSignedIn
     /// The call fails with `notSignedIn` unless the user with this id is signed in. `.some(nil)`: unless nobody is
-    /// signed in. Nil: anybody may make the call.
+    /// signed in. Nil: the user does not matter.
     package var expectedUser: String??
     var repetition: Repetition
-    /// Seconds for one attempt; nil: the client's.
+    /// The time limit of one attempt in seconds; nil: the client's.
     var timeout: TimeInterval?
-    /// Fewer attempts than the client's policy allows.
+    /// The maximum number of attempts, if the client's policy allows more.
     var maximumAttempts = Int.max
-    /// Bytes of the answer; nil: the transport's limit. A transport gives up when there are more.
+    /// The maximum size of the answer in bytes; nil: the transport's limit. A transport aborts longer answers.
     package var maximumAnswerSize: Int?
     var progress: (@Sendable (Int64) -> Void)?
 
@@ -54,12 +54,12 @@ package struct APIRequest: Sendable {
         APIRequest(method, path, json: json, repetition: .idempotencyKey(UUID().uuidString))
     }
 
-    /// Percent-encodes a part of a path, so that a slash or question mark in it stays in it.
+    /// Percent-encodes a part of a path, so that a slash or question mark does not end it.
     package static func escape(_ part: String) -> String {
         part.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
 
-    /// RFC 3986 §2.3, and what ids of objects and paths of files may have besides.
+    /// The characters of RFC 3986 §2.3, and further ones that object ids and file paths may contain.
     private static let unreserved = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 

@@ -7,12 +7,12 @@ extension Martlet {
         public var url: URL
         public var appKey: String
         public var secret: String
-        /// `.test` sends a live app key's calls to the test environment. Nil: the app key's own.
+        /// `.test` sends a live app key's calls to the test environment. Nil: the app key's own environment.
         public var environment: Environment?
         /// How long one attempt of a call may take, in seconds.
         public var timeout: TimeInterval = 30
         public var retries = RetryPolicy()
-        /// Where the session is kept. By default the keychain, and on Linux a file of the user.
+        /// Where the session is kept. By default the keychain, or on Linux a file in the user's home directory.
         public var sessionStore: any SessionStore
         public var transport: any HTTPTransport = URLSessionTransport()
         /// How stored values may differ from what a type declares.
@@ -22,11 +22,12 @@ extension Martlet {
         public var skipsUndecodableObjects = false
         /// The name of this device in the user's list of sessions.
         public var deviceName: String?
-        /// Gets what the client does, for your own log. Entries hold no secrets, tokens or bodies.
+        /// Called for each thing that the client does, so that the app can log it. Entries contain no secrets, tokens
+        /// or bodies.
         public var log: (@Sendable (LogEntry) -> Void)?
-        /// Where configuration, texts, flags, events and crash reports are kept between starts.
+        /// The folder that keeps configuration, texts, flags, events and crash reports between starts.
         public var folder: URL
-        /// The app and the device, as the server's conditions see them.
+        /// The app and the device, as described to the server for its conditions.
         public var device = DeviceInfo.current
         /// The app's defaults, `Martlet.json` in the main bundle. See <doc:ConfiguringAnApp>.
         public var defaults = Bundle.main.url(forResource: "Martlet", withExtension: "json")
@@ -52,20 +53,20 @@ extension Martlet {
     /// Which failures are repeated, and how often.
     ///
     /// A call is repeated if it was certainly not carried out (no connection, 429, 503), or if repeating does no harm:
-    /// reads, and writes to storage, which carry an `Idempotency-Key`. Waiting times double and are random, so that
-    /// many devices do not come back at the same moment. The server's `Retry-After` takes precedence.
+    /// reads, and writes to storage, which carry an `Idempotency-Key`. Delays double and are random, so that many
+    /// devices do not retry at the same moment. The server's `Retry-After` takes precedence.
     public struct RetryPolicy: Sendable, Hashable {
-        /// How often a call is sent at most, the first time included.
+        /// How many times a call is sent at most, including the first.
         public var maximumAttempts = 4
-        /// The longest first wait, in seconds.
+        /// The longest delay before the first retry, in seconds.
         public var firstDelay: TimeInterval = 0.4
-        /// The longest wait, in seconds. If the server asks for more, the call fails with
+        /// The longest delay, in seconds. If the server asks for a longer one, the call fails with
         /// ``MartletError/retryAfter``.
         public var maximumDelay: TimeInterval = 10
 
         public init() {}
 
-        /// Sends each call once.
+        /// Sends each call only once.
         public static let never: RetryPolicy = {
             var policy = RetryPolicy()
             policy.maximumAttempts = 1
@@ -80,12 +81,12 @@ extension Martlet {
         public let level: Level
         /// A fixed sentence.
         public let message: String
-        /// What it is about: `request.method`, `request.path`, `response.status` and others.
+        /// Details: `request.method`, `request.path`, `response.status` and so on.
         public let metadata: [String: String]
     }
 }
 
-/// The time, and waiting for it.
+/// The clock, replaceable in tests.
 package struct WallClock: Sendable {
     package var now: @Sendable () -> Date = { Date() }
     var sleep: @Sendable (TimeInterval) async throws -> Void = { seconds in

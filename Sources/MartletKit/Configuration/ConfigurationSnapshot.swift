@@ -15,7 +15,7 @@ public struct ConfigurationSnapshot: Sendable, Hashable {
     public let colors: [String: RemoteColor]
     /// The variations that decided this answer, by experiment.
     public let experiments: [String: String]
-    /// Covers the visible parts.
+    /// A hash of the visible parts.
     let hash: String?
     let controllers: [String: Controller]
 
@@ -25,7 +25,7 @@ public struct ConfigurationSnapshot: Sendable, Hashable {
         let elements: [String: [String: JSON]]
     }
 
-    /// Parts that are missing or of another type are empty: an app must start with any answer.
+    /// Parts that are missing or of another type are empty, because the app must be able to start with any answer.
     init(_ json: JSON) {
         version = json["version"]?.stringValue ?? ""
         appVersion = json["appVersion"]?.stringValue ?? ""
@@ -55,12 +55,12 @@ public struct ConfigurationSnapshot: Sendable, Hashable {
         return values
     }
 
-    /// The properties of an element of a controller. What the controller does not say comes from its parents.
+    /// The properties of an element of a controller. Properties that the controller does not set come from its parents.
     func properties(of element: String, in controller: String) -> [String: JSON] {
         inherited(from: controller) { $0.elements[element] ?? [:] }
     }
 
-    /// The properties of a controller itself, with those of its parents.
+    /// The properties of a controller itself, including those of its parents.
     func properties(ofController controller: String) -> [String: JSON] { inherited(from: controller, \.properties) }
 
     private func inherited(from name: String, _ part: (Controller) -> [String: JSON]) -> [String: JSON] {
@@ -75,7 +75,7 @@ public struct ConfigurationSnapshot: Sendable, Hashable {
     }
 }
 
-/// A colour with a name in a configuration.
+/// A named colour in a configuration.
 public struct RemoteColor: Sendable, Hashable {
     /// From 0 to 1.
     public let red, green, blue, alpha: Double

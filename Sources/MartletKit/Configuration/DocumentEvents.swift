@@ -1,12 +1,12 @@
 import Foundation
 
-/// A publication of documents, as the server announces it.
+/// A publication of documents, as announced by the server.
 package struct Publication: Sendable {
-    /// Grows with each publication.
+    /// Increases with each publication.
     let generation: Int
     /// True for the first event of a connection, which lists everything that is live.
     package let isComplete: Bool
-    /// `kind/name` of the documents.
+    /// The documents, as `kind/name`.
     package let documents: Set<String>
 
     func concerns(_ kinds: String...) -> Bool {
@@ -14,7 +14,8 @@ package struct Publication: Sendable {
     }
 }
 
-/// The server's announcements of new documents: one connection for all who listen, as long as somebody does.
+/// The server's announcements of new documents, over one connection that all listeners share. It is open while there is
+/// a listener.
 package actor DocumentEvents {
     private let api: APIClient
     private var listeners: [UUID: Listener] = [:]
@@ -27,7 +28,7 @@ package actor DocumentEvents {
 
     init(_ api: APIClient) { self.api = api }
 
-    /// The publications that concern the listener, until the iteration ends. A slow listener gets only the newest.
+    /// The publications that concern the caller, until the iteration ends. A slow listener gets only the latest one.
     package func publications(
         where isConcerned: @escaping @Sendable (Publication) -> Bool
     ) -> AsyncStream<Publication> {
@@ -54,7 +55,7 @@ package actor DocumentEvents {
     private func follow() async {
         var request = APIRequest("GET", "config/events")
         request.headers["accept"] = "text/event-stream"
-        // One attempt: this loop has its own, longer patience.
+        // Only one attempt, because this loop has its own, longer delays.
         request.maximumAttempts = 1
         var backoff = Backoff(clock: api.configuration.clock)
         backoff.shortest = 2

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What the server says about an element of a screen.
+/// The server's values for an element of a screen.
 public struct ElementProperties: Sendable {
     public let values: [String: JSON]
     private let colorNamed: @Sendable (String) -> RemoteColor?
@@ -36,7 +36,7 @@ public struct ElementProperties: Sendable {
 
     public func texts(_ name: String) -> [String]? { values[name]?.arrayValue?.compactMap(\.stringValue) }
 
-    /// A colour of the configuration by its name.
+    /// The colour that the property's value names.
     public func color(_ name: String) -> RemoteColor? { text(name).flatMap { colorNamed($0) } }
 
     public func url(_ name: String) -> URL? { text(name).flatMap { URL(string: $0) } }

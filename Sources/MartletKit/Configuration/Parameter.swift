@@ -16,7 +16,7 @@ public struct Parameter<Value: Decodable & Sendable>: Sendable {
         self.defaultValue = defaultValue
     }
 
-    /// The default if the value is missing, null or of another type. `"14"` is an `Int`, too.
+    /// The value, or the default if it is missing, null or of another type. `"14"` is accepted as an `Int`.
     func value(of json: JSON?) -> Value {
         guard let json, !json.isNull else { return defaultValue }
         return (try? json.decoded(as: Value.self)) ?? defaultValue

@@ -1,14 +1,14 @@
 import Foundation
 
 extension Martlet {
-    /// Settings, colours and looks that the server can change.
+    /// Settings, colours and styles that the server can change.
     public var remote: RemoteConfiguration { parts.remote }
 }
 
-/// Settings, colours and looks that the server can change without a new build.
+/// Settings, colours and styles that can be changed on the server without a new build.
 ///
-/// Reading never waits: it answers from the last configuration that arrived, also without a network, and before the
-/// first one from the app's `Martlet.json`. Then ``refresh()`` asks for a newer one.
+/// Reading never waits. It uses the last configuration received, even without a network, or the app's
+/// `Martlet.json` before the first one. Call ``refresh()`` to ask for a newer one.
 ///
 /// ```swift
 /// label.textColor = UIColor(martlet.remote.color("navColor") ?? .black)
@@ -18,7 +18,7 @@ extension Martlet {
 public final class RemoteConfiguration: Sendable {
     private struct State {
         var active: ConfigurationSnapshot
-        /// What arrived last; `active` after ``RemoteConfiguration/activate()``.
+        /// The last answer received. It becomes `active` by ``RemoteConfiguration/activate()``.
         var newest: Answer
         var theme: String?
         var attributes: [String: JSON] = [:]
@@ -54,7 +54,7 @@ public final class RemoteConfiguration: Sendable {
 
     // MARK: Reading
 
-    /// What is in effect now.
+    /// The configuration in effect.
     public var current: ConfigurationSnapshot { state.withLock { $0.active } }
 
     /// The setting; its default in the app's `Martlet.json`, or else nil.
@@ -68,7 +68,7 @@ public final class RemoteConfiguration: Sendable {
 
     public func color(_ name: String) -> RemoteColor? { current.colors[name] ?? defaults.colors[name] }
 
-    /// The properties of an element of a screen, with its colours resolved. Empty if the server says nothing about it.
+    /// The properties of an element of a screen, with its colours resolved. Empty if the configuration has none.
     ///
     /// - Parameter controller: The name of the screen, in UIKit that of the view controller's class.
     public func properties(of element: String, in controller: String) -> ElementProperties {
@@ -86,12 +86,13 @@ public final class RemoteConfiguration: Sendable {
 
     // MARK: Themes and conditions
 
-    /// The theme that the user chose; nil: the server's choice.
+    /// The theme that the user chose; nil leaves the choice to the server.
     public var theme: String? { state.withLock { $0.theme } }
 
-    /// Remembers the user's choice and shows the theme: at once if it was shown before, and as the server has it now.
+    /// Remembers the user's choice and puts the theme into effect: at once if it was loaded before, and then as loaded
+    /// from the server.
     ///
-    /// - Throws: ``MartletError``. The choice is kept, and a theme that was loaded before is shown.
+    /// - Throws: ``MartletError``. The choice is kept, and a theme that was loaded before stays in effect.
     public func choose(theme: String?) async throws {
         try folder.write(JSON.object(["theme": theme.map(JSON.string) ?? .null]).data, to: Self.choiceFile)
         let stored = Self.stored(theme: theme, in: folder, for: api.configuration.device.appVersion)
@@ -104,7 +105,8 @@ public final class RemoteConfiguration: Sendable {
         try await refresh()
     }
 
-    /// What conditions on the server know of this user beyond the device: a plan, a brand. At most 100.
+    /// Attributes of the user for conditions on the server, in addition to those of the device: a plan, a brand. At
+    /// most 100.
     public var attributes: [String: JSON] {
         get { state.withLock { $0.attributes } }
         set { state.withLock { $0.attributes = newValue } }
@@ -115,16 +117,16 @@ public final class RemoteConfiguration: Sendable {
     /// Loads the configuration and puts it into effect.
     ///
     /// - Returns: Whether anything that the app shows has changed.
-    /// - Throws: ``MartletError``. What was in effect stays so.
+    /// - Throws: ``MartletError``. The previous configuration stays in effect.
     @discardableResult
     public func refresh() async throws -> Bool {
         try await fetch()
         return activate()
     }
 
-    /// Loads the configuration and keeps it on disk. It is in effect after ``activate()``, or after the next start.
+    /// Loads the configuration and keeps it on disk. It takes effect at the next ``activate()`` or start of the app.
     ///
-    /// - Returns: Whether it differs from the one in effect. The server answers 304 if not.
+    /// - Returns: Whether it differs from the one in effect.
     @discardableResult
     public func fetch() async throws -> Bool {
         let (theme, tag, attributes) = state.withLock { ($0.theme, $0.newest.entityTag, $0.attributes) }
@@ -158,7 +160,7 @@ public final class RemoteConfiguration: Sendable {
     /// The configuration in effect, then each one that follows.
     ///
     /// As long as the sequence is iterated, the client is connected to the server, learns of publications within a
-    /// second or so, and puts them into effect. Lost connections are renewed.
+    /// second or so, and puts them into effect. A lost connection is opened again.
     public func updates() -> AsyncStream<ConfigurationSnapshot> {
         let (stream, continuation) = AsyncStream<ConfigurationSnapshot>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
@@ -174,7 +176,7 @@ public final class RemoteConfiguration: Sendable {
         return stream
     }
 
-    /// For timers and background tasks: a failure is logged.
+    /// Like ``refresh()``, for timers and background tasks: a failure is logged.
     func refreshQuietly() async {
         do {
             try await refresh()
@@ -183,7 +185,7 @@ public final class RemoteConfiguration: Sendable {
         }
     }
 
-    // MARK: On the wire and on disk
+    // MARK: Requests and storage
 
     private func body(_ theme: String?, _ attributes: [String: JSON]) -> JSON {
         let device = api.configuration.device
@@ -208,7 +210,7 @@ public final class RemoteConfiguration: Sendable {
             "etag": answer.entityTag.map(JSON.string) ?? .null, "answer": json,
             "appVersion": .string(api.configuration.device.appVersion),
         ]
-        // A full disk must not keep the app from showing what it has received.
+        // A full disk must not prevent the app from showing what it has received.
         try? folder.write(kept.data, to: Self.file(of: theme))
         state.withLock { state in
             // The user may have chosen another theme meanwhile.
@@ -216,7 +218,7 @@ public final class RemoteConfiguration: Sendable {
         }
     }
 
-    /// What was kept for this theme, unless it was for another app version.
+    /// The answer stored for this theme, unless it was for another app version.
     private static func stored(theme: String?, in folder: LocalFolder, for appVersion: String) -> Answer? {
         guard let kept = folder.readJSON(file(of: theme)), let answer = kept["answer"],
             kept["appVersion"]?.stringValue == appVersion

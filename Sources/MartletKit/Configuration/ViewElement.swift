@@ -1,5 +1,5 @@
-/// An element whose looks remote configuration sets. UIKit's views are such elements; an app's own views, or those of
-/// another toolkit, become one by conforming.
+/// An element whose style can be set by remote configuration. UIKit's views conform; the app's own views, or those of
+/// another toolkit, can be made to conform.
 @MainActor public protocol ViewElement: AnyObject {
     func setBackgroundColor(_ color: RemoteColor)
     func setTintColor(_ color: RemoteColor)
@@ -14,7 +14,7 @@
 @MainActor public protocol TextElement: ViewElement {
     func setText(_ text: String)
     func setTextColor(_ color: RemoteColor)
-    /// - Parameter weight: `ultraLight` to `black`; nil stays as it is, like the others.
+    /// - Parameter weight: `ultraLight` to `black`; nil leaves it unchanged, as for the other parameters.
     func setFont(name: String?, size: Double?, weight: String?)
     /// - Parameter alignment: `left`, `center`, `right`, `justified` or `natural`
     func setTextAlignment(_ alignment: String)
@@ -25,7 +25,7 @@
     func setNumberOfLines(_ lines: Int)
 }
 
-/// A text that is edited.
+/// A text that the user can edit.
 @MainActor public protocol FieldElement: TextElement {
     func setPlaceholder(_ text: String)
     func setSecure(_ isSecure: Bool)
@@ -33,16 +33,16 @@
     func setKeyboardType(_ type: String)
 }
 
-/// An element that can be used or not: a button, a switch, a slider.
+/// An element that can be enabled or disabled: a button, a switch, a slider.
 @MainActor public protocol ControlElement: ViewElement {
     func setEnabled(_ isEnabled: Bool)
 }
 
 /// An element with a picture.
 @MainActor public protocol ImageElement: ViewElement {
-    /// - Parameter name: Of a picture in the app.
+    /// - Parameter name: The name of an image in the app.
     func setImage(_ name: String)
-    /// - Parameter name: Of a symbol of the system.
+    /// - Parameter name: The name of a system symbol.
     func setSystemImage(_ name: String)
 }
 
@@ -52,9 +52,10 @@
 }
 
 extension ElementProperties {
-    /// Sets what the configuration says and the element can show. What the configuration does not say stays.
+    /// Applies the properties that the configuration sets and the element supports. All others stay unchanged.
     ///
-    /// - Parameter translate: Turns a text into what is shown; texts of a configuration are often keys of translations.
+    /// - Parameter translate: Returns the text to show for a text of the configuration, which is often the key of a
+    ///   translation.
     @MainActor
     public func apply(to element: any ViewElement, translate: (String) -> String = { $0 }) {
         applyLooks(to: element)
@@ -104,7 +105,7 @@ extension ElementProperties {
 }
 
 extension Martlet {
-    /// Shows an element as the server says: its looks, and its text in the user's language.
+    /// Applies the server's style to an element, and sets its text in the user's language.
     ///
     /// ```swift
     /// martlet.style(nameLabel, "className", of: "DayTableViewController")

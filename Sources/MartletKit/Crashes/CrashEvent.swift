@@ -5,7 +5,7 @@ struct CrashEvent {
     let device: DeviceInfo
     let environment: String
 
-    /// Of a process that ended by a signal.
+    /// The event of a process that was ended by a signal.
     func json(_ report: CrashReport) -> JSON {
         let name = report.scope["exceptionName"]?.stringValue
         let meaning = report.scope["exceptionReason"]?.stringValue ?? Self.meaning(of: report)
@@ -28,7 +28,7 @@ struct CrashEvent {
         return event
     }
 
-    /// Of an error that the app caught.
+    /// The event of an error that the app caught.
     func json(
         _ error: any Error, level: CrashLevel, place: String, frames: [UInt64], images: [CodeImage], scope: JSON,
         now: Date
@@ -82,7 +82,7 @@ struct CrashEvent {
         return ["frames": .array(Array(list))]
     }
 
-    /// The images that the stack touches. The others say nothing about the crash.
+    /// The images that contain the stack's calls. The others say nothing about the crash.
     private func images(_ all: [CodeImage], _ frames: [UInt64]) -> JSON {
         let used = all.filter { image in frames.contains { image.contains($0) } }
         return ["images": .array(used.map(\.json))]

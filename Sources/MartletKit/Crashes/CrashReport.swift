@@ -13,10 +13,10 @@ struct CrashReport: Sendable {
     let images: [CodeImage]
     /// The scope at the crash; empty if it cannot be read.
     let scope: JSON
-    /// The same for the same report, so that one that is sent twice counts once.
+    /// Derived from the report, so that a report sent twice counts once.
     let eventID: String
 
-    /// Nil if the file has no report, or only the beginning of one without a stack.
+    /// Nil if the file contains no report, or an incomplete one without a stack.
     init?(_ data: Data) {
         guard data.count <= Self.maximumSize else { return nil }
         var rest = data[...]
@@ -83,7 +83,7 @@ struct CodeImage: Sendable {
         self.path = path
     }
 
-    /// From a line of a report. An image without an id has a word less.
+    /// Parses a line of a report. An image without an id has one word less.
     init?(_ words: [Substring]) {
         guard words.count >= 4, let address = UInt64(words[0], radix: 16), let size = UInt64(words[1], radix: 16),
             let preferred = UInt64(words[2], radix: 16)
@@ -96,7 +96,7 @@ struct CodeImage: Sendable {
 
     func contains(_ address: UInt64) -> Bool { address >= self.address && address - self.address < size }
 
-    /// As Sentry's protocol names debug files. Of ELF it is the first half of the build id as a little-endian GUID.
+    /// The debug file's id in Sentry's protocol. For ELF, it is the first half of the build id as a little-endian GUID.
     var debugID: String? {
         let digits = Array(id.lowercased())
         guard digits.count >= 32 else { return nil }

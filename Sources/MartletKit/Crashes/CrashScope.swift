@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How bad something is.
+/// The severity of a report or breadcrumb.
 public enum CrashLevel: String, Sendable, Hashable, CaseIterable {
     case fatal, error, warning, info, debug
 }
@@ -27,7 +27,8 @@ public struct Breadcrumb: Sendable, Hashable {
     }
 }
 
-/// What is reported with every error. Everything is bounded, because it has to fit into a buffer of a fixed size.
+/// The context that is reported with every error. Its size is limited, because it has to fit into a buffer of a fixed
+/// size.
 struct CrashScope: Sendable {
     static let maximumBreadcrumbs = 60
     static let maximumTags = 50
@@ -36,7 +37,7 @@ struct CrashScope: Sendable {
     var userID: String?
     private(set) var tags: [String: String] = [:]
     private var breadcrumbs: [JSON] = []
-    /// Of an exception in Objective-C that is about to end the process.
+    /// The Objective-C exception that is about to end the process.
     var exception: (name: String, reason: String)?
 
     mutating func setTag(_ name: String, _ value: String?) {
@@ -59,7 +60,7 @@ struct CrashScope: Sendable {
         if breadcrumbs.count > Self.maximumBreadcrumbs { breadcrumbs.removeFirst() }
     }
 
-    /// Members of a report.
+    /// The scope as members of a report.
     var json: JSON {
         var json: JSON = ["tags": .object(tags.mapValues(JSON.string))]
         if let userID { json["user"] = ["id": .string(Self.cut(userID, 128))] }

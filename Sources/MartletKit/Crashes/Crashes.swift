@@ -40,7 +40,7 @@ public final class Crashes: Sendable {
         }
     }
 
-    /// Watches for crashes from now on, and sends reports of earlier ones. Call it first thing, once.
+    /// Watches for crashes from now on, and sends reports of earlier ones. Call it once, as early as possible.
     ///
     /// Under a debugger no crash is reported, because it stops the process before the handler runs. Another crash
     /// reporter in the same app keeps working if it was started before this one: its handlers run afterwards.
@@ -80,7 +80,7 @@ public final class Crashes: Sendable {
     private func update(_ change: (inout CrashScope) -> Void) {
         scope.withLock { scope in
             change(&scope)
-            // Under the lock, because two threads must not set it at once.
+            // Under the lock, because two threads must not set the buffer at the same time.
             guard isStarted.withLock({ $0 }) else { return }
             var data = scope.json.data
             if data.count > CrashScope.maximumSize {
@@ -125,10 +125,10 @@ public final class Crashes: Sendable {
                 scope: scope.withLock { $0.json }, now: configuration.clock.now()))
     }
 
-    /// Sends the reports that wait. This also happens at the start and after each report.
+    /// Sends all waiting reports. This also happens in ``start()`` and after each report.
     public func flush() async { await send() }
 
-    // MARK: Inside
+    // MARK: Implementation
 
     private static let rawFile = ProcessInfo.processInfo.processName.replacingOccurrences(of: "/", with: "_") + ".crash"
 
@@ -137,7 +137,7 @@ public final class Crashes: Sendable {
             device: configuration.device, environment: configuration.environment == .test ? "test" : "production")
     }
 
-    /// Moves the crash report of an earlier process to the outbox. If the app crashes in between, the next start
+    /// Moves the crash report of an earlier process to the outbox. If the app crashes meanwhile, the next start
     /// repeats this with the same report id.
     private func collectCrash() {
         guard let data = raw.read(Self.rawFile), !data.isEmpty else { return }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Names the exception of Objective-C that ends the process. The signal that follows makes the report.
+/// Records the name of the Objective-C exception that ends the process. The report is written at the signal that
+/// follows.
 enum ExceptionHook {
     static func install(_ report: @escaping @Sendable (_ name: String, _ reason: String) -> Void) {
         #if canImport(ObjectiveC)

@@ -15,10 +15,12 @@ extension Martlet {
         await translations.refreshQuietly()
     }
 
-    /// What an app does when the system wakes it in the background: it sends what waits, refreshes configuration, flags
-    /// and texts, and runs the sync of ``Notifications/onSync(_:)`` without data. Failures are logged.
+    /// What an app does when the system wakes it in the background: it sends waiting events and reports, refreshes
+    /// configuration, flags and texts, and runs the sync of ``Notifications/onSync(_:)`` without data. Failures are
+    /// logged.
     ///
-    /// When the system's time is up, cancel the task: the call returns at once, and what waits is sent another time.
+    /// When the system's time is up, cancel the task: the call returns at once, and everything unsent is sent another
+    /// time.
     ///
     /// - Returns: Whether there was time for everything.
     public func refreshInBackground() async -> Bool {
@@ -30,7 +32,7 @@ extension Martlet {
             end.yield()
         }
         return await withTaskCancellationHandler {
-            // Sending does not end with one of its callers, so nothing waits for it here after a cancellation.
+            // Sending continues when one of its callers is cancelled, so this one does not wait for it.
             var iterator = ends.makeAsyncIterator()
             return await iterator.next() != nil
         } onCancel: {

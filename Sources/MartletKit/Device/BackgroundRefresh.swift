@@ -10,7 +10,7 @@ extension Martlet {
     ///
     /// - Parameters:
     ///   - identifier: One of `BGTaskSchedulerPermittedIdentifiers` in the app's `Info.plist`.
-    ///   - interval: In seconds; not earlier than this after the last time.
+    ///   - interval: The shortest time between two refreshes, in seconds.
     /// - Returns: False if the identifier is not permitted.
     @discardableResult
     public func registerBackgroundRefresh(_ identifier: String, every interval: TimeInterval = 3_600) -> Bool {
@@ -18,7 +18,7 @@ extension Martlet {
             [weak self] task in
             guard let self else { return task.setTaskCompleted(success: false) }
             self.scheduleBackgroundRefresh(identifier, after: interval)
-            // It may be used from any thread.
+            // The task may be used from any thread.
             nonisolated(unsafe) let task = task
             let work = Task { task.setTaskCompleted(success: await self.refreshInBackground()) }
             task.expirationHandler = { work.cancel() }

@@ -21,7 +21,7 @@ public struct DeviceInfo: Sendable, Hashable {
     public var country: String?
     public var timeZone: String
 
-    /// This process.
+    /// A description of this process and its device.
     public static var current: DeviceInfo {
         let info = Bundle.main.infoDictionary ?? [:]
         let version = ProcessInfo.processInfo.operatingSystemVersion
@@ -34,7 +34,7 @@ public struct DeviceInfo: Sendable, Hashable {
             country: regionCode, timeZone: TimeZone.current.identifier)
     }
 
-    /// `2.4.2+45`, as events and crash reports name a release.
+    /// `2.4.2+45`, the name of the release in events and crash reports.
     var release: String { build.map { appVersion + "+" + $0 } ?? appVersion }
 
     private static var platformName: String {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The id and secret that the app makes for itself on a device, once, and keeps.
+/// The id and secret that the app generates once on a device, and keeps.
 ///
 /// The id is the unit of experiments, the anonymous id of events and the id of the installation for push, so that all
 /// three count the same devices.
@@ -18,7 +18,7 @@ package struct InstallationIdentity: Sendable, Equatable {
             return InstallationIdentity(id: id, secret: secret)
         }
         let made = InstallationIdentity(id: UUID().uuidString.lowercased(), secret: Data.random(count: 32).base64URL)
-        // If the disk is full, the identity holds until the process ends.
+        // If the disk is full, the identity is valid until the process ends.
         try? folder.write(JSON.object(["id": .string(made.id), "secret": .string(made.secret)]).data, to: file)
         return made
     }

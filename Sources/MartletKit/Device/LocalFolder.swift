@@ -1,7 +1,7 @@
 package import Foundation
 
-/// A folder for what the client keeps between starts. A file is replaced as a whole: after a crash it is the old or the
-/// new one.
+/// A folder for the files that the client keeps between starts. A file is replaced as a whole: after a crash, it has
+/// either the old or the new content.
 package struct LocalFolder: Sendable {
     static let maximumFileSize = 32 << 20
 
@@ -34,14 +34,14 @@ package struct LocalFolder: Sendable {
         return FileManager.default.contents(atPath: path)
     }
 
-    /// Nil as well if the file is not JSON: damaged files count as missing.
+    /// Also nil if the file is not JSON: damaged files count as missing.
     package func readJSON(_ name: String) -> JSON? { read(name).flatMap { try? JSON(parsing: $0) } }
 
     package func write(_ data: Data, to name: String) throws {
         do {
             try create()
             let draft = url.appendingPathComponent(".\(name).\(UUID().uuidString)")
-            // What is left of it if the disk is full.
+            // Removes an incomplete file if the disk is full.
             defer { try? FileManager.default.removeItem(at: draft) }
             guard
                 FileManager.default.createFile(

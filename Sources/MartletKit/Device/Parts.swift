@@ -1,6 +1,6 @@
 import Foundation
 
-/// The parts of a client that keep state of their own.
+/// The parts of a client that have state.
 package final class Parts: Sendable {
     package let identity: InstallationIdentity
     package let documents: DocumentEvents
@@ -23,7 +23,7 @@ package final class Parts: Sendable {
         translations = Translations(api, documents, folder.subfolder("translations"), defaults)
         analytics = Analytics(api, identity, folder.subfolder("analytics"))
         flags = Flags(api, identity, documents, folder.subfolder("flags"), defaults, analytics)
-        // Weak, because the flags keep the analytics.
+        // Weak, because the flags have a strong reference to the analytics.
         analytics.describeCircumstances { [remote, weak flags] in
             let version = remote.current.version
             let variants = remote.current.experiments.merging(flags?.experiments ?? [:]) { $1 }
@@ -48,7 +48,7 @@ package final class Parts: Sendable {
                 crashes.changed(userID: userID)
                 UserModels.forget(allBut: userID, in: definitions)
                 let asksForFlags = flags.changed(userID: userID)
-                // In order, but beside this loop: the next user must not wait for the network.
+                // In order, but outside this loop: handling the next user must not wait for the network.
                 calls = Task { [calls, flags, notifications] in
                     await calls?.value
                     if asksForFlags { await flags.refreshQuietly() }
@@ -64,7 +64,7 @@ extension Martlet {
     static let version = "1.0.0"
 }
 
-/// What the app was built with, for the time before the first answer of the server.
+/// The defaults built into the app, used until the server's first answer.
 ///
 /// ```json
 /// {"remote": {"mainSettings": {"url": "https://…"}, "colors": […]}, "flags": {"new-checkout": false},

@@ -19,7 +19,7 @@ extension MartletError.Code {
     public static let timedOut = Self("device-timed-out")
     /// The answer is not what this version of MartletKit expects.
     public static let unexpectedAnswer = Self("device-unexpected-answer")
-    /// A stored value does not fit the type it is read as.
+    /// A stored value does not fit the type that it is decoded to.
     public static let undecodable = Self("device-undecodable")
     /// A value cannot be stored, for example an infinite number.
     public static let unencodable = Self("device-unencodable")
@@ -35,11 +35,11 @@ extension MartletError.Code {
     public static let invalidArgument = Self("device-invalid-argument")
     /// The device cannot evaluate the query without the server. ``MartletError/field`` names what it cannot.
     public static let unsupportedOffline = Self("device-unsupported-offline")
-    /// Too many writes wait to be sent. See ``OfflineOptions``.
+    /// Too many writes are waiting to be sent. See ``OfflineOptions``.
     public static let outboxFull = Self("device-outbox-full")
     /// The objects kept on the device take too much room. Keep fewer of them.
     public static let offlineStoreFull = Self("device-offline-store-full")
-    /// Another client, maybe of another process, uses the same files.
+    /// Another client, possibly in another process, uses the same files.
     public static let offlineStoreInUse = Self("device-offline-store-in-use")
     /// The answer to a write was lost for so long that the server does not remember the write. It may have taken place.
     public static let unknownOutcome = Self("device-unknown-outcome")
@@ -73,7 +73,7 @@ extension MartletError.Code {
     public static let limitExceeded = Self("limit-exceeded")
     /// The key or secret is missing or wrong.
     public static let unauthorized = Self("unauthorized")
-    /// The credential does not open this.
+    /// The credential does not give access to this.
     public static let forbidden = Self("forbidden")
     /// There is nothing at this address.
     public static let notFound = Self("not-found")

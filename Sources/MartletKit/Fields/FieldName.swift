@@ -37,7 +37,7 @@ extension FieldName {
 struct FieldProbe<Root: Decodable> {
     private struct Sample {
         var root: Root
-        /// What was decoded at each path, in order: a property wrapper and what it wraps are at one path.
+        /// What was decoded at each path, in order: a property wrapper and its wrapped value have the same path.
         var values: [String: [Any]]
     }
 
@@ -78,8 +78,8 @@ struct FieldProbe<Root: Decodable> {
 
     private func unknown(_ path: PartialKeyPath<Root>) -> MartletError {
         let message = """
-            A key path of type \(type(of: path).valueType) is no stored field of \(Root.self). If it is one, name it in \
-            \(Root.self).fieldNames, or use Field("name").
+            A key path of type \(type(of: path).valueType) is not a stored field of \(Root.self). If it is one, name \
+            it in \(Root.self).fieldNames, or use Field("name").
             """
         return MartletError(.unknownField, message)
     }

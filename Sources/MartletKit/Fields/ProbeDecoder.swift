@@ -9,7 +9,7 @@ final class ProbeRecord {
     private(set) var leaves: [String] = []
     private(set) var values: [String: [Any]] = [:]
     private var counts: [String: Int] = [:]
-    /// The types being decoded; a type inside itself has to end somewhere.
+    /// The types being decoded; the nesting of a type within itself has to end.
     var open: [Any.Type] = []
 
     init(changing leaf: String?) { changed = leaf }
@@ -51,7 +51,7 @@ struct ProbeDecoder: Decoder {
     func unkeyedContainer() -> any UnkeyedDecodingContainer { UnkeyedContainer(decoder: self) }
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-    /// A sample of the type, noted at this path.
+    /// A sample of the type, recorded at this path.
     func sample<Value: Decodable>(_ type: Value.Type) throws -> Value {
         let value = try known(type) ?? composed(type)
         record.note(value, at: path)
@@ -67,7 +67,7 @@ struct ProbeDecoder: Decoder {
             // A list may be empty where its elements cannot be made.
             if let empty = EmptyValue.collection(type) { return empty }
             guard let error = error as? DecodingError else { throw error }
-            // The innermost type that failed is the one to do something about.
+            // The innermost type that failed is the one to be changed.
             throw MartletError(.unknownField, "\(type) at \"\(path)\" accepts no sample", underlyingError: error)
         }
     }
@@ -145,7 +145,7 @@ private struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoder.at(key).sample(type)
     }
 
-    /// Nil for a type that is inside itself, and for one that accepts no sample.
+    /// Nil for a type that is nested in itself, and for one that accepts no sample.
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         if decoder.isOpen(type) { return nil }
         return try? decoder.at(key).sample(type)

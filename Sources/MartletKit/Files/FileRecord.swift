@@ -17,12 +17,12 @@ public struct FileRecord: Sendable, Hashable, Identifiable {
     public let version: Int
     public let readers: [Grantee]?
     public let writers: [Grantee]?
-    /// Nil when the file can be read.
+    /// Why the file cannot be read; nil if it can.
     public let state: State?
-    /// Why it was refused; only for its owner.
+    /// Why the file was refused. Only its owner gets this.
     public let reason: String?
 
-    /// Of a file that cannot be read.
+    /// The state of a file that cannot be read.
     public enum State: String, Sendable, Hashable {
         /// The app's own server checks it.
         case scanning
@@ -32,7 +32,7 @@ public struct FileRecord: Sendable, Hashable, Identifiable {
 
     init(_ json: JSON) throws {
         guard let path = json["path"]?.stringValue, let size = json["size"]?.intValue else {
-            throw MartletError(.unexpectedAnswer, "The answer is no record of a file.")
+            throw MartletError(.unexpectedAnswer, "The answer is not the record of a file.")
         }
         self.path = path
         name = json["name"]?.stringValue ?? path
@@ -50,14 +50,14 @@ public struct FileRecord: Sendable, Hashable, Identifiable {
 }
 
 extension FileRecord {
-    /// For a field of an object.
+    /// A reference for a field of an object.
     public var reference: FileReference { FileReference(name: name, url: path) }
 }
 
-/// What is in a directory.
+/// The contents of a directory.
 public struct DirectoryPage: Sendable {
     public let files: [FileRecord]
-    /// Paths of the directories in it, each with a slash at the end.
+    /// The paths of the directories in the directory, each with a slash at the end.
     public let directories: [String]
     /// Where the next page begins; nil after the last one.
     public let next: String?

@@ -3,7 +3,7 @@ public import Foundation
 extension Files {
     /// Writes a file to disk as it arrives, so that its size does not matter.
     ///
-    /// When the connection breaks, the download continues where it was. The destination appears, or is replaced, once
+    /// After a lost connection, the download resumes where it stopped. The destination appears, or is replaced, once
     /// the file is complete.
     public func download(
         _ path: String, to destination: URL, progress: (@Sendable (TransferProgress) -> Void)? = nil
@@ -42,13 +42,13 @@ extension Files {
     private struct Download {
         let path: String
         var received = 0
-        /// The state that the first bytes belong to.
+        /// The entity tag of the file to which the bytes so far belong.
         var entityTag: String?
         var total: Int?
         var isComplete = false
     }
 
-    /// Receives until the end or until the connection breaks.
+    /// Receives until the end of the file or the loss of the connection.
     private func receive(
         _ download: inout Download, into file: FileHandle, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws {

@@ -9,8 +9,8 @@ extension Files {
     /// try await martlet.files.bind(file.path, to: \.picture, of: message)
     /// ```
     ///
-    /// The user must be able to change the file and to read the object. The file's own readers can still read it; one
-    /// that everyone could read has the user as its only reader afterwards.
+    /// The user must be able to change the file and to read the object. The file's own readers can still read it. A
+    /// file that everyone could read has the user as its only reader afterwards.
     @discardableResult
     public func bind<Value: Storable>(
         _ path: String, to field: PartialKeyPath<Value>, of object: Stored<Value>
@@ -41,7 +41,7 @@ extension Files {
         return try await api.send(request).body
     }
 
-    /// The field at the top of the object that the key path is in.
+    /// The top-level field of the object that contains the key path's field.
     private static func key<Value: Storable>(_ field: PartialKeyPath<Value>) throws -> String {
         String(try FieldName.of(field).get().prefix { $0 != "." })
     }

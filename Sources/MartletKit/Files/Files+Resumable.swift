@@ -6,12 +6,12 @@ public struct ResumableUpload: Sendable, Hashable, Codable {
     /// Where the file will be.
     public let path: String
     public let sizeInBytes: Int
-    /// Its address, below the app's files.
+    /// The upload's address, below the app's files.
     let location: String
 }
 
 extension Files {
-    /// Stores a file from disk in parts (tus 1.0). When the connection breaks, it continues where it was.
+    /// Stores a file from disk in parts (tus 1.0). After a lost connection, the upload resumes where it stopped.
     ///
     /// - Throws: ``MartletError`` if there is no connection for some time. To continue even then, or after a restart of
     ///   the app, use ``beginUpload(of:to:readers:writers:)`` and ``finish(_:from:progress:)``.
@@ -42,7 +42,7 @@ extension Files {
         return ResumableUpload(path: path, sizeInBytes: size, location: "files/tus/" + APIRequest.escape(String(id)))
     }
 
-    /// Sends what the server does not have yet.
+    /// Sends the part of the file that the server does not have yet.
     ///
     /// - Parameter file: The same file as when the upload began.
     /// - Throws: ``MartletError/Code/uploadNotFound`` if the server has forgotten the upload: begin again.
@@ -78,7 +78,7 @@ extension Files {
         return record
     }
 
-    /// Forgets an upload that is not wanted any longer.
+    /// Cancels an upload that is no longer wanted.
     public func cancel(_ upload: ResumableUpload) async throws {
         do {
             try await api.send(Self.tus("DELETE", upload.location, repetition: .harmless))
@@ -87,7 +87,7 @@ extension Files {
         }
     }
 
-    /// How much the server has.
+    /// The number of bytes that the server has.
     private func offset(of upload: ResumableUpload) async throws -> Int {
         try Self.offset(try await api.send(Self.tus("HEAD", upload.location, repetition: .harmless)), of: upload)
     }
@@ -119,7 +119,7 @@ extension Files {
         request.body = part
         request.timeout = 60
         if let progress {
-            // The last bytes of a part count once the server has confirmed them.
+            // The last bytes of a part only count once the server has confirmed them.
             request.progress = { sent in
                 guard sent < part.count else { return }
                 progress(TransferProgress(completedBytes: start + Int(sent), totalBytes: total))
@@ -153,7 +153,7 @@ extension Files {
     }
 }
 
-/// How large the next part is: large where the network is fast, small where it breaks.
+/// Determines the size of the next part: large if the network is fast, small if connections break.
 struct PartSender {
     /// An upload has at most 1,000 parts and 100 MiB.
     static let smallest = 128 << 10

@@ -29,7 +29,7 @@ public struct Files: Sendable {
     /// Stores bytes as a file, in one request. For large files use ``upload(contentsOf:to:readers:writers:progress:)``.
     ///
     /// - Parameters:
-    ///   - readers: Who may read it; nil: everyone, or as before if the file exists.
+    ///   - readers: Who may read it; nil: everyone, or unchanged if the file exists.
     ///   - writers: Who may replace and delete it; nil: everyone, or as before if the file exists.
     ///   - replaces: Whether a file that exists gets a new version. Otherwise it is
     ///     ``MartletError/Code/preconditionFailed``.
@@ -38,14 +38,14 @@ public struct Files: Sendable {
         _ data: Data, to path: String, readers: [Grantee]? = nil, writers: [Grantee]? = nil, replaces: Bool = true,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> FileRecord {
-        // Storing the same bytes again makes another version at worst.
+        // At worst, storing the same bytes again creates another version.
         var request = APIRequest("PUT", Self.path("upload", path), repetition: replaces ? .harmless : .onlyIfNotDone)
         request.body = data
         request.headers["content-type"] = "application/octet-stream"
         if !replaces { request.headers["if-none-match"] = "*" }
         if let readers { request.query.append(("readers", Self.list(readers))) }
         if let writers { request.query.append(("writers", Self.list(writers))) }
-        // At the slowest pace that the server accepts, and twice as much.
+        // Twice the duration at the slowest rate that the server accepts.
         request.timeout = max(api.configuration.timeout, Double(data.count) / 2_048)
         if let progress {
             request.progress = { progress(TransferProgress(completedBytes: Int($0), totalBytes: data.count)) }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value of a flag, and why it is that.
+/// The value of a flag, and the reason for it.
 public struct FlagEvaluation<Value: Sendable>: Sendable {
-    /// What decided about a value. A newer server may have other reasons.
+    /// What determined a value. A newer server may have other reasons.
     public struct Reason: RawRepresentable, Sendable, Hashable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -11,7 +11,7 @@ public struct FlagEvaluation<Value: Sendable>: Sendable {
         public static var fixed: Self { Self(rawValue: "STATIC") }
         /// A rule applies.
         public static var rule: Self { Self(rawValue: "TARGETING_MATCH") }
-        /// A share of the users, or an experiment.
+        /// A share of the users, or an experiment, determined the value.
         public static var share: Self { Self(rawValue: "SPLIT") }
         /// The flag is switched off.
         public static var disabled: Self { Self(rawValue: "DISABLED") }
@@ -40,7 +40,7 @@ struct FlagAnswers: Sendable {
     var flags: [String: Flag] = [:]
     var experiments: [String: String] = [:]
     var entityTag: String?
-    /// What the server was asked with. Its tag holds for the same context only.
+    /// The context of the request. The entity tag is valid only for the same context.
     var context: JSON = .null
 
     init() {}

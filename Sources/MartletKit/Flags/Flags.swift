@@ -23,7 +23,7 @@ extension Martlet {
 public final class Flags: Sendable {
     private struct State {
         var answers: FlagAnswers
-        /// Whose answers they are; nil: those of the device without a user.
+        /// The user to whom the answers belong; nil if nobody was signed in.
         var userID: String?
         var attributes: [String: JSON] = [:]
         /// The app asks for flags. Otherwise a sign-in makes no call.
@@ -93,10 +93,10 @@ public final class Flags: Sendable {
     /// The user's variations by experiment, as of the last answer.
     public var experiments: [String: String] { state.withLock { $0.answers.experiments } }
 
-    /// What rules know about this user besides the device, such as a plan.
+    /// Attributes of the user for rules, in addition to those of the device: a plan, for example.
     ///
-    /// Once the app has called ``refresh()``, other attributes make the client ask again. Until the answer arrives, and
-    /// while the device is offline, the values stay as they are.
+    /// Once the app has called ``refresh()``, a change makes the client ask the server again. Until the answer arrives,
+    /// and while the device is offline, the values stay as they are.
     public var attributes: [String: JSON] {
         get { state.withLock { $0.attributes } }
         set {
@@ -113,7 +113,7 @@ public final class Flags: Sendable {
     /// Asks the server for all flags.
     ///
     /// - Returns: Whether any has changed.
-    /// - Throws: ``MartletError``. The values that are there stay.
+    /// - Throws: ``MartletError``. The present values are kept.
     @discardableResult
     public func refresh() async throws -> Bool {
         let userID = try await api.session.current()?.user.id

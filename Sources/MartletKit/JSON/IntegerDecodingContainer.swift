@@ -1,4 +1,4 @@
-/// A single value that is read in the same way as every type of integer.
+/// A single value whose decoding is the same for all integer types.
 protocol IntegerDecodingContainer: SingleValueDecodingContainer {
     func integer<Integer: FixedWidthInteger>() throws -> Integer
 }

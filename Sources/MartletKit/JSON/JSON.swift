@@ -17,7 +17,7 @@ public enum JSON: Sendable, Hashable {
     /// The member with this name, or nil.
     public subscript(name: String) -> JSON? {
         get {
-            // Not by `objectValue`, which would copy a reference: local queries spend most of their time here.
+            // Does not use `objectValue`, which would retain the members: local queries spend most of their time here.
             guard case .object(let members) = self else { return nil }
             return members[name]
         }

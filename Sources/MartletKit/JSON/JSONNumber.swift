@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A number with the digits it was written with: `1.10` stays `1.10`, and no integer is too large.
+/// A number with its digits as written: `1.10` stays `1.10`, and no integer is too large.
 ///
 /// Two numbers are equal if their values are: `1.0 == 1`.
 public struct JSONNumber: Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Decodes `Codable` types from JSON, as tolerantly as asked.
+/// Decodes `Codable` types from JSON, with the given tolerance.
 struct JSONValueDecoder: Decoder {
     let json: JSON
     let codingPath: [any CodingKey]
@@ -43,7 +43,7 @@ struct JSONValueDecoder: Decoder {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-    /// Reads types that JSON has no form for; all others read themselves.
+    /// Reads types without a JSON equivalent; all others decode themselves.
     func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
         let value: Any? =
             switch type {
@@ -205,7 +205,7 @@ private struct UnkeyedContainer: UnkeyedDecodingContainer {
     mutating func superDecoder() throws -> any Decoder { try next() }
 }
 
-/// What stands for a missing value.
+/// The values that replace missing ones.
 enum EmptyValue {
     static func of<Value>(_ type: Value.Type) -> Value? {
         let value: Any? =

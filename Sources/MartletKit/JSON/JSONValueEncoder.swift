@@ -2,7 +2,7 @@ import Foundation
 
 /// Encodes `Codable` types as the server stores them: dates, bytes and places with `__type`, numbers with all digits.
 enum JSONValueEncoder {
-    /// What becomes of optional fields without a value.
+    /// How optional fields without a value are encoded.
     enum NilFields {
         /// They are left out.
         case omitted
@@ -18,7 +18,7 @@ enum JSONValueEncoder {
     }
 }
 
-/// A place in the output that is filled while a type encodes itself.
+/// A value in the output, which is set while a type encodes itself.
 private final class EncodedNode {
     enum Content {
         case nothing
@@ -148,7 +148,8 @@ private struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encodeNil(forKey key: Key) { at(key).encodeNil() }
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try at(key).write(value) }
 
-    // The generic form alone would not be called: the protocol has defaults for each of these, which skip nil.
+    // The generic method alone would not be called, because the protocol has default implementations for each of these
+    // types, which skip nil.
     func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws { try encodeOptional(value, key) }
     func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOptional(value, key) }
     func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOptional(value, key) }
@@ -191,7 +192,7 @@ private struct UnkeyedContainer: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { append() }
 }
 
-/// A key that belongs to no type.
+/// A key with any name, independent of a type.
 struct NamedKey: CodingKey {
     let stringValue: String
     let intValue: Int?

@@ -8,7 +8,7 @@ public struct Tolerance: OptionSet, Sendable {
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// `Int` from `"44"`, `String` from `44`, `Bool` from `1` or `"true"`, and a list from a single value. Nothing is
-    /// rounded: `"44.5"` is no `Int`.
+    /// rounded: `"44.5"` is not an `Int`.
     public static let convertingValues = Tolerance(rawValue: 1)
     /// A missing or null field that is not optional is zero, false, an empty string, list or dictionary.
     public static let fillingMissingFields = Tolerance(rawValue: 2)

@@ -6,7 +6,7 @@ public struct ChangeCursor: Sendable, Hashable, Codable, RawRepresentable {
 }
 
 extension Query {
-    /// What both ways to follow changes take. Order, limit and included objects have no meaning there.
+    /// The parameters of the two ways to follow changes. Order, limit and included objects have no meaning for them.
     func followingParameters() throws -> [(name: String, value: String)] {
         let filter = try filter()
         guard includedPaths.isEmpty else {

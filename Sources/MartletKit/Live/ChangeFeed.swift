@@ -2,13 +2,13 @@ import Foundation
 
 /// What changed in a collection since a position.
 public struct ChangePage<Value: Storable>: Sendable {
-    /// Each changed object once, as it is now.
+    /// The changed objects in their current state, each once.
     public let changed: [Stored<Value>]
-    /// Ids of objects that could be seen at the position and cannot be now, or do not match any longer.
+    /// Ids of objects that the user could see at the position and can no longer see, or that no longer match.
     public let deleted: [String]
-    /// The position after these changes. Store it together with them.
+    /// The position after these changes. Store it together with the changes.
     public let cursor: ChangeCursor
-    /// Whether there is more right now.
+    /// Whether there are more changes already.
     public let hasMore: Bool
 }
 
@@ -18,8 +18,8 @@ extension Storage {
     /// - Parameters:
     ///   - limit: 1 to 1,000.
     ///   - seconds: How long the server may wait for a change, at most 30. Without waiting, the page may be empty.
-    /// - Throws: ``MartletError/Code/cursorExpired`` if the position is too old: begin again without one, and drop what
-    ///   you have.
+    /// - Throws: ``MartletError/Code/cursorExpired`` if the position is too old: start again without one, and discard
+    ///   the objects that you have.
     public func changes<Value: Storable>(
         in query: Query<Value>, since cursor: ChangeCursor?, limit: Int = 1_000, waiting seconds: Int = 0
     ) async throws -> ChangePage<Value> {
@@ -32,7 +32,7 @@ extension Storage {
         }
         let answer = try await api.json(request)
         guard let next = answer["cursor"]?.stringValue, let changed = answer["changed"]?.arrayValue else {
-            throw MartletError(.unexpectedAnswer, "The answer is no page of changes.")
+            throw MartletError(.unexpectedAnswer, "The answer is not a page of changes.")
         }
         return ChangePage(
             changed: try objects(changed),
@@ -42,9 +42,9 @@ extension Storage {
 
     /// The pages of changes since a position, and further ones as changes happen.
     ///
-    /// The sequence ends when its task is cancelled. While the device is offline, it waits and tries again.
+    /// The sequence ends when its task is cancelled. While the device is offline, it retries.
     ///
-    /// - Throws: While iterating, as ``changes(in:since:limit:waiting:)``.
+    /// - Throws: While iterating, like ``changes(in:since:limit:waiting:)``.
     public func changeFeed<Value: Storable>(
         in query: Query<Value>, since cursor: ChangeCursor? = nil
     ) -> ChangeFeed<Value> {
@@ -52,7 +52,7 @@ extension Storage {
     }
 }
 
-/// Pages of changes without end. See ``Storage/changeFeed(in:since:)``.
+/// An endless sequence of pages of changes. See ``Storage/changeFeed(in:since:)``.
 public struct ChangeFeed<Value: Storable>: AsyncSequence, Sendable {
     public typealias Element = ChangePage<Value>
 

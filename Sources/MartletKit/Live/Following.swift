@@ -1,7 +1,7 @@
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-    /// Shows each element on the screen, until the sequence ends or the task is cancelled.
+    /// Passes each element to the screen, until the sequence ends or the task is cancelled.
     ///
-    /// - Parameter fail: Gets the error with which the sequence ended. Cancellation is none.
+    /// - Parameter fail: Called with the error that ended the sequence. Cancellation is not an error.
     func follow(
         show: @MainActor @Sendable (Element) -> Void, fail: @MainActor @Sendable (any Error) -> Void
     ) async {

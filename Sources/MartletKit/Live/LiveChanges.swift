@@ -1,6 +1,6 @@
 import Foundation
 
-/// A change of an object that a query finds, found or no longer finds.
+/// A change of an object that a query finds, or has found until this change.
 public struct LiveChange<Value: Storable>: Sendable {
     public enum Kind: String, Sendable, Hashable {
         /// The object was created.
@@ -17,7 +17,7 @@ public struct LiveChange<Value: Storable>: Sendable {
 
     public let kind: Kind
     public let id: String
-    /// As the object is now; as it was, if it was deleted; nil if the user may not see it any longer.
+    /// The object after the change, or before it if it was deleted; nil if the user may no longer see it.
     public let object: Stored<Value>?
     /// The position after this change.
     public let cursor: ChangeCursor
@@ -27,7 +27,7 @@ public struct LiveChange<Value: Storable>: Sendable {
 }
 
 extension Storage {
-    /// The changes of what a query finds, as they happen.
+    /// The changes to the results of a query, as they happen.
     ///
     /// ```swift
     /// for try await change in martlet.storage.live(Message.query().where(\.room == "lobby")) {
@@ -36,7 +36,7 @@ extension Storage {
     /// ```
     ///
     /// The sequence ends when its task is cancelled. After a lost connection it reconnects and resumes from its
-    /// cursor: no change is lost or repeated. Begin with ``objects(_:)`` if you want to show a list.
+    /// cursor: no change is lost or repeated. To show a list, use ``objects(_:)`` instead.
     ///
     /// - Parameter cursor: Where to begin; nil: now.
     /// - Throws: While iterating, ``MartletError`` with ``MartletError/Code/cursorExpired`` if the device was away for
@@ -97,7 +97,7 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
             do {
                 if connection == nil { try await connect() }
                 guard let piece = try await connection?.pieces.next() else {
-                    // The server ends a stream after a quarter of an hour, and when rights have changed.
+                    // The server ends a stream after a quarter of an hour, and after a change of rights.
                     connection = nil
                     if !Task.isCancelled { try await backoff.wait() }
                     return
@@ -135,13 +135,13 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
             if event.name == "error" {
                 throw MartletError(problem: data.data, head: HTTPHead(status: data["status"]?.intValue ?? 0))
             }
-            // An unknown kind is from a newer server.
+            // An unknown kind comes from a newer server.
             guard let kind = LiveChange<Value>.Kind(rawValue: event.name), let cursor,
                 let id = data["id"]?.stringValue
             else { return nil }
             let objects: [Stored<Value>] = try storage.objects(data["object"].map { [$0] } ?? [])
             let change = LiveChange(kind: kind, id: id, object: objects.first, cursor: cursor)
-            // That an object is gone is reported even if it does not decode.
+            // The end of an object is reported even if the object cannot be decoded.
             return change.matches && data["object"] != nil && objects.isEmpty ? nil : change
         }
     }

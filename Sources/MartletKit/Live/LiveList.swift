@@ -1,5 +1,5 @@
 extension Storage {
-    /// All objects that a query finds, again each time something changes: for screens.
+    /// All objects that a query finds, as a new list after each change, to be shown on a screen.
     ///
     /// ```swift
     /// for try await messages in martlet.storage.objects(Message.query().order(by: .created)) {
@@ -9,14 +9,15 @@ extension Storage {
     ///
     /// Every list is complete and in the query's order. The sequence ends when its task is cancelled. After a lost
     /// connection it resumes; if its cursor has expired, it reads all objects again. It keeps all objects that match
-    /// in memory, so give queries on large collections a condition. The query's limit cuts the list that you get.
-    /// Conditions have to depend on the object alone: not on distance order, other objects or relative times.
+    /// in memory, so give queries on large collections a condition. The query's limit shortens the lists. Conditions
+    /// must depend only on the object itself, not on other objects or relative times, and the query must not sort by
+    /// distance.
     public func objects<Value: Storable>(_ query: Query<Value>) -> LiveList<Value> {
         LiveList(storage: self, query: query)
     }
 }
 
-/// Complete lists of what a query finds. See ``Storage/objects(_:)``.
+/// Complete lists of the objects that a query finds. See ``Storage/objects(_:)``.
 public struct LiveList<Value: Storable>: AsyncSequence, Sendable {
     public typealias Element = [Stored<Value>]
 
@@ -98,7 +99,7 @@ struct SortedObjects<Value: Storable> {
 
     mutating func remove(_ id: String) { objects.removeAll { $0.id == id } }
 
-    /// Returns whether the list is different now.
+    /// Returns whether this changes the list.
     mutating func apply(_ change: LiveChange<Value>) -> Bool {
         let old = objects.firstIndex { $0.id == change.id }
         guard change.matches, let object = change.object else {
@@ -136,7 +137,7 @@ extension JSON {
     }
 }
 
-/// The order of values that the server uses: by type, and objects without the field last.
+/// The server's order of values: by type, and objects without the field last.
 enum JSONOrder {
     /// Negative if `left` comes first, 0 if they are equal.
     static func compare(_ left: JSON?, _ right: JSON?) -> Int {

@@ -3,11 +3,11 @@ import Foundation
 /// Parses server-sent events (HTML standard §9.2.6) from pieces of a body.
 struct ServerSentEvents {
     struct Event: Equatable {
-        /// `message` if the server names none.
+        /// The event's name; `message` if the server sends none.
         var name = "message"
-        /// Nil for a block without data, which only moves `id`.
+        /// Nil for a block without data, which only changes `id`.
         var data: String?
-        /// The latest id that was seen.
+        /// The latest id received.
         var id: String?
         /// How long to wait before reconnecting, in seconds, if the server said so in this block.
         var retry: TimeInterval?

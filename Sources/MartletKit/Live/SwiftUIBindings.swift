@@ -15,9 +15,10 @@ extension View {
     /// }
     /// ```
     ///
-    /// It begins again when the view appears again. To follow another sequence, give the view another `id`.
+    /// The sequence starts again whenever the view appears again. To follow another sequence, give the view another
+    /// `id`.
     ///
-    /// - Parameter failure: Gets the error with which the sequence ended.
+    /// - Parameter failure: Called with the error that ended the sequence.
     public func following<Values: AsyncSequence & Sendable>(
         _ values: Values, into value: Binding<Values.Element>, failure: Binding<(any Error)?> = .constant(nil)
     ) -> some View where Values.Element: Sendable {

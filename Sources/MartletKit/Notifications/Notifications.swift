@@ -1,11 +1,11 @@
 public import Foundation
 
 extension Martlet {
-    /// Push notifications: this installation, and what becomes of notifications on the device.
+    /// Push notifications: this device's installation, and the handling of notifications.
     public var notifications: Notifications { parts.notifications }
 }
 
-/// Registers the app on this device for push notifications, and reports which are opened.
+/// Registers the app on this device for push notifications, and reports which notifications the user opens.
 ///
 /// ```swift
 /// // application(_:didFinishLaunchingWithOptions:), and after each sign-in and sign-out (which it notices by itself)
@@ -23,7 +23,7 @@ public final class Notifications: Sendable {
         /// TestFlight and the App Store.
         case production
 
-        /// As the build says.
+        /// The environment that matches the build configuration.
         public static var current: TokenEnvironment {
             #if DEBUG
             .sandbox
@@ -54,10 +54,10 @@ public final class Notifications: Sendable {
 
     // MARK: The installation
 
-    /// The installation's id, for messages to this device alone.
+    /// The installation's id, for messages to this device only.
     public var installationID: String { identity.id }
 
-    /// Registers the installation with what is known of it. Call it each time the app is opened.
+    /// Registers the installation with all that is known about it. Call it each time the app is opened.
     ///
     /// - Throws: ``MartletError``. The next start tries again.
     public func register() async throws {
@@ -92,7 +92,7 @@ public final class Notifications: Sendable {
         try await send("DELETE", "/channels/" + APIRequest.escape(channel))
     }
 
-    /// Values that audiences can be chosen by. Null removes one; the others stay.
+    /// Sets attributes by which audiences can be selected. Null removes an attribute; those not listed are kept.
     public func setAttributes(_ attributes: [String: JSON]) async throws {
         try await send("PATCH", "", ["attributes": .object(attributes)])
     }
@@ -121,8 +121,8 @@ public final class Notifications: Sendable {
 
     // MARK: Notifications that arrive
 
-    /// Sets what a silent notification does, such as a fetch, and ``Martlet/refreshInBackground()`` without data. The
-    /// closure returns whether there was new data.
+    /// Sets what to do on a silent notification, such as fetching data. ``Martlet/refreshInBackground()`` calls the
+    /// closure, too, without data. The closure returns whether there was new data.
     public func onSync(_ sync: @escaping @Sendable (_ data: JSON) async throws -> Bool) {
         state.withLock { $0.syncHook = sync }
     }
@@ -132,7 +132,7 @@ public final class Notifications: Sendable {
     /// Each message is reported once, whichever of the app's callbacks are called for it. A report that cannot be sent
     /// waits on disk.
     ///
-    /// - Returns: What there is to do for the app.
+    /// - Returns: What the app has to do.
     @discardableResult
     public func handle(_ payload: JSON, in appState: NotificationState) async -> NotificationOutcome {
         let notification = ReceivedNotification(payload)
@@ -188,7 +188,8 @@ public final class Notifications: Sendable {
             do {
                 try await send("POST", "/opened", ["message": .string(message)])
             } catch let error as MartletError where (400..<500).contains(error.status ?? 0) && error.status != 429 {
-                api.configuration.log(.info, "The server refused that a notification was opened", ["error": "\(error)"])
+                api.configuration.log(
+                    .info, "The server refused the report of an opened notification", ["error": "\(error)"])
             } catch {
                 return
             }
@@ -196,12 +197,12 @@ public final class Notifications: Sendable {
         }
     }
 
-    // MARK: Inside
+    // MARK: Implementation
 
     private static let file = "registration.json"
 
     private func change(_ change: (inout Registration) -> Void) throws {
-        // Under the lock, so that the file ends with the last change.
+        // Under the lock, so that the file contains the last change in the end.
         try state.withLock { state in
             change(&state.registration)
             try folder.write(state.registration.kept.data, to: Self.file)
@@ -215,14 +216,14 @@ public final class Notifications: Sendable {
     }
 }
 
-/// What the device knows about its registration, also over restarts.
+/// The state of the device's registration, which survives restarts.
 struct Registration: Sendable, Equatable {
     private static let maximumRemembered = 200
 
     var push: JSON?
     /// Opened messages that the server does not know of yet.
     private(set) var waiting: [String]
-    /// Messages that were opened, so that none is reported twice.
+    /// Messages opened so far, so that none is reported twice.
     private var opened: [String]
 
     init(_ kept: JSON) {

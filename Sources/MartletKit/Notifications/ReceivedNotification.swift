@@ -6,13 +6,13 @@ public enum NotificationState: Sendable, Hashable {
     case foreground
     /// In the background, or woken for it.
     case background
-    /// The user tapped the notification: it opened the app, from the background or from not running.
+    /// The user tapped the notification: it opened the app, which was in the background or not running.
     case tapped
 }
 
 /// What a notification means for the app.
 public enum NotificationOutcome: Sendable, Hashable {
-    /// Not from this server.
+    /// The notification does not come from this server.
     case notOurs
     /// There is something to show; the user has not opened it.
     case shown
@@ -27,7 +27,7 @@ struct ReceivedNotification: Sendable {
     /// The message's id on the server.
     let message: String?
     let isSilent: Bool
-    /// What the sender put beside.
+    /// The data that the sender added.
     let data: JSON
 
     init(_ payload: JSON) {

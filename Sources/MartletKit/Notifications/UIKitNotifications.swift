@@ -19,7 +19,7 @@ extension Notifications {
         await handle(JSON(payload: notification.request.content.userInfo), in: .foreground)
     }
 
-    /// For `application(_:didReceiveRemoteNotification:)`: a silent notification, mostly.
+    /// For `application(_:didReceiveRemoteNotification:)`: usually a silent notification.
     public func handle(_ userInfo: [AnyHashable: Any]) async -> UIBackgroundFetchResult {
         switch await handle(JSON(payload: userInfo), in: .background) {
         case .synced(let hasNewData): hasNewData ? .newData : .noData
@@ -31,7 +31,7 @@ extension Notifications {
 extension JSON {
     fileprivate init(payload: [AnyHashable: Any]) {
         let members = payload.reduce(into: [String: Any]()) { members, member in
-            // Local notifications may hold dates and bytes, which JSONSerialization traps on.
+            // Local notifications may contain dates and bytes, on which JSONSerialization traps.
             guard let name = member.key as? String, JSONSerialization.isValidJSONObject([member.value]) else { return }
             members[name] = member.value
         }

@@ -2,25 +2,25 @@
 public struct Conflict<Value: Storable>: Sendable {
     /// The object as it was before it was changed on the device; nil if it was created there.
     public let original: Value?
-    /// With the changes that were made on the device.
+    /// The object with the changes that were made on the device.
     public let local: Value
-    /// As it is on the server now.
+    /// The object as it is on the server now.
     public let server: Stored<Value>
 }
 
-/// What becomes of a change if the object was changed on the server, too, since the device read it.
+/// How a change is handled if the object was also changed on the server since the device read it.
 public enum ConflictPolicy<Value: Storable>: Sendable {
     /// The change is dropped and reported (``Offline/failures()``).
     case serverWins
     /// The change is made: its fields get its values, and the others keep the server's. Increments and list operations
     /// are carried out on the server's values. A new object replaces one that was created with its id.
     case clientWins
-    /// What the closure returns is stored; nil drops the change and reports it. It may be called more than once for a
+    /// The closure's result is stored; nil drops the change and reports it. It may be called more than once for a
     /// change. Deletions are not merged: the server wins.
     case merge(@Sendable (Conflict<Value>) throws -> Value?)
 }
 
-/// A policy without its type.
+/// A type-erased policy.
 struct ConflictResolver: Sendable {
     /// Whether writes are refused if the object was changed.
     let checksVersion: Bool

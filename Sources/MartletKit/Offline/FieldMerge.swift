@@ -1,8 +1,9 @@
-/// How one field is merged that was changed on the device and on the server. See ``ConflictPolicy/mergeFields(_:)``.
+/// How to merge a field that was changed both on the device and on the server. See
+/// ``ConflictPolicy/mergeFields(_:)``.
 public struct FieldMerge<Value: Storable>: Sendable {
     fileprivate let apply: @Sendable (_ merged: inout Value, _ conflict: Conflict<Value>) throws -> Void
 
-    /// - Parameter merge: Gets the field as it was before, as it is on the device and as it is on the server.
+    /// - Parameter merge: Called with the field's value before the changes, on the device and on the server.
     ///   `original` is nil if the object was created on both sides.
     public static func field<Member: Equatable & Sendable>(
         _ path: any WritableKeyPath<Value, Member> & Sendable,

@@ -22,7 +22,7 @@ enum FieldOperations {
         if path.count == 1 {
             members[name] = try change(members[name])
         } else {
-            // A null counts as missing. What is deleted from a missing object does not create it.
+            // A null counts as missing. Deleting a member of a missing object does not create the object.
             let old = members[name].flatMap { $0.isNull ? JSON?.none : $0 }
             let new = try updated(old ?? [:], at: path.dropFirst(), change)
             if old != nil || new != [:] { members[name] = new }
@@ -30,7 +30,7 @@ enum FieldOperations {
         return .object(members)
     }
 
-    /// The field after a change; nil: it is missing then.
+    /// The field after a change; nil: the field is then missing.
     private static func value(after change: JSON, of old: JSON?, isStrict: Bool) throws -> JSON? {
         guard let operation = change["__op"] else { return change }
         let objects = change["objects"]?.arrayValue ?? []
@@ -62,7 +62,7 @@ enum FieldOperations {
         return .number(JSONNumber(left + right))
     }
 
-    /// Two bodies of PATCH as one; nil if they cannot be combined.
+    /// Combines two bodies of PATCH into one; nil if they cannot be combined.
     static func merged(_ first: JSON, _ second: JSON) -> JSON? {
         var result = first.objectValue ?? [:]
         for (name, change) in second.objectValue ?? [:] {

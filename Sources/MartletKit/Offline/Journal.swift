@@ -1,16 +1,16 @@
 import Foundation
 
-/// A file of JSON lines that are only appended, each with a checksum, and held by one owner at a time.
+/// An append-only file of JSON lines, each with a checksum. It has one owner at a time.
 ///
-/// A line is there as a whole or not at all: what a crash left unfinished at the end is cut off.
+/// A line exists as a whole or not at all: an incomplete line that a crash has left at the end is cut off.
 ///
 /// Why not SQLite: a query by its JSON functions took 39 ms over 10,000 objects, so objects have to be in memory
-/// anyway. Then a log is all that is needed. It stored the same objects in a third of SQLite's time, and apps need no
+/// anyway. A log is then sufficient. It stored the same objects in a third of SQLite's time, and apps need no
 /// library.
 final class Journal {
     static let maximumSize = 128 << 20
 
-    /// The last of the lines that replaced others.
+    /// The line that ends the content written by ``replace(_:)``.
     private static let mark: JSON = "compacted"
 
     private let path: String
@@ -19,7 +19,7 @@ final class Journal {
     private var lock: Int32
     private var file: Int32 = -1
     private(set) var size = 0
-    /// How large it was when its content was last replaced; 0 if it never was.
+    /// The file's size when its content was last replaced; 0 if it never was.
     private(set) var compactedSize = 0
 
     /// - Throws: ``MartletError/Code/offlineStoreInUse`` if another client has it open.
@@ -45,9 +45,9 @@ final class Journal {
         (file, lock) = (-1, -1)
     }
 
-    /// Passes on all lines. An unfinished one at the end is cut off.
+    /// Passes each line to `body`. An incomplete line at the end is cut off.
     ///
-    /// - Returns: Whether lines in the middle could not be read: what they said is lost.
+    /// - Returns: Whether lines in the middle could not be read: their content is lost.
     func read(_ body: (JSON) -> Void) throws -> Bool {
         var isDamaged = false
         var end = 0
@@ -72,12 +72,12 @@ final class Journal {
     private func contents() throws -> Data {
         guard FileManager.default.fileExists(atPath: path) else { return Data() }
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        // Something else wrote such a file; it counts as missing.
+        // The journal never writes such a large file, so it counts as missing.
         guard (attributes?[.size] as? Int ?? 0) <= Self.maximumSize * 2 else { return Data() }
         return FileManager.default.contents(atPath: path) ?? Data()
     }
 
-    /// Appends a line. With `durably` it survives a loss of power, and otherwise the end of the process.
+    /// Appends a line. With `durably`, the line survives a loss of power; otherwise only the end of the process.
     func append(_ json: JSON, durably: Bool) throws {
         guard file >= 0 else { throw MartletError(.fileFailed, "\(path) is closed.") }
         let line = Self.line(json)
@@ -115,7 +115,7 @@ final class Journal {
         try syncFolders()
     }
 
-    /// Until the file's name survives a loss of power.
+    /// Returns once the file's name would survive a loss of power.
     private func syncFolders() throws {
         for url in [folder.url, folder.url.deletingLastPathComponent()] {
             let folder = open(url.path, O_RDONLY | O_CLOEXEC)
@@ -168,10 +168,11 @@ extension Journal {
         }
     }
 
-    /// Until the file's content survives a loss of power.
+    /// Returns once the file's content would survive a loss of power.
     private static func sync(_ file: Int32) -> Bool {
         #if canImport(Darwin)
-        // There `fsync` leaves the content in the drive's cache. Not all file systems know more.
+        // On these systems, `fsync` leaves the content in the drive's cache. Not all file systems support
+        // `F_FULLFSYNC`.
         if fcntl(file, F_FULLFSYNC) == 0 { return true }
         #endif
         return fsync(file) == 0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A filter of the server's language that the device evaluates by itself (`docs/api/queries.md`).
+/// A filter in the server's language that the device evaluates by itself (`docs/api/queries.md`).
 struct LocalFilter: Sendable {
     /// The fields of an object: those of a row of ``OfflineTable``.
     struct Row {
@@ -12,7 +12,7 @@ struct LocalFilter: Sendable {
 
     private static let maximumDepth = 8
 
-    /// The fields that it reads. A row has them first, in this order.
+    /// The fields that the filter reads. They come first in a row, in this order.
     let paths: [String]
     let matches: Test
 
@@ -134,7 +134,7 @@ struct FieldTest: Sendable {
         return list.map(normalized)
     }
 
-    /// A list equals what one of its elements does, and null what is missing.
+    /// A list equals a value if one of its elements does, and a missing field equals null.
     func equals(_ wanted: JSON) -> LocalFilter.Test {
         let wanted = normalized(wanted)
         switch wanted {
@@ -149,7 +149,7 @@ struct FieldTest: Sendable {
         }
     }
 
-    /// For the value, or for an element of the list that it is.
+    /// Whether the test holds for the value or, if it is a list, for one of its elements.
     private static func holds(_ value: JSON?, _ test: (JSON) -> Bool) -> Bool {
         guard let value else { return false }
         if case .array(let elements) = value { return elements.contains(where: test) }
@@ -161,7 +161,7 @@ struct FieldTest: Sendable {
         return { row in tests.contains { $0(row) } }
     }
 
-    /// Values of the same type only.
+    /// Compares only values of the same type.
     private func compares(_ operand: JSON, _ holds: @escaping @Sendable (Int) -> Bool) throws -> LocalFilter.Test {
         let wanted = SortKey(normalized(operand))
         let isDate = operand["__type"] == "Date"
@@ -174,7 +174,8 @@ struct FieldTest: Sendable {
         }
     }
 
-    /// Patterns that are plain text, maybe with `^` in front: what `hasPrefix` and `containsText` make.
+    /// Supports patterns that are plain text, optionally after `^`, as made by `hasPrefix` and
+    /// `containsText`.
     private func matches(_ operand: JSON, options: JSON?) throws -> LocalFilter.Test {
         guard let pattern = operand.stringValue, options == nil || options == "" else {
             throw LocalFilter.unsupported("$options")
@@ -199,7 +200,7 @@ struct FieldTest: Sendable {
         }
     }
 
-    /// Nil if it is more than text.
+    /// The text that the pattern matches; nil if it contains more than plain text.
     private static func plain(_ pattern: Substring) -> String? {
         var text = "", isQuoted = false
         for character in pattern {

@@ -4,7 +4,7 @@ import Foundation
 struct LocalQuery: Sendable {
     private let filter: LocalFilter
     private let isDescending: [Bool]
-    /// The fields that the filter reads, and then those to sort by.
+    /// The fields that the filter reads, then those to sort by.
     private let paths: [String]
     private let skipped: Int
     private let limit: Int
@@ -138,7 +138,8 @@ struct SortKey: Sendable {
         }
     }
 
-    /// As PostgreSQL compares `jsonb`: what has fewer parts comes first, then the first part that differs decides.
+    /// As PostgreSQL compares `jsonb`: a value with fewer parts comes first; otherwise the first different part
+    /// decides.
     private static func compare(_ left: [JSON], _ right: [JSON]) -> Int {
         if left.count != right.count { return left.count - right.count }
         for (left, right) in zip(left, right) {

@@ -7,24 +7,25 @@ extension Martlet {
 
 /// How much the device keeps, for each collection.
 public struct OfflineOptions: Sendable, Hashable {
-    /// How many writes may wait to be sent. One more throws ``MartletError/Code/outboxFull``.
+    /// The maximum number of writes that may wait to be sent. One more throws
+    /// ``MartletError/Code/outboxFull``.
     public var maximumPendingWrites = 1_000
-    /// How much room the waiting writes may take, in bytes.
+    /// The maximum size of the waiting writes, in bytes.
     public var maximumPendingBytes = 8 << 20
-    /// How often the server may fail to carry out a write (`internal-error`), while it carries out others, before it is
-    /// given up.
+    /// How often the server may fail to carry out a write (`internal-error`), while it carries out others, before the
+    /// write is dropped.
     public var maximumFailures = 20
-    /// After how many seconds everything is read again, because the change feed does not show what changed rules and
-    /// roles show or hide.
+    /// The interval in seconds after which everything is read again, because the change feed does not report objects
+    /// that a change of rules or roles reveals or hides.
     public var fullSyncInterval: TimeInterval = 24 * 3_600
 
-    /// By how many bytes the file of a collection grows before it is rewritten without what is outdated.
+    /// The number of bytes by which the file of a collection grows before it is rewritten without outdated lines.
     var compactionSlack = 4 << 20
 
     public init() {}
 }
 
-/// A write that was done on the device and that the server refused. The object is as on the server again.
+/// A write that was done on the device and that the server refused. The object on the device is again as on the server.
 public struct OfflineFailure: Sendable {
     public let collection: String
     /// The id of the user who wrote it; nil if nobody was signed in.
@@ -34,7 +35,7 @@ public struct OfflineFailure: Sendable {
     public let error: MartletError
 }
 
-/// Keeps objects on the device: queries are answered at once, writes wait until they can be sent.
+/// Keeps objects on the device. Queries are answered at once, and writes wait until they can be sent.
 ///
 /// ```swift
 /// let events = try await martlet.offline.collection(Event.self, where: \.city == "Bern")
@@ -43,7 +44,7 @@ public struct OfflineFailure: Sendable {
 /// try await events.sync()
 /// ```
 ///
-/// Each user has separate files. Objects that the app keeps while nobody is signed in have files of their own, too.
+/// Each user has separate files. Objects that the app keeps while nobody is signed in have separate files, too.
 public final class Offline: Sendable {
     private let api: APIClient
     private let folder: LocalFolder
@@ -60,10 +61,10 @@ public final class Offline: Sendable {
     /// - Parameters:
     ///   - condition: Which objects to keep; nil: all that the user may see. With another condition than before,
     ///     everything is read again.
-    ///   - conflicts: What becomes of changes to objects that were changed on the server, too.
+    ///   - conflicts: How to handle changes to objects that were also changed on the server.
     ///
-    ///   A type's collections are one: the condition and policy of the last call hold for those of earlier calls, too,
-    ///   and for writes that wait and were not sent yet.
+    /// All collections of a type share their state: the condition and policy of the last call also apply to the
+    /// collections of earlier calls, and to waiting writes that were not sent yet.
     /// - Throws: ``MartletError/Code/unsupportedOffline`` for a condition that the device cannot evaluate;
     ///   ``MartletError/Code/offlineStoreInUse``; ``MartletError/Code/fileFailed``.
     public func collection<Value: Storable>(
@@ -109,10 +110,10 @@ public final class Offline: Sendable {
         return stream
     }
 
-    /// Removes everything that is kept for the signed-in user, also writes that were not sent.
+    /// Removes everything that is kept for the signed-in user, including writes that were not sent.
     ///
-    /// Signing out removes nothing: the user finds it when they sign in again. Call this before
-    /// ``Users/signOut()`` on devices that people share. Collections from before are empty and take no writes: ask
+    /// Signing out removes nothing: users find their objects when they sign in again. Call this before
+    /// ``Users/signOut()`` on devices that people share. Existing collections are then empty and refuse writes: call
     /// ``collection(_:where:conflicts:)`` again.
     public func removeAll() async throws {
         let userID = try await api.session.current()?.user.id
@@ -144,10 +145,10 @@ public final class Offline: Sendable {
     }
 }
 
-/// Reports refused writes to the app. Keeps the newest of each user while the app does not listen.
+/// Reports refused writes to the app. Keeps the latest of each user while the app does not listen.
 final class OfflineReports: Sendable {
     private struct State {
-        /// By user.
+        /// The reports not yet delivered, by user.
         var waiting: [String?: [OfflineFailure]] = [:]
     }
 
@@ -168,7 +169,7 @@ final class OfflineReports: Sendable {
         }
     }
 
-    /// Passes on what waits for a user.
+    /// Delivers the waiting reports of a user.
     func deliver(to reader: AsyncStream<OfflineFailure>.Continuation, of userID: String?) {
         state.withLock { state in
             for failure in state.waiting.removeValue(forKey: userID) ?? [] { reader.yield(failure) }

@@ -3,7 +3,7 @@ import Foundation
 /// The signed-in user's objects of a type, as they are kept on the device. See ``Offline``.
 ///
 /// Reads and writes need no connection. Every call throws ``MartletError/Code/notSignedIn`` once somebody else is
-/// signed in: ask ``Offline/collection(_:where:conflicts:)`` again.
+/// signed in: call ``Offline/collection(_:where:conflicts:)`` again.
 public struct OfflineCollection<Value: Storable>: Sendable {
     let store: OfflineStore
     let api: APIClient
@@ -56,14 +56,14 @@ extension OfflineCollection {
     /// The writes that the server has not confirmed, in the order in which they were done.
     public func pendingWrites() async throws -> [PendingWrite] { try await checkedStore().state.writes }
 
-    /// What a query finds on the device at once, and again after each change, by this device or from the server.
+    /// The objects that a query finds on the device: at once, and again after each change by this device or the server.
     ///
     /// ```swift
     /// for try await events in collection.results(Event.query().order(by: \.title)) { show(events) }
     /// ```
     ///
-    /// It synchronizes once when the iteration begins; ``keepInSync()`` does so all the time. Being offline is no
-    /// error here. The sequence ends when its task is cancelled.
+    /// The collection is synchronized once when the iteration begins; for continuous synchronization use
+    /// ``keepInSync()``. Being offline is not an error here. The sequence ends when its task is cancelled.
     public func results(_ query: Query<Value> = Query()) -> OfflineResults<Value> {
         OfflineResults(collection: self, query: query)
     }
@@ -72,7 +72,7 @@ extension OfflineCollection {
 // MARK: - Writing
 
 extension OfflineCollection {
-    /// Stores a new object on the device, and on the server when it is reached.
+    /// Stores a new object on the device, and on the server as soon as it can be reached.
     ///
     /// - Parameters:
     ///   - id: As for ``Storage/create(_:id:readers:writers:replaces:)``; without one the device makes a UUID.
@@ -89,7 +89,7 @@ extension OfflineCollection {
         return try await add(.create, id, body)
     }
 
-    /// Stores what was changed in the object since it was read. Nothing is stored if nothing was changed.
+    /// Stores the changes made to the object since it was read. Nothing is stored if nothing was changed.
     @discardableResult
     public func save(_ object: Stored<Value>) async throws -> Stored<Value> {
         let changes = try object.changes(tolerance: tolerance)
@@ -97,13 +97,13 @@ extension OfflineCollection {
         return try await add(.update, object.id, .object(changes), object)
     }
 
-    /// Changes fields of an object. The server carries operations out on the values that it has then.
+    /// Changes fields of an object. The server applies operations to the values that it has at that time.
     @discardableResult
     public func update(_ object: Stored<Value>, _ changes: Change<Value>...) async throws -> Stored<Value> {
         try await add(.update, object.id, try Change.body(changes), object)
     }
 
-    /// Deletes the object permanently. Succeeds if the object does not exist.
+    /// Deletes the object permanently. Succeeds even if the object does not exist.
     public func delete(_ object: Stored<Value>) async throws {
         let write = PendingWrite(
             .delete, objectID: object.id, date: api.configuration.clock.now(), ifMatch: object.knownEntityTag)
@@ -131,13 +131,14 @@ extension Stored {
 // MARK: - Synchronizing
 
 extension OfflineCollection {
-    /// Sends the writes that wait, in their order, and then reads what changed on the server.
+    /// Sends the waiting writes in order, then reads the changes on the server.
     ///
     /// Calls during a synchronization share the next one.
     ///
     /// - Parameter everything: Whether all objects are read again, for example after the user's roles changed.
-    /// - Throws: What stopped it, ``MartletError/isConnectionFailure`` without a connection. Nothing is lost then:
-    ///   call it again. Writes that the server refuses are not thrown but reported by ``Offline/failures()``.
+    /// - Throws: The error that stopped the synchronization; without a connection, one with
+    ///   ``MartletError/isConnectionFailure``. Nothing is lost then: call it again. Writes that the server refuses are
+    ///   not thrown but reported by ``Offline/failures()``.
     ///   ``MartletError/Code/forbidden`` if the user may not see the collection any longer; its objects are removed.
     public func sync(everything: Bool = false) async throws {
         let synchronizer = OfflineSynchronizer(store: try await checkedStore(), api: api, reports: reports)
@@ -147,9 +148,9 @@ extension OfflineCollection {
 
     /// Synchronizes until its task is cancelled: after each write, and when something changes on the server.
     ///
-    /// Without a connection it waits and tries again, after at most 30 seconds.
+    /// Without a connection it retries, after at most 30 seconds.
     ///
-    /// - Throws: What waiting does not mend, as ``sync(everything:)``.
+    /// - Throws: Errors that are not temporary, like ``sync(everything:)``.
     public func keepInSync() async throws {
         var backoff = Backoff(clock: api.configuration.clock)
         while !Task.isCancelled {

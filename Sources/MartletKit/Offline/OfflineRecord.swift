@@ -1,18 +1,19 @@
 import Foundation
 
-/// Something that changed what the device keeps of a collection; the lines of the ``Journal`` are lists of these.
+/// A change of the data that the device keeps of a collection. The lines of the ``Journal`` are lists of records.
 enum OfflineRecord: Sendable {
     /// The objects kept are those that match this filter from now on.
     case filter(JSON)
     /// A page of the change feed.
     case page(Page)
-    /// Everything is read again: what no later page has is dropped by the last one.
+    /// Everything is read again. The last page drops the objects that none of the pages contains.
     case restart
     /// The user may see nothing here any longer.
     case wipe
-    /// A write that waits: changed, in the place of another, or new.
+    /// A waiting write: a new one, a changed one, or the replacement of another.
     case write(PendingWrite, insteadOf: String? = nil)
-    /// A write is sent since this time, maybe with a check of the object's version; nil: it has not left the device.
+    /// A write has been sent since this time, with or without a check of the object's version. Nil:
+    /// it has not left the device.
     case sending(id: String, since: Date?, checksVersion: Bool)
     /// A write that no longer waits.
     case done(id: String)

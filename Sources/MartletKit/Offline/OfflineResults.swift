@@ -18,7 +18,7 @@ public struct OfflineResults<Value: Storable>: AsyncSequence, Sendable {
             self.query = query
         }
 
-        /// Nil when the task is cancelled.
+        /// Returns nil when the task is cancelled.
         public mutating func next() async throws -> [Stored<Value>]? {
             guard changes != nil else {
                 changes = await collection.store.changes().makeAsyncIterator()

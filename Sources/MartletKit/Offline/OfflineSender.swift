@@ -1,11 +1,11 @@
 import Foundation
 
-/// Sends the writes that wait, each object's in their order.
+/// Sends the waiting writes. Those of one object are sent in order.
 struct OfflineSender: Sendable {
     private static let maximumResolutions = 10
     /// The server remembers a key for a day.
     private static let maximumKeyAge: TimeInterval = 23 * 3_600
-    /// After so many failures without a success the rest waits, too.
+    /// After this many failures in a row, the other writes wait, too.
     private static let maximumFailuresInARow = 10
 
     let store: OfflineStore
@@ -14,7 +14,7 @@ struct OfflineSender: Sendable {
 
     private var now: Date { api.configuration.clock.now() }
 
-    /// Returns the first failure that may pass; the writes it is about stay in the queue.
+    /// Returns the first temporary failure. The writes that failed temporarily stay in the queue.
     ///
     /// - Throws: If the server cannot be reached.
     func sendAll() async throws -> MartletError? {
@@ -31,14 +31,14 @@ struct OfflineSender: Sendable {
                 blocked.insert(write.objectID)
             }
         }
-        // It may be the write's fault only if others are carried out.
+        // Counted only if other writes succeeded: then the write itself may be the cause.
         if hasSucceeded { for failure in failures { try await note(failure.error, of: failure.write) } }
         return failures.first?.error
     }
 
     private func next(except blocked: Set<String>) async throws -> (write: PendingWrite, isFirst: Bool)? {
         try Task.checkCancellation()
-        // If that fails, nothing was sent yet.
+        // If this fails, nothing was sent yet.
         let session = try await api.session.valid(by: api)
         guard session?.user.id == store.userID else { throw SessionKeeper.ended }
         return try await store.beginSending(except: blocked, at: now)
@@ -73,7 +73,7 @@ struct OfflineSender: Sendable {
     private static let unknownOutcome = MartletError(
         .unknownOutcome, "The answer to a write was lost, and the server may have forgotten its key.")
 
-    /// Whether a repetition cannot have an effect a second time.
+    /// Whether the write can be sent without the risk of applying it twice.
     private func isSafe(_ write: PendingWrite) async -> Bool {
         guard isKeyForgotten(write), write.kind == .update else { return true }
         if await checksVersion(write), write.ifMatch != nil { return true }
@@ -100,7 +100,7 @@ struct OfflineSender: Sendable {
             request = .write("POST", Write.path(store.collection), json: write.body)
             if !write.replaces { request.headers["if-none-match"] = "*" }
         case .update: request = .write("PATCH", Write.path(store.collection, write.objectID), json: write.body)
-        // The server ignores keys here; an object that is gone already is a success.
+        // Without a key, because an object that is gone already is a success.
         case .delete:
             request = APIRequest("DELETE", Write.path(store.collection, write.objectID), repetition: .harmless)
         }
@@ -121,7 +121,7 @@ extension OfflineSender {
             throw MartletError(.unexpectedAnswer, "The answer is not the object that was written.")
         }
         var current: JSON? = written
-        // The first answer again: the object may have been changed or deleted since.
+        // The server repeated its first answer; the object may have been changed or deleted since.
         if response.headers["idempotency-replayed"] != nil { current = try await read(write.objectID) }
         try await store.finish(write, await record(write.objectID, current), made: written)
     }
@@ -143,7 +143,7 @@ extension OfflineSender {
         return .object(id: id, object)
     }
 
-    /// Drops a write that the server will not carry out; of a new object also what was done with it.
+    /// Drops a write that the server will not carry out; for a new object, also the later writes to it.
     private func giveUp(_ write: PendingWrite, _ error: MartletError, server: OfflineRecord? = nil) async throws {
         await report(write, error)
         let following = await store.state.writes.filter { $0.objectID == write.objectID && $0.id != write.id }
@@ -158,12 +158,12 @@ extension OfflineSender {
             ["collection": store.collection, "write.kind": write.kind.rawValue, "error.code": error.code.rawValue])
         let failure = OfflineFailure(
             collection: store.collection, userID: store.userID, write: write, error: error)
-        // Another user may have signed in while the answer was under way.
+        // Another user may have signed in while the answer was in transit.
         let current = try? await api.session.current()
         reports.report(failure, isCurrent: current?.user.id == store.userID)
     }
 
-    /// Counts what may be the server's fault, or the write's. What a proxy or a hook answers does not count.
+    /// Counts failures whose cause may be the server or the write. Answers of a proxy or a hook do not count.
     private func note(_ error: MartletError, of write: PendingWrite) async throws {
         guard error.code == .internalError,
             var write = await store.state.writes.first(where: { $0.id == write.id })
@@ -187,7 +187,7 @@ extension OfflineSender {
             return try await store.finish(write, record, made: server)
         }
         if write.kind != .delete, isKeyForgotten(write) {
-            // The change may be the write's own.
+            // The change may come from the write itself.
             return try await giveUp(write, Self.unknownOutcome, server: record)
         }
         guard write.resolutions < Self.maximumResolutions, let new = await resolution(write, server) else {
@@ -203,7 +203,7 @@ extension OfflineSender {
         (body?.objectValue ?? [:]).allSatisfy { server[$0.key] == $0.value }
     }
 
-    /// The write that takes the place of the refused one; nil: the server wins.
+    /// The write that replaces the refused one; nil: the server wins.
     private func resolution(_ write: PendingWrite, _ server: JSON) async -> PendingWrite? {
         let resolver = await store.resolver
         guard resolver.checksVersion else {
@@ -226,7 +226,7 @@ extension MartletError {
     /// Whether an answer arrived, so that the connection is not to blame.
     fileprivate var isAnswered: Bool { status != nil || code == .unexpectedAnswer }
 
-    /// Whether the server said no, and will again. Something in front of it, which has no codes, does not count.
+    /// Whether the server refused permanently. Answers without a code come from a proxy and do not count.
     fileprivate var isFinal: Bool {
         guard let status, (400..<500).contains(status), !code.rawValue.hasPrefix("http-") else { return false }
         return ![401, 404, 408, 429].contains(status)

@@ -1,33 +1,34 @@
 import Foundation
 
-/// What the device keeps of a collection: the server's objects, and the writes that wait.
+/// The data that the device keeps of a collection: the server's objects, and the waiting writes.
 ///
-/// Only records change it, so the same records make the same state again after a restart.
+/// It is changed only by records, so the same records restore the same state after a restart.
 struct OfflineState: Sendable {
     /// The filter of the objects kept.
     private(set) var filter: JSON = [:]
-    /// Where the change feed continues; nil: from the beginning.
+    /// The position at which the change feed continues; nil for its beginning.
     private(set) var cursor: String?
-    /// The server's objects, without the writes that wait.
+    /// The server's objects, without the waiting writes.
     private(set) var base: [String: JSON] = [:]
-    /// The writes that wait, in the order in which they were done.
+    /// The waiting writes, in the order in which they were done.
     private(set) var writes: [PendingWrite] = []
-    /// About how much room they take, in bytes.
+    /// The approximate size of the waiting writes, in bytes.
     private(set) var outboxSize = 0
-    /// When the collection was last read from the beginning to the end.
+    /// When the collection was last read from beginning to end.
     private(set) var fullySynced: Date?
 
-    /// Objects that may look different since this was last emptied.
+    /// The ids of objects that may have changed since this was last emptied.
     private(set) var touched: Set<String> = []
 
-    /// Objects that were not read again yet since a restart of the feed.
+    /// The ids of objects that were not read again yet since the feed restarted.
     private var unconfirmed: Set<String> = []
-    /// Objects that an answer to a write brought, and the feed did not mention yet. If it does not when it is read
-    /// next, they are gone again: what was created and deleted since its position is not part of it.
+    /// The ids of objects known from the answer to a write that the feed has not mentioned yet. If the feed does not
+    /// mention them when it is read next, they no longer exist: it leaves out objects that were created and deleted
+    /// since its position.
     private var unmentioned: Set<String> = []
     /// Whether the feed is being read from its beginning and its end has not been reached.
     private(set) var isRestarting = true
-    /// Objects with writes that wait, as the app sees them; nil for deleted ones.
+    /// Objects with waiting writes, as the app sees them; nil for deleted ones.
     private var shown: [String: JSON?] = [:]
 
     mutating func apply(_ record: OfflineRecord) {
@@ -79,7 +80,7 @@ struct OfflineState: Sendable {
             guard let id = object["_id"]?.stringValue else { continue }
             unmentioned.remove(id)
             // A page may be older than the answer to a write, so an older state is skipped. After a restart of the feed
-            // it is taken: the server may have been restored from a backup.
+            // it is accepted, because the server may have been restored from a backup.
             if !unconfirmed.contains(id), let known = base[id], Self.isOlder(object, than: known) { continue }
             set(id, object)
         }
@@ -96,13 +97,13 @@ struct OfflineState: Sendable {
         return (new["_version"]?.intValue ?? 0) < (old["_version"]?.intValue ?? 0)
     }
 
-    /// Drops what the feed should have mentioned by its end.
+    /// Drops the objects that the feed should have mentioned by its end.
     private mutating func drop(at time: Date) {
         guard isRestarting else {
             for id in unmentioned { set(id, nil) }
             return
         }
-        // What was written while everything was read again comes with the next changes.
+        // Objects written while everything was read again come with the next changes.
         for id in unconfirmed { set(id, nil) }
         isRestarting = false
         fullySynced = time
@@ -137,22 +138,22 @@ extension OfflineState {
         return base[id]
     }
 
-    /// The objects that may look different since the last call, as the app sees them; nil for those that are gone.
+    /// The objects that may have changed since the last call, as the app sees them; nil for those that no longer exist.
     mutating func takeTouched() -> [String: JSON?] {
         defer { touched = [] }
         return Dictionary(uniqueKeysWithValues: touched.map { ($0, object($0)) })
     }
 
-    /// The last write of the object that waits.
+    /// The object's last waiting write.
     func lastWrite(of id: String) -> PendingWrite? { writes.last { $0.objectID == id } }
 
-    /// The object's next write that waits after this one.
+    /// The object's next waiting write after this one.
     func write(after write: PendingWrite) -> PendingWrite? {
         guard let index = writes.firstIndex(where: { $0.id == write.id }) else { return nil }
         return writes[(index + 1)...].first { $0.objectID == write.objectID }
     }
 
-    /// Records that make this state.
+    /// Records that restore this state.
     var snapshot: [[OfflineRecord]] {
         let old = base.filter { unconfirmed.contains($0.key) }.map(\.value)
         let confirmed = base.filter { !unconfirmed.contains($0.key) && !unmentioned.contains($0.key) }.map(\.value)

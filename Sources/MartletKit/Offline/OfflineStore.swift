@@ -3,7 +3,7 @@ import Foundation
 /// The objects and writes of one collection and user, in memory and on disk.
 actor OfflineStore {
     nonisolated let collection: String
-    /// Whose objects they are; nil: those that everybody with the app may see.
+    /// The user who may see the objects; nil: everybody who has the app may see them.
     nonisolated let userID: String?
     /// One synchronization at a time.
     nonisolated let syncRun = SharedRun()
@@ -15,7 +15,7 @@ actor OfflineStore {
     private var table = OfflineTable()
     private var failedCompactionSize = 0
     private(set) var filter: LocalFilter
-    /// What to do about conflicts, as the collection was last opened.
+    /// The resolution of conflicts, as given when the collection was last opened.
     private(set) var resolver: ConflictResolver
 
     /// A damaged file is not an error: its readable writes are kept, and the next synchronization reads all objects.
@@ -40,7 +40,7 @@ actor OfflineStore {
         self.state = state
     }
 
-    /// Distinct also where the file system does not distinguish capitals.
+    /// Distinct even on file systems that ignore case.
     private static func fileName(_ collection: String) -> String {
         let sign = SHA256Digest.hexadecimal(Data(collection.utf8)).prefix(8)
         return APIRequest.escape(collection) + "-" + sign + ".journal"
@@ -54,9 +54,9 @@ actor OfflineStore {
         if json != state.filter { try commit([.filter(json)]) }
     }
 
-    /// Ends the use of the store, as a crash would: nothing is written from now on.
+    /// Ends the use of the store, as a crash would: nothing more is written.
     ///
-    /// - Parameter erases: Whether nothing can be read from now on either.
+    /// - Parameter erases: Whether nothing can be read afterwards either.
     func close(erases: Bool = false) {
         journal.closeFiles()
         guard erases else { return }
@@ -65,7 +65,7 @@ actor OfflineStore {
         observers.yield(())
     }
 
-    /// Makes the records part of the state: all or none, in memory only after they are on disk.
+    /// Makes the records part of the state: all or none, and in memory only once they are on disk.
     func commit(_ records: [OfflineRecord], durably: Bool = false) throws {
         guard !records.isEmpty else { return }
         let line = try Self.line(records)
@@ -92,7 +92,7 @@ actor OfflineStore {
         } catch {
             failedCompactionSize = journal.size
             configuration.log(
-                .warning, "Could not rewrite the file of a collection; trying again when it has grown by half",
+                .warning, "Could not rewrite the file of a collection; retrying when it has grown by half",
                 ["collection": collection, "error.message": "\(error)"])
         }
     }
@@ -106,7 +106,7 @@ actor OfflineStore {
         table = OfflineTable()
     }
 
-    /// Yields after each change, once for several.
+    /// Yields after changes. Several changes in a row may count as one.
     func changes() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         observers.add(continuation)
@@ -133,8 +133,8 @@ extension OfflineStore {
 
     /// Adds a write, or merges it with the object's last one. It is on disk when this returns.
     ///
-    /// - Parameter read: Gets the object after the write. Nothing is written if it throws.
-    /// - Returns: What that returns; nil if the write deletes the object.
+    /// - Parameter read: Called with the object after the write. If it throws, nothing is written.
+    /// - Returns: The result of `read`; nil if the write deletes the object.
     @discardableResult
     func add<Answer: Sendable>(
         _ write: PendingWrite, _ read: @Sendable (JSON) throws -> Answer
@@ -183,9 +183,9 @@ extension OfflineStore {
         MartletError(.outboxFull, "\(state.writes.count) writes of \(collection) wait to be sent, which is the limit.")
     }
 
-    /// The first write that waits, of an object that is not among these. From now on nothing is merged into it.
+    /// The first waiting write of an object that is not `blocked`. From now on, nothing is merged into it.
     ///
-    /// - Returns: With it, whether it has never been sent before.
+    /// - Returns: The write, and whether it has never been sent before.
     func beginSending(except blocked: Set<String>, at time: Date) throws -> (write: PendingWrite, isFirst: Bool)? {
         guard let write = state.writes.first(where: { !blocked.contains($0.objectID) }) else { return nil }
         guard write.firstSent == nil else { return (write, false) }
@@ -194,14 +194,15 @@ extension OfflineStore {
         return state.writes.first { $0.id == write.id }.map { ($0, true) }
     }
 
-    /// Takes back that a write was sent, because its first request never left the device.
+    /// Marks a write as not sent, because its first request never left the device.
     func takeBack(_ write: PendingWrite) throws {
         try commit([.sending(id: write.id, since: nil, checksVersion: false)])
     }
 
-    /// Puts what a write was merged to in its place; nil: nothing is left to do.
+    /// Replaces a write with the result of its merge; nil: nothing is left to do.
     ///
-    /// The user made the object's next write without seeing that, so it keeps what they saw and conflicts in its turn.
+    /// The user made the object's next write without seeing this result. That write therefore keeps the state that the
+    /// user saw, and will conflict in turn.
     func replace(_ write: PendingWrite, with merged: PendingWrite?, _ object: OfflineRecord) throws {
         var records = [object, merged.map { .write($0, insteadOf: write.id) } ?? .done(id: write.id)]
         if var next = state.write(after: write), next.kind != .create, next.isStale != true {
@@ -213,10 +214,11 @@ extension OfflineStore {
         try commit(records)
     }
 
-    /// No object has it: versions begin at 1.
+    /// An entity tag that no object has, because versions begin at 1.
     private static let noEntityTag = "\"0-0\""
 
-    /// Ends a write. The object's next one expects the state that this one made, or else the one it expected.
+    /// Ends a write. The object's next one then expects the state that this one produced, or else the one that this one
+    /// expected.
     func finish(_ write: PendingWrite, _ object: OfflineRecord?, made state: JSON? = nil) throws {
         var records = (object.map { [$0] } ?? []) + [.done(id: write.id)]
         if var next = self.state.write(after: write), next.kind != .create, next.isStale != true {
@@ -229,7 +231,7 @@ extension OfflineStore {
 
     var position: (cursor: String?, filter: JSON) { (state.cursor, state.filter) }
 
-    /// Stores a page. Drops it if it is for another cursor or filter than the present one.
+    /// Stores a page. Drops it if it belongs to another cursor or filter than the present one.
     ///
     /// - Returns: Whether there is more to read.
     func receive(_ page: OfflineRecord.Page, since cursor: String?, filter: JSON) throws -> Bool {

@@ -14,7 +14,7 @@ struct OfflineSynchronizer: Sendable {
     func run() async throws {
         let failure = try await OfflineSender(store: store, api: api, reports: reports).sendAll()
         try await receive()
-        // Thrown only after reading: one object's failure must not keep the others from arriving.
+        // Thrown only after reading: a failure of one object must not prevent the others from arriving.
         if let failure { throw failure }
     }
 
@@ -37,7 +37,7 @@ struct OfflineSynchronizer: Sendable {
     private var isOutdated: Bool {
         get async {
             let state = await store.state
-            // A full synchronization that was interrupted continues at its last page.
+            // A full synchronization that was interrupted continues after its last page.
             guard let last = state.fullySynced, state.cursor != nil, !state.isRestarting else { return false }
             let age = api.configuration.clock.now().timeIntervalSince(last)
             // Also true if the clock was set back.
@@ -52,7 +52,7 @@ struct OfflineSynchronizer: Sendable {
         if let since { request.query.append(("since", since)) }
         let answer = try await api.json(request)
         guard let cursor = answer["cursor"]?.stringValue, let changed = answer["changed"]?.arrayValue else {
-            throw MartletError(.unexpectedAnswer, "The answer is no page of changes.")
+            throw MartletError(.unexpectedAnswer, "The answer is not a page of changes.")
         }
         let deleted = (answer["deleted"]?.arrayValue ?? []).compactMap(\.stringValue)
         let hasMore = answer["more"]?.boolValue ?? false

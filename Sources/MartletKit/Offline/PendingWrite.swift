@@ -4,29 +4,30 @@ public import Foundation
 public struct PendingWrite: Sendable, Hashable, Identifiable, Codable {
     public enum Kind: String, Sendable, Codable, CaseIterable { case create, update, delete }
 
-    /// The write's `Idempotency-Key`.
+    /// The write's id, which is also its `Idempotency-Key`.
     public internal(set) var id: String
     public let objectID: String
     public internal(set) var kind: Kind
-    /// The fields of a new object, or changes as the server takes them; nil for a deletion.
+    /// The fields of a new object, or changes in the server's format; nil for a deletion.
     public internal(set) var body: JSON?
     /// When it was done on the device.
     public let date: Date
     /// The state that the user saw. The server's policy decides whether it matters.
     var ifMatch: String?
-    /// The object before the write.
+    /// The object as it was before the write.
     var original: JSON?
-    /// Whether a new object takes the place of one with its id.
+    /// Whether the write replaces an existing object with the same id.
     var replaces = false
-    /// Nil until it is sent. From then on it is not changed: the server knows its key.
+    /// Nil until the write is sent. From then on it is not changed, because the server knows its key.
     var firstSent: Date?
-    /// Whether it was first sent with `ifMatch`. With the same key, the server refuses another condition.
+    /// Whether it was first sent with `ifMatch`. The server refuses the same key with another condition.
     var checksVersion: Bool?
-    /// Whether the user did not see what the object's write before it was merged to: this one conflicts as well.
+    /// Whether the user did not see the merged result of the object's previous write, so that this write conflicts,
+    /// too.
     var isStale: Bool?
-    /// How often the server failed to carry it out.
+    /// The number of times that the server failed to carry it out.
     var failures = 0
-    /// How often a conflict was resolved.
+    /// The number of times that a conflict was resolved.
     var resolutions = 0
 
     init(
@@ -42,15 +43,15 @@ public struct PendingWrite: Sendable, Hashable, Identifiable, Codable {
         self.original = original
     }
 
-    /// About how much it takes in the queue.
+    /// The write's approximate size in the queue, in bytes.
     var size: Int { 200 + (body?.data.count ?? 0) + (original?.data.count ?? 0) }
 
-    /// The object after the write; nil if there is none then.
+    /// The object after the write; nil if it no longer exists.
     func applied(to object: JSON?) -> JSON? {
         switch kind {
         case .delete: return nil
         case .update:
-            // The server refuses what cannot be applied; until then the object is shown as it was.
+            // The server will refuse changes that cannot be applied; until then, the object is shown unchanged.
             guard let object, let body else { return object }
             return (try? FieldOperations.apply(body, to: object)) ?? object
         case .create:
@@ -68,15 +69,15 @@ public struct PendingWrite: Sendable, Hashable, Identifiable, Codable {
 
 extension PendingWrite {
     enum Merged: Hashable {
-        /// One write instead of both.
+        /// A single write replaces both.
         case one(PendingWrite)
-        /// Neither: an object that was created and deleted before it was sent.
+        /// Neither is needed, because the object was created and deleted before it was sent.
         case nothing
-        /// Both, one after the other.
+        /// Both are needed, one after the other.
         case both
     }
 
-    /// This write and the object's next.
+    /// Combines this write and the object's next one.
     func merged(with next: PendingWrite) -> Merged {
         guard firstSent == nil else { return .both }
         var write = self
@@ -95,7 +96,7 @@ extension PendingWrite {
             write.kind = .delete
             write.body = nil
         case (.create, .delete):
-            // If it replaces an object on the server, that one must be deleted, too.
+            // An object on the server that the write replaces must be deleted, too.
             guard !replaces else { return .both }
             return .nothing
         case (.create, .create), (.update, .create), (.delete, _): return .both

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an object has to be like for a query to find it.
+/// A condition that an object must meet for a query to find it.
 ///
 /// Comparisons of key paths are conditions, and `&&`, `||` and `!` combine them:
 ///
@@ -13,7 +13,7 @@ import Foundation
 public struct Condition<Value: Storable>: Sendable {
     let filter: Result<JSON, MartletError>
 
-    /// A filter in the server's own language (`docs/api/queries.md`), for what has no name here.
+    /// A filter in the server's own language (`docs/api/queries.md`), for conditions that have no function here.
     public init(filter: JSON) { self.filter = .success(filter) }
 
     init(_ filter: Result<JSON, MartletError>) { self.filter = filter }
@@ -89,7 +89,7 @@ extension Condition {
 
     /// The text contains this.
     ///
-    /// - Parameter ignoringCase: Whether capitals and small letters are the same.
+    /// - Parameter ignoringCase: Whether to ignore the difference between upper and lower case.
     public static func containsText<Text: TextField>(
         _ path: KeyPath<Value, Text>, _ text: String, ignoringCase: Bool = true
     ) -> Condition {
@@ -98,7 +98,7 @@ extension Condition {
 
     /// The text matches a regular expression (PostgreSQL's advanced regular expressions).
     ///
-    /// - Parameter options: `i` ignores case, `m` lets `^` and `$` match at lines, `s` and `x` as in Perl.
+    /// - Parameter options: `i` ignores case, `m` lets `^` and `$` match at lines, `s` and `x` work as in Perl.
     public static func matches<Text: TextField>(
         _ path: KeyPath<Value, Text>, _ pattern: String, options: String = ""
     ) -> Condition {
@@ -122,7 +122,7 @@ extension Condition {
 
     // MARK: Places
 
-    /// The place lies no farther than this. ``Query/near(_:of:within:)`` also sorts by distance.
+    /// The place is within this distance. ``Query/near(_:of:within:)`` also sorts by distance.
     public static func near<Place: PlaceField>(
         _ path: KeyPath<Value, Place>, of center: GeoPoint, within distance: Distance
     ) -> Condition {
@@ -153,7 +153,7 @@ extension Condition {
 
     // MARK: Other objects
 
-    /// The field points to an object that the query finds. Of the query, conditions, order and limit count.
+    /// The field points to an object that the query finds. Only the query's conditions, order and limit are used.
     public static func matches<Field: PointerField>(
         _ path: KeyPath<Value, Field>, _ query: Query<Field.PointerTarget>
     ) -> Condition {
@@ -208,7 +208,7 @@ extension Distance {
     }
 }
 
-// MARK: - What fields may be
+// MARK: - Types of fields
 
 /// Text that may be missing.
 public protocol TextField {}

@@ -1,4 +1,4 @@
-/// A query for objects of a collection. It is a value: it can be kept, extended and used again.
+/// A query for objects of a collection. A query is a value: it can be kept, extended and reused.
 ///
 /// ```swift
 /// let query = Event.query()
@@ -21,11 +21,11 @@ public struct Query<Value: Storable>: Sendable {
     public enum Direction: Sendable { case ascending, descending }
 
     private var conditions: [JSON] = []
-    /// The fields to sort by, the most important first. Objects that are equal in all of them are sorted by id.
+    /// The fields to sort by, most important first. Objects that are equal in all of them are sorted by id.
     public private(set) var sortOrders: [SortOrder] = []
-    /// The fields to answer with; nil: all.
+    /// The fields that the server returns; nil: all.
     public private(set) var fieldNames: [String]?
-    /// Paths to pointers that are answered as objects.
+    /// Paths of pointers whose objects are included in the answer.
     public private(set) var includedPaths: [String] = []
     public private(set) var maximumCount: Int?
     public private(set) var skippedCount = 0
@@ -42,7 +42,7 @@ public struct Query<Value: Storable>: Sendable {
         guard let place = conditions.firstIndex(where: { $0.sortsByDistance }), conditions.count > 1 else {
             return conditions.count == 1 ? conditions[0] : conditions.isEmpty ? [:] : ["$and": .array(conditions)]
         }
-        // The server sorts by distance only if the place is at the top of the filter.
+        // A place at the top of the filter takes precedence over one in `$and`, which older servers do not sort by.
         var others = conditions
         var filter = others.remove(at: place)
         filter["$and"] = .array(others)
@@ -54,9 +54,9 @@ public struct Query<Value: Storable>: Sendable {
         changed { query in query.conditions.append(try condition.filter.get()) }
     }
 
-    /// Objects no farther than this from a place, the nearest first unless the query has an order.
+    /// Objects within this distance of a place, nearest first unless the query has an order.
     ///
-    /// - Parameter distance: Without one, all that have a place.
+    /// - Parameter distance: Nil finds all objects that have a place.
     public func near<Place: PlaceField>(
         _ path: KeyPath<Value, Place>, of center: GeoPoint, within distance: Distance? = nil
     ) -> Query {
@@ -110,7 +110,7 @@ public struct Query<Value: Storable>: Sendable {
     /// Finds removed objects, too.
     public func includingRemoved() -> Query { changed { $0.includesRemoved = true } }
 
-    /// The first failure is kept: the one that the developer wrote first.
+    /// Keeps only the first failure, which is the first one in the source code.
     private func changed(_ change: (inout Query) throws -> Void) -> Query {
         var query = self
         do {

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// What a device keeps of a signed-in user: the tokens, and the user as last returned by the server.
+/// The data that a device keeps of a signed-in user: the tokens, and the user as last returned by the server.
 public struct Session: Sendable, Hashable, Codable {
     public internal(set) var user: User
-    /// Valid for a quarter of an hour. MartletKit renews it; send it to your own server to say who is asking.
+    /// Valid for a quarter of an hour. MartletKit renews it; send it to your own server to prove who the user is.
     public internal(set) var accessToken: String
     public internal(set) var accessTokenExpires: Date
-    /// Can be used once. Whoever has it is the user.
+    /// Can be used once. Whoever has it can act as the user.
     var refreshToken: String
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Holds the session and renews it, once for all who wait.
+/// Keeps the session and renews it, once for all waiting callers.
 package actor SessionKeeper {
     private let configuration: Martlet.Configuration
     private var session: Session?
@@ -10,7 +10,7 @@ package actor SessionKeeper {
 
     init(_ configuration: Martlet.Configuration) { self.configuration = configuration }
 
-    /// The session, from the store the first time.
+    /// The session, loaded from the store the first time.
     package func current() throws -> Session? {
         if !isLoaded {
             session = try inStore { try $0.load() }
@@ -28,7 +28,7 @@ package actor SessionKeeper {
         observers.yield(.signedIn(session.user))
     }
 
-    /// Keeps what the server answered about the signed-in user.
+    /// Stores the server's latest answer about the signed-in user.
     func update(_ user: User) throws {
         guard var session = try current(), session.user.id == user.id, session.user != user else { return }
         session.user = user
@@ -48,7 +48,7 @@ package actor SessionKeeper {
     /// Thrown once by a user's call when the session has ended, so that the call is not sent as the app.
     package static var ended: MartletError { MartletError(.notSignedIn, "The session has ended.") }
 
-    /// The session with a token that is valid for some seconds at least; nil if nobody is signed in.
+    /// The session with a token that is valid for at least some seconds; nil if nobody is signed in.
     ///
     /// - Throws: `ended` if it turns out to have ended.
     func valid(by api: APIClient) async throws -> Session? {
@@ -66,7 +66,7 @@ package actor SessionKeeper {
         _ = try await renewed(session, by: api)
     }
 
-    /// The states from now on, beginning with the present one.
+    /// The sign-in states, beginning with the present one.
     func states() -> AsyncStream<SignInState> {
         let (stream, continuation) = AsyncStream<SignInState>.makeStream(bufferingPolicy: .bufferingNewest(16))
         observers.add(continuation)
@@ -92,7 +92,8 @@ package actor SessionKeeper {
         return try await task.value
     }
 
-    /// Exchanges the refresh token. It works once, and for ten seconds more, in which the exchange is repeated.
+    /// Exchanges the refresh token. The server accepts the token once, and then for ten more seconds in case the
+    /// exchange has to be repeated.
     private func exchange(_ session: Session, by api: APIClient) async throws -> Session? {
         // Another process that shares the store may have been faster.
         if let stored = try inStore({ try $0.load() }), stored.refreshToken != session.refreshToken,
@@ -138,11 +139,12 @@ package actor SessionKeeper {
 /// Whether somebody is signed in.
 public enum SignInState: Sendable, Hashable {
     public enum Reason: Sendable, Hashable {
-        /// Nobody signed in on this device, or not since it was cleared.
+        /// Nobody has signed in on this device yet, or its data was cleared.
         case notSignedIn
         /// The user signed out here.
         case signedOut
-        /// The session ended elsewhere: signed out everywhere, password changed, account disabled, or long unused.
+        /// The session ended elsewhere: signed out everywhere, password changed, account disabled, or unused for a long
+        /// time.
         case sessionEnded
         /// The account was deleted.
         case accountDeleted

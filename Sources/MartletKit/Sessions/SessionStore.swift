@@ -10,7 +10,7 @@ public protocol SessionStore: Sendable {
     func clear() throws
 }
 
-/// Forgets the session when the process ends. For tests and programs.
+/// Keeps the session in memory, until the process ends. For tests and command-line programs.
 public final class MemorySessionStore: SessionStore {
     private let session = Locked<Session?>(nil)
 

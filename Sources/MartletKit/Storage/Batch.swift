@@ -8,17 +8,17 @@ extension Storage {
     /// }
     /// ```
     ///
-    /// - Throws: What the first write that failed throws; ``MartletError/field`` says which, as `requests.1`. Nothing
+    /// - Throws: What the first write that failed throws; ``MartletError/field`` names it, as `requests.1`. Nothing
     ///   was written then.
     @discardableResult
     public func transaction(_ build: (inout Batch) throws -> Void) async throws -> [Batch.Outcome] {
         try await run(build, isTransaction: true)
     }
 
-    /// Does up to 100 writes in order, each by itself: one that fails does not keep the others from being done.
+    /// Does up to 100 writes in order, independently: a failed write does not prevent the others.
     ///
-    /// A connection that breaks is an error even though some may have been done, because the server cannot know a
-    /// repetition here. Use ``transaction(_:)`` where that matters.
+    /// After a lost connection the call throws, even though some of the writes may have been done, because the server
+    /// cannot recognize a repetition here. Use ``transaction(_:)`` where that matters.
     @discardableResult
     public func batch(_ build: (inout Batch) throws -> Void) async throws -> [Batch.Outcome] {
         try await run(build, isTransaction: false)
@@ -41,7 +41,7 @@ extension Storage {
 public struct Batch: Sendable {
     fileprivate var writes: [Write] = []
 
-    /// What became of one write.
+    /// The outcome of one write.
     public struct Outcome: Sendable {
         /// The HTTP status: 200 or 201 with an object, 204 after a deletion.
         public let status: Int
@@ -66,19 +66,19 @@ public struct Batch: Sendable {
         }
     }
 
-    /// As ``Storage/create(_:id:readers:writers:replaces:)``, but an object with the same id is replaced.
+    /// Like ``Storage/create(_:id:readers:writers:replaces:)``, but an object with the same id is replaced.
     public mutating func create<Value: Storable>(
         _ value: Value, id: String? = nil, readers: [Grantee]? = nil, writers: [Grantee]? = nil
     ) throws {
         writes.append(try .create(value, id: id, readers: readers, writers: writers, replaces: true))
     }
 
-    /// As ``Storage/replace(_:ifUnchanged:)``.
+    /// Like ``Storage/replace(_:ifUnchanged:)``.
     public mutating func replace<Value: Storable>(_ object: Stored<Value>, ifUnchanged: Bool = false) throws {
         writes.append(try .replace(object, ifUnchanged: ifUnchanged))
     }
 
-    /// As ``Storage/update(_:_:ifUnchanged:)``.
+    /// Like ``Storage/update(_:_:ifUnchanged:)``.
     public mutating func update<Value: Storable>(
         _ object: Stored<Value>, _ changes: Change<Value>..., ifUnchanged: Bool = false
     ) throws {
@@ -86,12 +86,12 @@ public struct Batch: Sendable {
             try .update(Value.self, id: object.id, changes, ifMatch: ifUnchanged ? object.entityTag : nil))
     }
 
-    /// As ``Storage/update(_:id:_:createsMissing:)``.
+    /// Like ``Storage/update(_:id:_:createsMissing:)``.
     public mutating func update<Value: Storable>(_ type: Value.Type, id: String, _ changes: Change<Value>...) throws {
         writes.append(try .update(type, id: id, changes))
     }
 
-    /// Deletes an object for good. One that does not exist is a failure here.
+    /// Deletes an object permanently. Here, a missing object is a failure.
     public mutating func delete<Value: Storable>(_ object: Stored<Value>, ifUnchanged: Bool = false) {
         writes.append(.delete(Value.self, id: object.id, ifMatch: ifUnchanged ? object.entityTag : nil))
     }

@@ -4,7 +4,7 @@
 /// try await martlet.storage.update(event, .increment(\.visits), .insert(["anna"], into: \.participants))
 /// ```
 public struct Change<Value: Storable>: Sendable {
-    /// The field's name and what becomes of it: a value, or an operation of the server.
+    /// The field's name with its new value, or an operation of the server.
     let member: Result<(name: String, value: JSON), MartletError>
 
     private init<Member>(_ path: KeyPath<Value, Member>, _ value: () throws -> JSON) {
@@ -87,19 +87,19 @@ public struct Change<Value: Storable>: Sendable {
         Change(path) { try list("AddRelation", targets) }
     }
 
-    /// Takes objects out of the relation.
+    /// Removes objects from the relation.
     public static func unlink<Target: Storable>(
         _ targets: [Pointer<Target>], from path: KeyPath<Value, Relation<Target>?>
     ) -> Change {
         Change(path) { try list("RemoveRelation", targets) }
     }
 
-    /// Sets who may see the object; nil: everyone whom the collection's rules let.
+    /// Sets who may see the object; nil: everyone whom the collection's rules allow.
     public static func readers(_ readers: [Grantee]?) -> Change {
         Change(.success("_readers")) { Grantee.json(readers) }
     }
 
-    /// Sets who may change the object; nil: everyone whom the collection's rules let.
+    /// Sets who may change the object; nil: everyone whom the collection's rules allow.
     public static func writers(_ writers: [Grantee]?) -> Change {
         Change(.success("_writers")) { Grantee.json(writers) }
     }
@@ -110,7 +110,7 @@ public struct Change<Value: Storable>: Sendable {
         for change in changes {
             let (name, value) = try change.member.get()
             guard members.updateValue(value, forKey: name) == nil else {
-                throw MartletError(.invalidArgument, "A call changes each field once.", field: name)
+                throw MartletError(.invalidArgument, "A call can change each field only once.", field: name)
             }
         }
         return .object(members)

@@ -13,7 +13,7 @@ public struct Pointer<Target: Storable>: Sendable {
     /// The object, if the query included it.
     public var object: Stored<Target>? { included?.object }
 
-    /// By reference: a type may point to itself.
+    /// A reference, because a type may point to itself.
     private let included: Included?
 
     private final class Included: Sendable {
@@ -77,7 +77,7 @@ public struct Relation<Target: Storable>: Sendable, Hashable, Codable {
         case className
     }
 
-    /// Only there to tell samples apart; stored relations are all alike.
+    /// Only used to distinguish samples, because all stored relations are equal.
     private var isOther = false
 
     public init() {}

@@ -17,12 +17,12 @@
 /// ## Key paths in queries
 ///
 /// Queries name fields by key path, `\.age`. Swift does not say which stored field a key path reads, so MartletKit
-/// finds out: it decodes the type from samples in which one field at a time differs, and sees for which of them the key
-/// path reads exactly what was put in. This respects `CodingKeys`, nested types and property wrappers, works on every
-/// version of the system, and is done once per key path. A key path to a computed property is an error of the query,
-/// and never another field.
+/// finds out: it decodes the type from samples in which one field at a time differs, and checks for which of them the
+/// key path reads exactly the sample's value. This respects `CodingKeys`, nested types and property wrappers, works on
+/// every version of the system, and is done once per key path. A key path to a computed property is an error of the
+/// query, and never reads another field.
 ///
-/// A type can be decoded from samples if its parts can. Enums are if they are `CaseIterable`; types that refuse most
+/// A type can be decoded from samples if its parts can. For enums this requires `CaseIterable`; types that refuse most
 /// values conform to ``Sampled``. Where neither is possible, state the names in ``fieldNames``.
 public protocol Storable: Codable, Sendable {
     /// The collection's name: a letter, then at most 62 of `A-Z a-z 0-9 _ -`.

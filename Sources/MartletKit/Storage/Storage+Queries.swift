@@ -21,7 +21,7 @@ extension Storage {
 
     /// One page of the objects that match, with the position at which the next begins.
     ///
-    /// Objects that are written between two pages do not shift them.
+    /// Writes between two pages do not shift the objects on them.
     public func page<Value: Storable>(
         _ query: Query<Value>, after position: Page<Value>.Position? = nil
     ) async throws -> Page<Value> {
@@ -40,7 +40,7 @@ extension Storage {
         ObjectSequence(storage: self, query: query)
     }
 
-    /// Each value that a field has in the objects that match; of lists, each element.
+    /// The distinct values of a field in the objects that match. For lists, these are their elements.
     public func distinct<Value: Storable, Member: Decodable>(
         _ path: KeyPath<Value, Member>, in query: Query<Value> = Query()
     ) async throws -> [Member] {
@@ -94,13 +94,13 @@ extension Storage {
 
 /// Some of the objects that match a query.
 public struct Page<Value: Storable>: Sendable {
-    /// A place in a list. Valid for a query with the same conditions and order.
+    /// A position in a list. It is valid for a query with the same conditions and order.
     public struct Position: Sendable, Hashable {
         let cursor: String
     }
 
     public let objects: [Stored<Value>]
-    /// Where the next page begins; nil after the last one.
+    /// The position at which the next page begins; nil after the last one.
     public let next: Position?
 }
 

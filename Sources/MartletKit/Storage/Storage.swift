@@ -14,8 +14,8 @@ extension Martlet {
 /// try await martlet.storage.delete(event)
 /// ```
 ///
-/// Each write carries an `Idempotency-Key`, so it is safe to repeat it after a lost connection, and MartletKit does.
-/// What a user may read and write is decided by the collection's rules on the server.
+/// Each write carries an `Idempotency-Key`, so MartletKit can safely repeat it after a lost connection. What a user may
+/// read and write is decided by the collection's rules on the server.
 public struct Storage: Sendable {
     let api: APIClient
 
@@ -93,10 +93,10 @@ extension Storage {
         try await get(Value.self, id: pointer.id)
     }
 
-    /// Stores what was changed in the object since it was read, and returns it as it is then.
+    /// Stores the changes made to the object since it was read, and returns the stored object.
     ///
-    /// Only changed fields are sent: what others changed in the meantime stays, and so do fields that the type does not
-    /// have. An optional that became nil removes its field. Nothing is sent if nothing was changed.
+    /// Only changed fields are sent: changes by others in the meantime are kept, and so are fields that the type does
+    /// not have. An optional that became nil removes its field. Nothing is sent if nothing was changed.
     ///
     /// - Parameter ifUnchanged: Whether the object must not have been changed since it was read. If it was, the call
     ///   throws ``MartletError/Code/preconditionFailed``: read it again, decide, and save again.
@@ -111,7 +111,7 @@ extension Storage {
                 ifMatch: ifUnchanged ? object.entityTag : nil))
     }
 
-    /// Replaces everything that is stored with the value, also fields that the type does not have.
+    /// Replaces everything that is stored by the value, including fields that the type does not have.
     @discardableResult
     public func replace<Value: Storable>(
         _ object: Stored<Value>, ifUnchanged: Bool = false
@@ -119,7 +119,7 @@ extension Storage {
         try await write(.replace(object, ifUnchanged: ifUnchanged))
     }
 
-    /// Changes fields of an object, and returns it as it is then.
+    /// Changes fields of an object, and returns the stored object.
     ///
     /// - Parameter ifUnchanged: As for ``save(_:ifUnchanged:)``.
     @discardableResult
@@ -130,7 +130,7 @@ extension Storage {
             .update(Value.self, id: object.id, changes, ifMatch: ifUnchanged ? object.entityTag : nil))
     }
 
-    /// Changes fields of the object with this id, and returns it as it is then.
+    /// Changes fields of the object with this id, and returns the stored object.
     ///
     /// - Parameter createsMissing: Whether an object that does not exist is created.
     @discardableResult
@@ -147,7 +147,7 @@ extension Storage {
         return try await write(Write(method: "POST", path: path))
     }
 
-    /// Stores a removed object again as it was.
+    /// Restores a removed object.
     @discardableResult
     public func restore<Value: Storable>(_ object: Stored<Value>) async throws -> Stored<Value> {
         var body = object.fields.withoutIncludedObjects
@@ -156,14 +156,14 @@ extension Storage {
         return try await write(Write(method: "POST", path: Write.path(Value.collection), body: body))
     }
 
-    /// Deletes the object permanently. Succeeds if the object does not exist.
+    /// Deletes the object permanently. Succeeds even if the object does not exist.
     ///
     /// - Parameter ifUnchanged: As for ``save(_:ifUnchanged:)``.
     public func delete<Value: Storable>(_ object: Stored<Value>, ifUnchanged: Bool = false) async throws {
         try await delete(.delete(Value.self, id: object.id, ifMatch: ifUnchanged ? object.entityTag : nil))
     }
 
-    /// Deletes the object with this id permanently. Succeeds if the object does not exist.
+    /// Deletes the object with this id permanently. Succeeds even if the object does not exist.
     public func delete<Value: Storable>(_ type: Value.Type, id: String) async throws {
         try await delete(.delete(type, id: id))
     }

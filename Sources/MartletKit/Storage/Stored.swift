@@ -8,7 +8,7 @@ public struct Stored<Value: Storable>: Identifiable, Sendable {
     public let id: String
     public let created: Date
     public let updated: Date
-    /// When the object was removed (``Storage/remove(_:)``); nil for objects that are there.
+    /// When the object was removed (``Storage/remove(_:)``); nil for objects that are not removed.
     public let removed: Date?
     /// 1 at first, and one more with each write.
     public let version: Int
@@ -17,7 +17,7 @@ public struct Stored<Value: Storable>: Identifiable, Sendable {
     /// Who may change the object, within the collection's rules; nil: everyone.
     public var writers: [Grantee]?
     public var value: Value
-    /// Everything that is stored, also fields that `Value` does not have.
+    /// Everything that is stored, including fields that `Value` does not have.
     public let fields: JSON
 
     public subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { value[keyPath: path] }
@@ -27,7 +27,7 @@ public struct Stored<Value: Storable>: Identifiable, Sendable {
         set { value[keyPath: path] = newValue }
     }
 
-    /// The object as an answer of the server has it.
+    /// Reads an object from an answer of the server.
     ///
     /// - Throws: ``MartletError`` with the code ``MartletError/Code/undecodable``.
     public init(json: JSON, tolerance: Tolerance = .standard) throws {

@@ -1,4 +1,4 @@
-/// One write of an object, as a request of its own or a part of a batch.
+/// One write of an object, as a separate request or as part of a batch.
 struct Write: Sendable {
     var method: String
     /// `storage/Notes/n1`, percent-encoded.
@@ -13,7 +13,7 @@ struct Write: Sendable {
         "storage/" + APIRequest.escape(collection) + (id.map { "/" + APIRequest.escape($0) } ?? "")
     }
 
-    /// - Parameter replaces: Whether an object with the same id is replaced, and not an error.
+    /// - Parameter replaces: Whether an object with the same id is replaced, instead of causing an error.
     static func create<Value: Storable>(
         _ value: Value, id: String?, readers: [Grantee]?, writers: [Grantee]?, replaces: Bool
     ) throws -> Write {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Streams that all get the same values.
+/// Streams that all receive the same values.
 package final class Observers<Value: Sendable>: Sendable {
     private let continuations = Locked<[UUID: AsyncStream<Value>.Continuation]>([:])
 
@@ -14,14 +14,14 @@ package final class Observers<Value: Sendable>: Sendable {
     func add(_ continuation: AsyncStream<Value>.Continuation, atEnd: @escaping @Sendable () -> Void = {}) {
         let id = UUID()
         insert(continuation, id)
-        // Weak, because the continuations keep this closure.
+        // Weak, because the continuations retain this closure.
         continuation.onTermination = { [weak self] _ in
             atEnd()
             self?.remove(id)
         }
     }
 
-    /// Adds a stream that the caller removes.
+    /// Adds a stream, which the caller has to remove.
     package func insert(_ continuation: AsyncStream<Value>.Continuation, _ id: UUID) {
         continuations.withLock { $0[id] = continuation }
     }

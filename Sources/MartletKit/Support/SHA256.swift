@@ -4,7 +4,8 @@ package import Foundation
 import CryptoKit
 #endif
 
-/// The hash function of FIPS 180-4, for what the server asks to be hashed. Not for secrets: it is not hardened.
+/// The hash function of FIPS 180-4, for values that the server expects as hashes. Not for secrets:
+/// it is not hardened.
 package enum SHA256Digest {
     package static func of(_ data: Data) -> Data {
         #if canImport(CryptoKit)
@@ -16,7 +17,7 @@ package enum SHA256Digest {
 
     package static func hexadecimal(_ data: Data) -> String { of(data).hexadecimal }
 
-    /// Without a library, for systems that have none.
+    /// An implementation for systems without a crypto library.
     static func portable(_ message: [UInt8]) -> [UInt8] {
         var hash: [UInt32] = [
             0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -72,7 +73,7 @@ extension Data {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// From the system's secure source.
+    /// Random bytes from the system's secure source.
     static func random(count: Int) -> Data {
         var generator = SystemRandomNumberGenerator()
         return Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })

@@ -1,4 +1,4 @@
-/// Runs an operation one call at a time. Calls during a run share the next one, so at most one waits.
+/// Runs an operation, one run at a time. Calls during a run share the next run, so at most one run waits.
 package final class SharedRun: Sendable {
     private struct State {
         var running: Task<Void, any Error>?

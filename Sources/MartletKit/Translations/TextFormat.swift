@@ -16,7 +16,7 @@ public enum TextArgument: Sendable, Hashable, ExpressibleByStringLiteral, Expres
         if case .string = self { false } else { true }
     }
 
-    /// The value as the specifier says; as it is if the specifier is for another type.
+    /// The value formatted by the specifier, or in its default format if the specifier is for another type.
     func text(_ specifier: TextFormat.Specifier?, language: String) -> String {
         let text =
             switch self {
@@ -59,10 +59,10 @@ public enum TextArgument: Sendable, Hashable, ExpressibleByStringLiteral, Expres
     }
 }
 
-/// A text with places for values, as `printf` and Foundation write them: `%@`, `%lld`, `%2$.1f`, `%%`.
+/// A text with placeholders in the syntax of `printf` and Foundation: `%@`, `%lld`, `%2$.1f`, `%%`.
 ///
-/// A value of another type than its place says is shown as it is, and a place without a value stays in the text: texts
-/// come from outside, and must not be able to crash an app.
+/// A value that does not fit its placeholder's type is shown in its default format, and a placeholder without a value
+/// stays in the text. Texts come from a server, and must not be able to crash an app.
 struct TextFormat: Sendable {
     struct Specifier: Sendable, Equatable {
         var position: Int?
@@ -127,7 +127,7 @@ struct TextFormat: Sendable {
         }.joined()
     }
 
-    /// The specifier at the start of the text, and where it ends. `%arg` and `%#@name@` are none.
+    /// The specifier at the start of the text, and where it ends. `%arg` and `%#@name@` are not specifiers.
     private static func specifier(_ text: Substring) -> (Specifier, Substring.Index)? {
         var rest = text.dropFirst()
         guard !rest.hasPrefix("arg"), !rest.hasPrefix("#@") else { return nil }
@@ -159,7 +159,7 @@ struct TextFormat: Sendable {
 }
 
 extension String {
-    /// Replaces `%#@name@`. Names for which the closure returns nil stay.
+    /// Replaces `%#@name@`. Names for which the closure returns nil are kept.
     func replacingSubstitutions(_ replacement: (String) -> String?) -> String {
         var result = ""
         var rest = Substring(self)

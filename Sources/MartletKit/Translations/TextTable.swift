@@ -4,7 +4,7 @@ import MartletPlurals
 struct TextTable: Sendable {
     let language: String
     private let texts: [String: TextForm]
-    /// By key, the language of texts taken from another language. They follow its plural rules.
+    /// The languages, by key, of texts taken from another language, whose plural rules they follow.
     private let origins: [String: String]
 
     init?(_ json: JSON) {

@@ -7,8 +7,8 @@ extension Martlet {
 
 /// The app's texts in the user's language, which the server can change.
 ///
-/// Reading never waits: it answers from the last texts that arrived, also without a network, and before the first ones
-/// from the app's `Martlet.json`. A key without a text is its own text.
+/// Reading never waits. It uses the last texts received, even without a network, or the app's `Martlet.json` before the
+/// first ones. A key without a text is shown itself.
 ///
 /// ```swift
 /// try await martlet.translations.refresh()
@@ -41,10 +41,10 @@ public final class Translations: Sendable {
         self.state = Locked(state)
     }
 
-    /// The language that is asked for: the device's, unless the app has chosen another one.
+    /// The requested language: the device's, unless the app has chosen another one.
     public var language: String { state.withLock { $0.language } }
 
-    /// The text for a key with these values in it, in the right plural form; the key itself if there is no text.
+    /// The text for a key, with these values and in the right plural form; the key itself if there is no text.
     public func text(_ key: String, _ arguments: TextArgument...) -> String { text(key, arguments: arguments) }
 
     public func text(_ key: String, arguments: [TextArgument]) -> String {
@@ -56,7 +56,7 @@ public final class Translations: Sendable {
         return key
     }
 
-    /// The language of the texts that no other language has: the source language of the app's own texts.
+    /// The language of texts that are not translated: the source language of the app's own texts.
     public var baseLanguage: String {
         // `developmentLocalization` traps on Linux.
         Bundle.main.infoDictionary?["CFBundleDevelopmentRegion"] as? String ?? "en"
@@ -64,7 +64,7 @@ public final class Translations: Sendable {
 
     /// Uses another language than the device's from now on; nil: the device's again.
     ///
-    /// - Throws: ``MartletError``. The choice is kept, and texts that were loaded before are shown.
+    /// - Throws: ``MartletError``. The choice is kept, and texts that were loaded before are used.
     public func choose(language: String?) async throws {
         try folder.write(JSON.object(["language": language.map(JSON.string) ?? .null]).data, to: Self.choiceFile)
         state.withLock { state in
@@ -76,12 +76,12 @@ public final class Translations: Sendable {
         try await refresh()
     }
 
-    /// Loads the texts, unless they are still the same.
+    /// Loads the texts if they have changed on the server.
     ///
     /// If the language is not published, its parents and then the base language are asked for.
     ///
     /// - Returns: Whether the texts have changed.
-    /// - Throws: ``MartletError``. The texts that are there stay.
+    /// - Throws: ``MartletError``. The present texts are kept.
     @discardableResult
     public func refresh() async throws -> Bool {
         let (language, tag) = state.withLock { ($0.language, $0.entityTag) }
@@ -150,7 +150,8 @@ public final class Translations: Sendable {
         state.entityTag = state.table == nil ? nil : kept["etag"]?.stringValue
     }
 
-    /// The language, then what its readers can read, too: `de` for `de-AT`, but not `zh` for `zh-Hant`.
+    /// The language, then those that its readers can also read: `de` for `de-AT`, but not `zh` for
+    /// `zh-Hant`.
     private static func parents(of language: String) -> [String] {
         let parts = language.split(separator: "-")
         let script = parts.dropFirst().firstIndex { $0.count == 4 && $0.allSatisfy(\.isLetter) }

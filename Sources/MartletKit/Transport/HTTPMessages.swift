@@ -20,15 +20,15 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
 /// A request as an ``HTTPTransport`` sends it.
 public struct HTTPRequest: Sendable {
-    /// When a transport gives up.
+    /// When a transport aborts a request.
     public enum Timeout: Sendable, Hashable {
-        /// After so many seconds, whatever has arrived.
+        /// After this many seconds, whatever has arrived.
         case total(TimeInterval)
-        /// When nothing has arrived for so many seconds.
+        /// When nothing has arrived for this many seconds.
         case idle(TimeInterval)
     }
 
-    /// 64 MiB: the largest page has 16.
+    /// 64 MiB; the largest page has 16 MiB.
     public static let largestAnswer = 64 << 20
 
     public var method: String
@@ -36,7 +36,7 @@ public struct HTTPRequest: Sendable {
     public var headers: HTTPHeaders
     public var body: Data?
     public var timeout: Timeout
-    /// A transport gives up when the answer to ``HTTPTransport/send(_:progress:)`` has more bytes, with
+    /// If the answer to ``HTTPTransport/send(_:progress:)`` has more bytes, a transport aborts it with
     /// ``MartletError/Code/unexpectedAnswer``.
     public var maximumAnswerSize: Int
 
@@ -81,7 +81,8 @@ public struct HTTPResponse: Sendable {
 /// An answer whose body arrives in pieces.
 public struct HTTPStream: Sendable {
     public var head: HTTPHead
-    /// The body. Ending the iteration closes the connection.
+    /// The body. Ending the iteration closes the connection. If 16 MiB have arrived that were not read, it ends with
+    /// ``MartletError/Code/connectionLost`` after them.
     public var body: AsyncThrowingStream<Data, any Error>
 
     public init(head: HTTPHead, body: AsyncThrowingStream<Data, any Error>) {

@@ -20,8 +20,8 @@ final class Transfer: @unchecked Sendable {
     private let state = Locked(State())
 
     var onHead: (HTTPHead) -> Void = { _ in }
-    /// Returns false if the answer is too large.
-    var onData: (Data) -> Bool = { _ in true }
+    /// Returns the error with which the transfer must end; nil to continue.
+    var onData: (Data) -> MartletError? = { _ in nil }
     var onSent: ((Int64) -> Void)?
     var onEnd: ((any Error)?) -> Void = { _ in }
 
@@ -58,9 +58,7 @@ final class Transfer: @unchecked Sendable {
 
     func received(_ data: Data) {
         noteActivity()
-        if !onData(data) {
-            abort(MartletError(.unexpectedAnswer, "The answer is larger than expected."))
-        }
+        if let failure = onData(data) { abort(failure) }
     }
 
     func sent(_ bytes: Int64) {
@@ -89,14 +87,14 @@ final class Transfer: @unchecked Sendable {
         if case .idle = timeout { state.withLock { $0.lastActivity = Date() } }
     }
 
-    /// Ends the transfer if its time is over, and otherwise looks again when it would be.
+    /// Ends the transfer if its time is over; otherwise checks again when it will be.
     private func check(after delay: TimeInterval) {
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
             guard let self else { return }
             let (idle, hasEnded) = state.withLock { (Date().timeIntervalSince($0.lastActivity), $0.hasEnded) }
             if hasEnded { return }
             let limit = limit
-            // A clock that was set back must not keep the transfer alive for ever.
+            // A clock that was set back must not keep the transfer alive forever.
             if idle >= limit || idle < -1 {
                 abort(MartletError(.timedOut, "There was no answer within \(limit) seconds."))
             } else {

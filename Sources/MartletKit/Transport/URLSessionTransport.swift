@@ -5,7 +5,7 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Sends requests with `URLSession`, without cookies, caches and redirects.
+/// Sends requests with `URLSession`, without cookies, caches or redirects.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let delegate: TransferDelegate
@@ -18,7 +18,7 @@ public final class URLSessionTransport: HTTPTransport {
         configuration.httpShouldSetCookies = false
         // A live stream occupies a connection where there is no HTTP/2.
         configuration.httpMaximumConnectionsPerHost = 32
-        // `Transfer` has its own, which are the same on every platform.
+        // `Transfer` has its own timeouts, which are the same on every platform.
         configuration.timeoutIntervalForRequest = 24 * 3_600
         delegate = TransferDelegate()
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
@@ -31,10 +31,11 @@ public final class URLSessionTransport: HTTPTransport {
         let transfer = start(request)
         transfer.onSent = progress
         transfer.onData = { data in
-            collector.withLock { collector in
+            let isWithinLimit = collector.withLock { collector in
                 collector.body.append(data)
                 return collector.body.count <= request.maximumAnswerSize
             }
+            return isWithinLimit ? nil : MartletError(.unexpectedAnswer, "The answer is larger than expected.")
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -53,12 +54,13 @@ public final class URLSessionTransport: HTTPTransport {
     }
 
     public func stream(_ request: HTTPRequest) async throws -> HTTPStream {
-        let (body, feed) = AsyncThrowingStream<Data, any Error>.makeStream()
+        let (body, feed) = BodyFeed.make()
+        let arriving = Locked(feed)
         let transfer = start(request)
-        feed.onTermination = { _ in transfer.cancel() }
+        feed.continuation.onTermination = { _ in transfer.cancel() }
         transfer.onData = { data in
-            feed.yield(data)
-            return true
+            guard !arriving.withLock({ $0.pass(data) }) else { return nil }
+            return MartletError(.connectionLost, "The answer arrived faster than it was read.")
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<HTTPStream, any Error>) in
@@ -71,7 +73,7 @@ public final class URLSessionTransport: HTTPTransport {
                         let lost = MartletError(.connectionLost, "The connection ended before the answer.")
                         waiting.resume(throwing: error ?? lost)
                     }
-                    feed.finish(throwing: error)
+                    feed.continuation.finish(throwing: error)
                 }
                 transfer.resume()
             }
@@ -97,7 +99,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
 }
 
-/// Passes what `URLSession` reports to the transfer that it is about.
+/// Passes the events of `URLSession` to the transfer that they concern.
 private final class TransferDelegate: NSObject, URLSessionDataDelegate {
     private let transfers = Locked<[Int: Transfer]>([:])
 

@@ -28,9 +28,9 @@ public struct Credential: Sendable {
     ///
     /// - Parameters:
     ///   - provider: Its name in the app's settings, for example `apple`.
-    ///   - nonce: The one whose ``Nonce/sha256`` the provider got.
-    ///   - authorizationCode: Apple's. With it Apple's token can be revoked when the account is deleted.
-    ///   - name: What Apple said the user is called, which only the app learns.
+    ///   - nonce: The nonce whose ``Nonce/sha256`` was sent to the provider.
+    ///   - authorizationCode: Apple's code, with which Apple's token can be revoked when the account is deleted.
+    ///   - name: The user's name as given by Apple, which only the app receives.
     public static func idToken(
         _ token: String, provider: String, nonce: Nonce? = nil, authorizationCode: String? = nil, name: String? = nil
     ) -> Credential {
@@ -42,7 +42,7 @@ public struct Credential: Sendable {
             ], secondFactorName: "secondFactorCode")
     }
 
-    /// The address that the provider's page called the app with.
+    /// The address with which the provider's page opened the app.
     ///
     /// - Throws: ``MartletError/Code/signInFailed`` if the user cancelled or the address belongs to another sign-in.
     public static func provider(_ signIn: ProviderSignIn, callback: URL) throws -> Credential {
@@ -56,7 +56,8 @@ public struct Credential: Sendable {
             secondFactorName: "secondFactorCode")
     }
 
-    /// What the platform's passkey API answered, as `PublicKeyCredential.toJSON()`. See ``Users/passkeys``.
+    /// The result of the platform's passkey API, as `PublicKeyCredential.toJSON()`. See
+    /// ``Users/passkeys``.
     public static func passkey(_ credential: JSON) -> Credential {
         Credential("auth/passkeys/login", ["credential": credential])
     }
@@ -69,7 +70,7 @@ public struct MailProof: Sendable {
     /// The token of the link.
     public static func token(_ token: String) -> MailProof { MailProof(body: ["token": .string(token)]) }
 
-    /// The eight digits, and the address that they were sent to.
+    /// The eight digits, and the address to which they were sent.
     public static func code(_ code: String, email: String) -> MailProof {
         MailProof(body: ["mailCode": .string(code), "email": .string(email)])
     }

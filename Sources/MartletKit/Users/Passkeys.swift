@@ -22,7 +22,7 @@ public struct Passkeys: Sendable {
 
     let users: Users
 
-    /// Options for signing in. Pass what the system answers to ``Users/signIn(with:secondFactor:)`` as
+    /// Options for signing in. Pass the system's result to ``Users/signIn(with:secondFactor:)`` as
     /// ``Credential/passkey(_:)``.
     public func signInOptions() async throws -> JSON { try await users.callAsApp("POST", "auth/passkeys/options") }
 

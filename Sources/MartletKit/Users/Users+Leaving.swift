@@ -1,12 +1,13 @@
 public import Foundation
 
-/// Shows how far the deletion of an account has got. Whoever has it can ask; keep it to show it to the user.
+/// Gives access to the progress of an account's deletion. Anyone who has the receipt can ask; keep it to inform the
+/// user.
 public struct DeletionReceipt: Sendable, Hashable, Codable {
     public let id: String
     let token: String
 }
 
-/// How far the deletion of an account has got.
+/// The progress of an account's deletion.
 public struct DeletionState: Sendable, Hashable {
     /// Whether everything is erased.
     public let isComplete: Bool
@@ -26,7 +27,7 @@ public struct UserExport: Sendable, Hashable, Codable, Identifiable {
 }
 
 extension Users {
-    /// Deletes the account and everything that is stored about the user. It cannot be taken back.
+    /// Deletes the account and everything that is stored about the user. This cannot be undone.
     ///
     /// - Parameter password: If the user has one; otherwise the user must have signed in within the last ten minutes.
     @discardableResult

@@ -3,15 +3,15 @@ public import Foundation
 /// A device on which the user is signed in.
 public struct OpenSession: Sendable, Hashable, Codable, Identifiable {
     public let id: String
-    /// The device's name, as it said itself.
+    /// The device's name, as reported by the device.
     public let device: String?
-    /// Whether it is this one.
+    /// Whether this is the current session.
     public let current: Bool
     public let created: Date?
     public let lastUsed: Date?
 }
 
-/// An application that the user lets in by the app's OpenID Connect provider.
+/// An application to which the user has granted access, through the app's OpenID Connect provider.
 public struct AppGrant: Sendable, Hashable, Codable {
     public let client: String
     public let name: String?

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What became of signing up.
+/// The outcome of signing up.
 public enum SignUpOutcome: Sendable, Hashable {
     case signedIn(User)
     /// The app requires a verified address: the user has to confirm the mail, and then to sign in.
@@ -11,11 +11,11 @@ extension Users {
     /// Creates an account with a password and signs in.
     ///
     /// - Parameters:
-    ///   - userName: 2 to 64 of `a-z 0-9 . _ -`. A name, an address, or both.
+    ///   - userName: 2 to 64 of `a-z 0-9 . _ -`. A user needs a name, an address, or both.
     ///   - profile: What everybody may see.
     ///   - private: What only the user and your server may see.
     ///   - invitation: A code, if the app is invite-only.
-    ///   - language: Of mail to the user.
+    ///   - language: The language of mail to the user.
     /// - Throws: ``MartletError/Code/conflict`` if the name or address is taken.
     @discardableResult
     public func signUp(
@@ -48,8 +48,8 @@ extension Users {
         return try await begin(callAsApp("POST", credential.path, .object(body)))
     }
 
-    /// Creates a user without name and password. The session on this device is the only way back to the account until
-    /// ``upgrade(userName:email:password:)`` or ``link(_:password:)`` give it another.
+    /// Creates a user without name and password. The session on this device is the only access to the account until
+    /// ``upgrade(userName:email:password:)`` or ``link(_:password:)`` add another one.
     @discardableResult
     public func signInAnonymously(profile: JSON? = nil, private: JSON? = nil) async throws -> User {
         let body = JSON.members(["profile": profile, "private": `private`, "device": deviceName])
@@ -65,10 +65,10 @@ extension Users {
         return try await user(call("POST", "auth/me/upgrade", body))
     }
 
-    /// Begins a sign-in on a provider's page: open its ``ProviderSignIn/url``, and pass the address that the app is
-    /// called with to ``Credential/provider(_:callback:)``.
+    /// Begins a sign-in on a provider's page: open its ``ProviderSignIn/url``, and pass the address with which the app
+    /// is opened to ``Credential/provider(_:callback:)``.
     ///
-    /// - Parameter redirectURL: One of those in the provider's settings, usually of the app's own scheme.
+    /// - Parameter redirectURL: One of those in the provider's settings, usually with the app's own scheme.
     public func startSignIn(at provider: String, redirectURL: URL) async throws -> ProviderSignIn {
         let verifier = Data.random(count: 32).base64URL
         let answer = try await callAsApp(
@@ -82,8 +82,8 @@ extension Users {
         return ProviderSignIn(url: url, state: state, verifier: verifier)
     }
 
-    /// Signs out on this device. Without a connection the session is forgotten here, and ends on the server when it has
-    /// been idle for long.
+    /// Signs out on this device. Without a connection, the session is removed from this device, and ends on the server
+    /// after a long idle time.
     public func signOut() async throws {
         if try await session.current() != nil {
             var request = APIRequest("POST", "auth/logout")

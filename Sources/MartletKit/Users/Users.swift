@@ -6,7 +6,7 @@ extension Martlet {
     public var functions: Functions { Functions(api: api) }
 }
 
-/// Signs users in and out, and manages the account of the one who is.
+/// Signs users in and out, and manages the signed-in user's account.
 ///
 /// ```swift
 /// try await martlet.users.signUp(email: "ada@example.org", password: "correct horse")
@@ -15,8 +15,8 @@ extension Martlet {
 /// try await martlet.users.signOut()
 /// ```
 ///
-/// The session is kept in the ``SessionStore`` and renewed when needed, once for all calls that wait for it. All other
-/// calls of the client are the user's from then on.
+/// The session is kept in the ``SessionStore`` and renewed when needed, once for all calls that wait for it. After
+/// signing in, all other calls of the client are made as that user.
 public struct Users: Sendable {
     let api: APIClient
     let session: SessionKeeper
@@ -26,12 +26,12 @@ public struct Users: Sendable {
         get async throws { try await session.current()?.user }
     }
 
-    /// A valid access token, to prove to your own server who is asking; nil if nobody is signed in.
+    /// A valid access token, to prove to your own server who the user is; nil if nobody is signed in.
     public var accessToken: String? {
         get async throws { try await session.valid(by: api)?.accessToken }
     }
 
-    /// Who is signed in: the present state at once, and each later one. For the app's first screen.
+    /// Who is signed in: the present state at once, then each later one. For example, to choose the app's first screen.
     public func states() -> AsyncStream<SignInState> {
         let (stream, continuation) = AsyncStream<SignInState>.makeStream(bufferingPolicy: .bufferingNewest(16))
         let task = Task {
@@ -44,13 +44,13 @@ public struct Users: Sendable {
 
     // MARK: The account
 
-    /// Reads the signed-in user again.
+    /// Loads the signed-in user again.
     @discardableResult
     public func refresh() async throws -> User { try await user(call("GET", "auth/me")) }
 
-    /// Changes the signed-in user. Nil arguments leave the stored value as it is; others replace it completely.
+    /// Changes the signed-in user. Nil arguments leave the stored value unchanged; others replace it completely.
     ///
-    /// - Parameter password: Needed for another name, if the user has a password.
+    /// - Parameter password: Needed to change the name, if the user has a password.
     @discardableResult
     public func update(
         profile: JSON? = nil, private: JSON? = nil, userName: String? = nil, password: String? = nil
@@ -71,12 +71,12 @@ public struct Users: Sendable {
         }
     }
 
-    /// The signed-in user's roles, also those through other roles.
+    /// The signed-in user's roles, including those inherited from other roles.
     public func roles() async throws -> [String] {
         try await call("GET", "auth/me/roles")["data"]?.arrayValue?.compactMap(\.stringValue) ?? []
     }
 
-    /// Blocks another user for the signed-in user. What that hides is for the app's rules to say.
+    /// Blocks another user for the signed-in user. The app's rules determine what that hides.
     public func block(_ user: String) async throws {
         _ = try await call("PUT", "auth/me/blocks/" + APIRequest.escape(user))
     }
@@ -85,7 +85,7 @@ public struct Users: Sendable {
         _ = try await call("DELETE", "auth/me/blocks/" + APIRequest.escape(user))
     }
 
-    /// The ids of the users whom the signed-in user has blocked, the latest first.
+    /// The ids of the users whom the signed-in user has blocked, latest first.
     public func blocked() async throws -> [String] {
         try await call("GET", "auth/me/blocks")["data"]?.arrayValue?.compactMap { $0["user"]?.stringValue } ?? []
     }
@@ -105,7 +105,7 @@ public struct Users: Sendable {
         return try await api.json(request)
     }
 
-    /// The elements of a list of the signed-in user's.
+    /// The elements of a list that belongs to the signed-in user.
     func list<Element: Decodable>(_ path: String) async throws -> [Element] {
         try await call("GET", path)["data"]?.decoded(as: [Element].self) ?? []
     }
@@ -117,14 +117,14 @@ public struct Users: Sendable {
         return try await api.json(request)
     }
 
-    /// Keeps the answer as the signed-in user.
+    /// Stores the user in the answer as the signed-in user.
     func user(_ answer: JSON) async throws -> User {
         let user = try answer.decoded(as: User.self)
         try await session.update(user)
         return user
     }
 
-    /// Begins the session that the answer has.
+    /// Begins the session contained in the answer.
     func begin(_ answer: JSON) async throws -> User {
         let session = try Session(signIn: answer, now: api.configuration.clock.now())
         try await self.session.begin(session)
@@ -136,7 +136,7 @@ public struct Users: Sendable {
 }
 
 extension JSON {
-    /// An object with the members that are not nil.
+    /// An object of the members that are not nil.
     static func members(_ members: [String: JSON?]) -> JSON { .object(members.compactMapValues { $0 }) }
 }
 

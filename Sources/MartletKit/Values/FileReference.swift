@@ -1,6 +1,6 @@
-/// A file that a field of an object names. The bytes are where ``Files`` keeps them.
+/// A file that a field of an object refers to. The bytes are stored in ``Files``.
 public struct FileReference: Sendable, Hashable {
-    /// What the file is called, for people.
+    /// The file's name, to be shown to users.
     public var name: String
     /// Where the file is: its path in ``Files``, or an address elsewhere.
     public var url: String

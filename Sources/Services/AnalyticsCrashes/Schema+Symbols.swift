@@ -29,6 +29,28 @@ extension Schema {
                 ).described("The parts of the file, one for each architecture."),
             ]))
 
+    static let debugFilesToAssemble: Schema = component(
+        "DebugFilesToAssemble",
+        .map(
+            of: .object(
+                [
+                    "name": .string,
+                    "debug_id": .string,
+                    "chunks": .array(of: .string).described("The SHA-1s of the chunks, in order."),
+                ], required: ["name", "chunks"])
+        ).described("By the SHA-1 of each file; at most 500 files."))
+
+    static let debugFileStates: Schema = component(
+        "DebugFileStates",
+        .map(
+            of: .object(
+                [
+                    "state": .oneOf("not_found", "created", "assembling", "ok", "error"),
+                    "missingChunks": .array(of: .string),
+                    "detail": .string.nullable,
+                    "dif": .object.nullable,
+                ], required: ["state"])))
+
     static let releaseCommits: Schema = component(
         "ReleaseCommits",
         .array(

@@ -13,7 +13,7 @@ public struct AuthOptions: Sendable {
     public var mail = MailSettings()
     /// All other services, in the order in which a user's data is exported.
     public var services: [ServiceAddress] = []
-    /// The time limit of the question whether mail to an address was returned.
+    /// The time limit for asking whether mail to an address was returned.
     public var returnedMailTimeout: Duration = .seconds(2)
     /// The maximum size of a user's export.
     public var exportLimitInBytes = 64 << 20
@@ -21,7 +21,7 @@ public struct AuthOptions: Sendable {
     public var auditRetentionInDays = 365
     /// Whether identity providers may have private addresses.
     public var arePrivateProvidersAllowed = false
-    /// Where `martlet backup` of the package keeps its records.
+    /// Where the package's `martlet backup` keeps its records.
     public var backupDirectory = "/var/lib/martlet-backup"
 
     public init() {}

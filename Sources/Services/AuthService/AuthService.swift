@@ -1,5 +1,6 @@
 public import Foundation
 public import Logging
+public import MartletAPI
 public import MartletCore
 public import MartletHTTP
 import MartletJobs
@@ -137,15 +138,20 @@ public struct AuthService: ServiceDefinition {
             sessions: sessions, deletions: userDataJobs.deletions,
             codes: provider.codes,
             places: places, proofs: mailing.proofs, flows: federation.flows, audit: audit,
-            auditRetentionInDays: auditRetentionInDays, logger: logger)
+            auditRetentionInDays: auditRetentionInDays, status: status, now: now, logger: logger)
         let services: [any Service] = [
             postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, signOutWorker,
-            housekeeping,
+            housekeeping, StatusSampler(store: status, health: health, logger: logger, now: now),
         ]
         return services + [publishUsers].compactMap(\.self)
     }
 
     public var userData: any UserDataHolder { userDataJobs.account }
+
+    public var recordUsage: (@Sendable (UsageReport) async throws -> Void)? {
+        let (store, clock) = (status, now)
+        return { report in try await store.add(report.values, at: clock()) }
+    }
 
     public func isReady() async -> Bool {
         // Ready only once the keys that it signs with are published.
@@ -172,6 +178,7 @@ public struct AuthService: ServiceDefinition {
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }
     var audit: AuditStore { AuditStore(postgres: postgres) }
+    var status: StatusStore { StatusStore(postgres: postgres) }
     /// The people who run the server.
     var staff: StaffStore { StaffStore(postgres: postgres) }
     var passwordCheck: PasswordCheck {

@@ -1,8 +1,9 @@
+import Foundation
 import Logging
 import MartletJobs
 
 /// Deletes expired data every hour: sessions, revocations, counted attempts, authorization codes, provider sign-in
-/// flows, sign-in addresses, mail proofs and counts, receipts, entries of the audit log.
+/// flows, sign-in addresses, mail proofs and counts, receipts, entries of the audit log, the history of the status.
 struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
 
@@ -14,6 +15,8 @@ struct Housekeeping: PeriodicWork {
     let flows: OAuthFlowStore
     let audit: AuditStore
     let auditRetentionInDays: Int
+    let status: StatusStore
+    let now: @Sendable () -> Date
     let logger: Logger
 
     func work() async throws {
@@ -24,5 +27,6 @@ struct Housekeeping: PeriodicWork {
         try await proofs.clean()
         try await flows.clean()
         try await audit.prune(olderThan: auditRetentionInDays)
+        try await status.prune(at: now())
     }
 }

@@ -5,6 +5,7 @@ extension AuthService {
         routes.on(ReadKeyRing.route, ReadKeyRing(feed: feed))
         routes.on(ReadRevocations.route, ReadRevocations(feed: revocations))
         routes.on(RecordCredentialUse.route, RecordCredentialUse(credentials: credentials))
+        routes.on(RecordUsage.route, RecordUsage(store: status, now: now))
 
         routes.section = .users
         // Signing in

@@ -50,7 +50,7 @@ public struct ConfigService: ServiceDefinition {
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger), internalSecret: internalSecret,
-            others: Others(
+            others: OtherServices(
                 roles: RoleNames(of: try ServiceAddress(.storage, settings), calls: calls),
                 profiles: UserProfiles(of: try ServiceAddress(.auth, settings), calls: calls),
                 conversions: Conversions(of: try ServiceAddress(.analytics, settings), calls: calls)),
@@ -58,14 +58,14 @@ public struct ConfigService: ServiceDefinition {
     }
 
     /// The other services that this one calls.
-    struct Others: Sendable {
+    struct OtherServices: Sendable {
         var roles: RoleNames
         var profiles: UserProfiles
         var conversions: Conversions
     }
 
     init(
-        postgres: PostgresClient, internalSecret: Secret, others: Others, logger: Logger,
+        postgres: PostgresClient, internalSecret: Secret, others: OtherServices, logger: Logger,
         limits: LiveDocuments.Limits = LiveDocuments.Limits(),
         streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds,
         now: @escaping @Sendable () -> Date = { Date() }

@@ -16,6 +16,7 @@ public final class Gateway: Service {
         var routes: RouteTable
         var workers: [Worker] = []
         var port: Int?
+        var redirectPort: Int?
         var hasKeyRing = false
         var isDraining = false
     }
@@ -24,6 +25,7 @@ public final class Gateway: Service {
     private let settings: Settings
     private let targets: [[UpstreamTarget]]
     private let certificates: Certificates?
+    private let redirect: Redirect?
     private let logger: Logger
     private let state: Mutex<State>
 
@@ -46,6 +48,10 @@ public final class Gateway: Service {
                     "tls: \(files.certificateFile) and \(files.keyFile) cannot be used: \(error)")
             }
         }
+        if configuration.redirect != nil, configuration.tls == nil {
+            throw GatewayConfigurationError("tls.redirect.port needs tls.certificate and tls.key")
+        }
+        redirect = try configuration.redirect.map { value throws(GatewayConfigurationError) in try Redirect(value) }
         let file = try RouteFile.read(configuration.routesFile)
         state = Mutex(State(routes: try RouteTable(file, configuration: configuration)))
     }
@@ -55,6 +61,9 @@ public final class Gateway: Service {
 
     /// The port in use; nil if the gateway is not listening.
     public var boundPort: Int? { state.withLock { $0.port } }
+
+    /// The port in use that redirects to https; nil if there is none.
+    public var boundRedirectPort: Int? { state.withLock { $0.redirectPort } }
 
     /// Reloads the route file. If it is invalid, logs the error and keeps the previous routes.
     public func reloadRoutes() {
@@ -114,10 +123,7 @@ public final class Gateway: Service {
             RequestReport(
                 targets: targets[$0], client: client, signer: settings.signer, logger: logger, now: settings.now)
         }
-        let listener = Listener(workers: workers, settings: settings, certificates: certificates)
-        let server = try await listener.bind(
-            host: configuration.host, port: configuration.port, shared: configuration.isPortShared, on: group)
-        state.withLock { $0.port = server.localAddress?.port }
+        let ports = try await listen(workers, on: group)
         logger.info("The gateway is listening.", metadata: ["port": "\(boundPort ?? 0)"])
 
         await withTaskGroup(of: Void.self) { tasks in
@@ -131,7 +137,7 @@ public final class Gateway: Service {
             }
             if let certificates { tasks.addTask { [logger] in await certificates.watch(logger) } }
             try? await gracefulShutdown()
-            await drain(server, of: listener, on: group)
+            await drain(ports, on: group)
             tasks.cancelAll()
         }
         await report(to: feed)
@@ -145,6 +151,32 @@ public final class Gateway: Service {
         for worker in workers { worker.eventLoop.execute { worker.start() } }
         state.withLock { $0.workers = workers }
         return workers
+    }
+
+    /// A listener and its channel.
+    private typealias Port = (listener: Listener, server: any Channel)
+
+    /// Opens the public port and, if there is one, the port that redirects to it.
+    private func listen(_ workers: [Worker], on group: any EventLoopGroup) async throws -> [Port] {
+        func bind(_ listener: Listener, _ port: Int) async throws -> Port {
+            let server = try await listener.bind(
+                host: configuration.host, port: port, shared: configuration.isPortShared, on: group)
+            return (listener, server)
+        }
+        var ports = [
+            try await bind(
+                Listener(workers: workers, settings: settings, certificates: certificates), configuration.port)
+        ]
+        if let redirect, let port = configuration.redirect?.port {
+            let listener = Listener(workers: workers, settings: settings, certificates: nil, redirect: redirect)
+            ports.append(try await bind(listener, port))
+        }
+        let numbers = ports.map { $0.server.localAddress?.port }
+        state.withLock { state in
+            state.port = numbers[0]
+            state.redirectPort = numbers.count > 1 ? numbers[1] : nil
+        }
+        return ports
     }
 
     // MARK: Updates for the workers
@@ -239,19 +271,28 @@ public final class Gateway: Service {
     ///
     /// Before the port is released, streams end and answers tell clients to use another connection. Connections
     /// accepted until then are served like the others.
-    private func drain(_ server: any Channel, of listener: Listener, on group: any EventLoopGroup) async {
+    private func drain(_ ports: [Port], on group: any EventLoopGroup) async {
         state.withLock { $0.isDraining = true }
         let isAbrupt = Task.isCancelled
         func sleep(_ time: TimeAmount) async {
-            try? await server.eventLoop.scheduleTask(in: time) {}.futureResult.get()
+            try? await group.any().scheduleTask(in: time) {}.futureResult.get()
         }
         if !isAbrupt { await sleep(settings.drainDelay) }
         let deadline = NIODeadline.now() + settings.drainTimeout
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.drain() }.get() }
-        if isAbrupt { try? await server.close().get() } else { await listener.close(server, on: group) }
+        for port in ports {
+            if isAbrupt {
+                try? await port.server.close().get()
+            } else {
+                await port.listener.close(port.server, on: group)
+            }
+        }
         while !isAbrupt, NIODeadline.now() < deadline, await !isIdle { await sleep(.milliseconds(20)) }
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.closeAll() }.get() }
-        state.withLock { $0.port = nil }
+        state.withLock { state in
+            state.port = nil
+            state.redirectPort = nil
+        }
     }
 
     /// Whether no client is connected.

@@ -26,6 +26,8 @@ public struct GatewayConfiguration: Sendable {
     public var stateDirectory: String
     /// PEM files for TLS, reloaded when they change. Nil serves clear text.
     public var tls: TLS?
+    /// The clear-text port beside the TLS port; nil for none. Requires `tls`.
+    public var redirect: Redirect?
     /// Number of event loops; nil for one per core.
     public var eventLoopThreads: Int?
     public var limits = Limits()
@@ -83,6 +85,22 @@ public struct GatewayConfiguration: Sendable {
         }
     }
 
+    /// A port that redirects to https and answers ACME challenges (RFC 8555 §8.3).
+    public struct Redirect: Sendable {
+        /// Port to listen on, at `host`. 0 selects any free port, see `Gateway.boundRedirectPort`.
+        public var port: Int
+        /// Where clients reach the TLS port, such as `https://api.example.org`.
+        public var publicURL: String
+        /// Directory in which an ACME client writes a file for each challenge, named after its token; nil for none.
+        public var challengeDirectory: String?
+
+        public init(port: Int, publicURL: String, challengeDirectory: String? = nil) {
+            self.port = port
+            self.publicURL = publicURL
+            self.challengeDirectory = challengeDirectory
+        }
+    }
+
     public struct Limits: Sendable {
         /// Size of request line and headers. Above it: 431.
         public var maximumHeaderBytes = 16 * 1024
@@ -114,6 +132,8 @@ public struct GatewayConfiguration: Sendable {
         public var maximumStreamsPerAddress = 128
         /// Streams per event loop with one credential, which all users of an app share. Above it: 429.
         public var maximumStreamsPerCredential = 2_048
+        /// Whether to refuse requests with 503 while more arrive than a service can answer in time, see `LoadLimit`.
+        public var shedsLoad = true
         /// Minimum rate of a request body. Below it: 408. 0 means no limit. A client that has sent faster may pause for
         /// `Timeouts.bodyStall`.
         public var minimumBodyBytesPerSecond = 1024

@@ -29,4 +29,10 @@ extension ServiceContext {
         let known = try await rights.rights(of: try principal, in: space, to: [collection])
         return QueryScope(space: space, collection: collection, rights: known)
     }
+
+    /// The same scope with the caller's present rights, for a write that comes after a body or hooks, during which
+    /// rights may have changed. They are read again only if they may have.
+    func present(_ scope: QueryScope, _ rights: RightsStore) async throws -> QueryScope {
+        rights.isCurrent(scope.rights) ? scope : try await self.scope(rights)
+    }
 }

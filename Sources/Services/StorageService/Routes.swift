@@ -9,7 +9,7 @@ extension StorageService {
         routes.on(ReadObject.route, ReadObject(objects: objects, rights: rights))
         routes.on(ReplaceObject.route, ReplaceObject(idempotency: idempotency, rights: rights, before: before))
         routes.on(ChangeObject.route, ChangeObject(idempotency: idempotency, rights: rights, before: before))
-        routes.on(DeleteObject.route, DeleteObject(objects: objects, rights: rights, before: before))
+        routes.on(DeleteObject.route, DeleteObject(idempotency: idempotency, rights: rights, before: before))
         routes.on(RunBatch.route, RunBatch(batch: batch, idempotency: idempotency, rights: rights))
         routes.on(
             CreateObjects.route,
@@ -106,6 +106,7 @@ extension StorageService {
         routes.on(ReadTransfer.route, ReadTransfer(uploads: tusUploads, rights: rights))
         routes.on(ContinueTransfer.route, ContinueTransfer(uploads: tusUploads, rights: rights))
         routes.on(DeleteTransfer.route, DeleteTransfer(uploads: tusUploads, rights: rights))
+        routes.on(OverrideTransfer.route, OverrideTransfer(uploads: tusUploads, rights: rights))
         routes.section = .collections
         routes.on(ReadCollection.route, ReadCollection(collections: collections, indexes: indexes, rights: rights))
         routes.section = .transfers

@@ -153,8 +153,8 @@ public struct StorageService: ServiceDefinition {
         self.fileSettings = fileSettings
         self.files = FileStore(postgres: postgres, spaces: spaces, quota: fileSettings.quota, signal: signal)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
-        self.intake = FileIntake(files: files, settings: fileSettings)
-        self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake, rights: rights)
+        self.intake = FileIntake(files: files, rights: rights, settings: fileSettings)
+        self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake)
         self.orphans = OrphanFileSweep(postgres: postgres, files: files, settings: fileSettings, logger: logger)
 
         let background = transfers ?? postgres

@@ -1,5 +1,5 @@
-/// Protects text that a spreadsheet would interpret as a formula by a leading `'`. Text that already starts with `'`
-/// gets another one.
+/// Protects text that a spreadsheet would interpret as a formula by adding a leading `'`. Text that already starts with
+/// `'` gets another one.
 public enum FormulaGuard {
     public static func isNeeded(for text: String) -> Bool {
         switch text.utf8.first {

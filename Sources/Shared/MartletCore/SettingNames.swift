@@ -22,14 +22,14 @@ public enum SettingNames {
         "gateway": Set(
             everywhere + [
                 "routes.file", "dashboard.directory", "keyring.url", "state.directory", "tls.certificate", "tls.key",
-                "event.loops",
+                "tls.redirect.port", "tls.challenge.directory", "public.url", "event.loops",
                 "log.requests", "cors.origins", "trusted.proxies", "master.networks",
                 "limit.key.rate", "limit.key.burst", "limit.address.rate", "limit.address.burst",
                 "limit.user.rate", "limit.user.burst", "limit.header.bytes",
                 "limit.header.count", "limit.uri.bytes", "limit.body.bytes", "limit.address.inflight",
-                "limit.key.inflight", "limit.address.streams", "limit.key.streams", "limit.connections",
-                "limit.address.connections", "limit.body.rate", "limit.answer.rate", "timeout.header", "timeout.body",
-                "timeout.stall", "timeout.idle",
+                "limit.key.inflight", "limit.address.streams", "limit.key.streams", "limit.overload",
+                "limit.connections", "limit.address.connections", "limit.body.rate", "limit.answer.rate",
+                "timeout.header", "timeout.body", "timeout.stall", "timeout.idle",
                 "timeout.connect", "timeout.response", "timeout.drain", "drain.delay", "http.shared",
             ] + ServiceName.allCases.map { "upstream." + $0.rawValue }),
         "auth": Set(

@@ -26,7 +26,7 @@ public struct EntityTag: Sendable, Hashable {
         }
         guard !tags.isEmpty, tags.count <= 20, tags.count == header.split(separator: ",").count else {
             throw ServiceError(
-                .invalidParameter, "It must be * or a list of at most 20 entity tags in double quotes.",
+                .invalidParameter, "Expected * or a list of at most 20 entity tags in double quotes.",
                 field: "If-Match")
         }
         return tags

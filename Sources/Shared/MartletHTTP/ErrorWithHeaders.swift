@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import MartletCore
 
-/// An error whose answer needs header fields of its own, such as `Allow` or `Content-Range`. Only endpoints throw it;
+/// An error whose answer needs its own header fields, such as `Allow` or `Content-Range`. Only endpoints throw it;
 /// all layers below them throw `ServiceError`.
 public struct ErrorWithHeaders: Error {
     public let error: ServiceError

@@ -16,7 +16,7 @@ public struct FeedQuery {
             throw ServiceError(.invalidParameter, field: "after")
         }
         guard let wait = Int(parameters["wait"] ?? "0"), (0...30).contains(wait) else {
-            throw ServiceError(.invalidParameter, "It must be a whole number from 0 to 30.", field: "wait")
+            throw ServiceError(.invalidParameter, "Expected a whole number from 0 to 30.", field: "wait")
         }
         self.after = after
         self.wait = .seconds(wait)

@@ -14,11 +14,15 @@ enum MetricHelp {
         "martlet_config_followers": "Event streams open on this instance.",
         "martlet_config_spaces": "App environments that this instance holds in memory.",
         "martlet_gateway_bodies_late_total": "Requests refused with 408 because their body arrived too slowly.",
+        "martlet_gateway_certificate_expires_seconds":
+            "When the TLS certificate in use expires, in seconds since 1970.",
         "martlet_gateway_connections": "Client connections.",
         "martlet_gateway_connections_evicted_total": "Idle connections closed to make room for others.",
         "martlet_gateway_connections_refused_total": "Connections closed at once because there was no room.",
         "martlet_gateway_descriptors_lacking_total":
             "Requests refused with 503 because no descriptor was left for a connection to a service.",
+        "martlet_gateway_overloads_total":
+            "Requests refused with 503 because more arrived than a service could answer in time.",
         "martlet_gateway_received_bytes_total": "Bytes of request bodies received from clients.",
         "martlet_gateway_request_duration_seconds": "Time from a request's head to the end of its answer.",
         "martlet_gateway_requests_total": "Requests answered, by upstream and class of status.",

@@ -73,6 +73,14 @@ public final class MetricsRegistry: MetricsFactory {
         return text + "martlet_metrics_refused_total \(refused)\n"
     }
 
+    /// How many of the values that the histograms with this name have recorded are above `bound`, which must be one of
+    /// their bounds. Nil if there is no such histogram.
+    func count(of name: String, above bound: Double) -> Int64? {
+        let all = state.withLock { state in Array(state.series.filter { $0.key.name == name }.values) }
+        let histograms = all.compactMap { $0 as? HistogramSeries }
+        return histograms.isEmpty ? nil : histograms.reduce(0) { $0 + $1.count(above: bound) }
+    }
+
     private static func describe(_ name: String, _ type: String, to text: inout String) {
         if let help = MetricHelp.sentences[name] { text += "# HELP \(name) \(help)\n" }
         text += "# TYPE \(name) \(type)\n"
@@ -198,6 +206,11 @@ private final class HistogramSeries: TimerHandler, RecorderHandler, Series {
             $0.counts[bucket] += 1
             $0.sum += value
         }
+    }
+
+    func count(above bound: Double) -> Int64 {
+        let first = bounds.firstIndex { $0 > bound } ?? bounds.count
+        return state.withLock { $0.counts[first...].reduce(0, +) }
     }
 
     func write(name: String, labels: String, to text: inout String) {

@@ -10,7 +10,7 @@ extension Request {
     public func number(_ name: Substring, default number: Int, in range: ClosedRange<Int>) throws -> Int {
         guard let number = uri.queryParameters[name].map({ Int($0) }) ?? number, range.contains(number) else {
             throw ServiceError(
-                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).",
+                .invalidParameter, "Expected a whole number from \(range.lowerBound) to \(range.upperBound).",
                 field: String(name))
         }
         return number
@@ -23,7 +23,7 @@ extension Request {
         switch uri.queryParameters[name] {
         case nil, "false": return false
         case "true": return true
-        default: throw ServiceError(.invalidParameter, "It must be true or false.", field: String(name))
+        default: throw ServiceError(.invalidParameter, "Expected true or false.", field: String(name))
         }
     }
 
@@ -34,7 +34,7 @@ extension Request {
         guard let text = uri.queryParameters[name].map(String.init) else { return nil }
         guard let time = Date(rfc3339: text) else {
             throw ServiceError(
-                .invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
+                .invalidParameter, "Expected a time such as 2026-11-21T08:48:59Z.", field: String(name))
         }
         return time
     }
@@ -46,7 +46,7 @@ extension Request {
         guard let text = uri.queryParameters[name].map(String.init) else { return nil }
         guard let id = UUID(uuidString: text) else {
             throw ServiceError(
-                .invalidParameter, "It must be an id (a UUID) from this list's answers.", field: String(name))
+                .invalidParameter, "Expected an id (a UUID) from this list's answers.", field: String(name))
         }
         return id
     }

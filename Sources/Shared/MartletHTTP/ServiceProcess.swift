@@ -3,6 +3,7 @@ import Foundation
 public import Hummingbird
 import HummingbirdCore
 public import Logging
+public import MartletAPI
 public import MartletCore
 import NIOCore
 public import ServiceLifecycle
@@ -26,6 +27,9 @@ public protocol ServiceDefinition: Sendable {
     /// Whether answers to clients may be compressed. False if secrets and text from the caller can appear together.
     var compressesAnswers: Bool { get }
 
+    /// Stores what the process uses. Nil if it is reported to `auth`.
+    var recordUsage: (@Sendable (UsageReport) async throws -> Void)? { get }
+
     /// Whether requests can be served.
     func isReady() async -> Bool
 
@@ -35,6 +39,7 @@ public protocol ServiceDefinition: Sendable {
 
 extension ServiceDefinition {
     public var compressesAnswers: Bool { true }
+    public var recordUsage: (@Sendable (UsageReport) async throws -> Void)? { nil }
 
     /// All routes of the service, with those that every service has.
     public var routes: RouteTable {
@@ -50,13 +55,14 @@ extension ServiceDefinition {
 ///
 /// Settings: `http.host` (127.0.0.1), `http.port`, `http.socket` (path of an additional Unix domain socket to listen
 /// on), `internal.host` (127.0.0.1), `internal.port`, `internal.secret` (secret, ≥ 32 characters), `log.level` (info);
-/// those of `MemoryBudgets`.
+/// those of `MemoryBudgets`; `services.auth`, to which the use of CPU and memory is reported (by services other than
+/// auth).
 public enum ServiceProcess {
     public static func run<Definition: ServiceDefinition>(_: Definition.Type) async {
         await ProcessStart.run(name: Definition.name) { settings, logger, metrics in
             let definition = try Definition(settings: settings, logger: logger)
-            let signer = PrincipalSigner(
-                internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
+            let secret = try settings.requiredSecret("internal.secret", minimumLength: 32)
+            let signer = PrincipalSigner(internalSecret: secret)
             let router = makeRouter(definition, signer: signer, memory: try MemoryBudgets(settings))
             let port = try settings.integer("http.port", default: Definition.defaultPort, in: 0...65_535)
             var addresses: [BindAddress] = [.hostname(settings.string("http.host", default: "127.0.0.1"), port: port)]
@@ -76,7 +82,15 @@ public enum ServiceProcess {
                 host: settings.string("internal.host", default: "127.0.0.1"),
                 port: try settings.integer("internal.port", default: Definition.defaultPort + 1_000, in: 0...65_535),
                 metrics: metrics, logger: logger, isReady: definition.isReady)
-            return definition.background + [internalServer, Together(services: servers)]
+            let reporter: UsageReporter
+            if let record = definition.recordUsage {
+                reporter = UsageReporter(process: Definition.name, metrics: metrics, logger: logger, send: record)
+            } else {
+                reporter = UsageReporter(
+                    process: Definition.name, metrics: metrics, logger: logger,
+                    auth: try ServiceAddress(.auth, settings), internalSecret: secret)
+            }
+            return definition.background + [reporter, internalServer, ConcurrentServices(services: servers)]
         }
     }
 
@@ -94,7 +108,7 @@ public enum ServiceProcess {
 
     /// Runs servers that must stop accepting at the same moment. One by one, the last would only have the rest of the
     /// drain time.
-    private struct Together<Member: Service>: Service {
+    private struct ConcurrentServices<Member: Service>: Service {
         let services: [Member]
 
         func run() async throws {

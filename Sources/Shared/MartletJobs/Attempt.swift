@@ -1,7 +1,7 @@
 public import Logging
 
 /// Runs a step of background work and returns whether it succeeded. A failure is logged once, unless the task was
-/// cancelled: then it proves nothing.
+/// cancelled, because it then proves nothing.
 ///
 /// - Parameters:
 ///   - sentence: What could not be done and what happens next: "Could not delete old sessions; retrying in an hour."

@@ -5,7 +5,7 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// Sends mail with libcurl, on threads of its own because libcurl blocks.
+/// Sends mail with libcurl, on its own threads, because libcurl blocks.
 public final class SMTPClient: Service {
     private let pool: NIOThreadPool
     private let semaphore: AsyncSemaphore

@@ -22,6 +22,10 @@ public struct PostgresQuery: Sendable, Hashable {
 
     /// How long PostgreSQL may work on the statement, before it fails with `query_canceled` (57014). Nil for the
     /// client's limit. Ignored inside a transaction.
+    ///
+    /// The `timeout` of a call is how long its caller waits, also for a connection. A statement that fails by its own
+    /// limit does too much; one that fails by a timeout may only have found the database busy. A wait for a lock ends
+    /// after two thirds of this limit, with `lock_not_available` (55P03).
     public var timeLimit: Duration?
 
     /// The statement without parameter numbers; `binds` holds their positions.

@@ -31,7 +31,7 @@ struct SchemaChecker {
 
     private init(limit: Int, checksLeft: Int) { (self.limit, self.checksLeft) = (limit, checksLeft) }
 
-    /// Whether nothing more needs to be found out, or can be.
+    /// Whether the check can end: the result is known, or no checks are left.
     private var isDone: Bool { checksLeft <= 0 || (isProbing ? hasMisfit : misfits.count >= limit) }
 
     /// - Parameter absent: The member of the value that is missing.
@@ -137,7 +137,7 @@ struct SchemaChecker {
         return key
     }
 
-    /// The number of checks that reading a value counts as, without what is inside its members and elements.
+    /// The number of checks that reading a value counts as, not including the contents of its members and elements.
     private static func work(_ value: JSONValue) -> Int {
         switch value {
         case .string(let text): text.utf8.count / 64

@@ -2,7 +2,7 @@ import Foundation
 import MartletCore
 import MartletPatterns
 
-/// Compiles a schema's document, and refuses what would never be checked.
+/// Compiles a schema, and rejects keywords that would never be checked.
 struct SchemaCompiler {
     /// Keywords without an effect on the check. `default` fills in members of new objects.
     private static let annotations: Set<String> = [
@@ -24,9 +24,9 @@ struct SchemaCompiler {
 
     private let document: JSONValue
     private(set) var definitions: [ExactText: JSONValue] = [:]
-    /// The definitions that the current subschema is part of.
+    /// The definitions that contain the current subschema, outermost first.
     private var entered: [String] = []
-    /// The definitions as compiled, so that all references to one share it.
+    /// The definitions compiled so far, so that all references to a definition share it.
     private var compiled: [ExactText: Definition] = [:]
     private var depth = 0
     /// The depth of the deepest subschema so far.
@@ -39,7 +39,7 @@ struct SchemaCompiler {
         let node: SchemaNode
         let keywordCount: Int
         let patternSteps: Int
-        /// The levels of subschemas, with the definition itself.
+        /// The number of levels of subschemas, including the definition itself.
         let height: Int
     }
 
@@ -49,7 +49,7 @@ struct SchemaCompiler {
         guard let member = document["$defs"] else { return try compile(document, at: "") }
         let named = try Self.members(member, at: "/$defs")
         for definition in named { definitions[ExactText(definition.name)] = definition.value }
-        // Also those that nothing refers to, because they may have typing errors.
+        // Including those that nothing refers to, because they may contain mistakes.
         for definition in named { _ = try self.definition(definition.name, at: "/$defs") }
         return try compile(document, at: "")
     }
@@ -118,7 +118,7 @@ struct SchemaCompiler {
         guard !annotations.contains(keyword.name) else { return 0 }
         return switch keyword.value {
         case .array(let elements): elements.count
-        // The names of `dependentRequired` too.
+        // The names in `dependentRequired` also count.
         case .object(let members):
             members.reduce(members.count) { count, member in
                 if keyword.name == "dependentRequired", case .array(let names) = member.value {
@@ -199,7 +199,8 @@ struct SchemaCompiler {
         case "prefixItems": return .prefixItems(try nodes(value, at: place))
         case "contains": return .contains(try compile(value, at: place))
         case "properties":
-            // `additionalProperties` is part of the same rule, because it is about the names that are not here.
+            // `additionalProperties` is part of the same rule, because it applies to all names that
+            // `properties` does not list.
             let others = schema["additionalProperties"].map { ($0, Self.sibling("additionalProperties", of: place)) }
             return .properties(
                 try properties(value, at: place),
@@ -254,7 +255,7 @@ struct SchemaCompiler {
         return nodes
     }
 
-    /// Patterns are compiled for longer texts than conditions of flags.
+    /// Patterns may be applied to longer texts here than in the conditions of flags.
     private mutating func pattern(_ value: JSONValue, at place: String) throws(SchemaError) -> TextPattern {
         guard case .string(let text) = value else { throw SchemaError(at: place, "Expected a regular expression.") }
         let pattern: TextPattern
@@ -350,7 +351,7 @@ extension SchemaCompiler {
     }
 
     fileprivate static func count(_ value: JSONValue, at place: String) throws(SchemaError) -> Int {
-        // JSON Schema calls 2.0 an integer, too.
+        // In JSON Schema, 2.0 is an integer, too.
         guard case .number(let literal) = value, let number = ExactNumber(literal), number.isInteger,
             !number.isNegative, number.digits.count + number.exponent <= 9
         else { throw SchemaError(at: place, "Expected a whole number from 0 to 999999999.") }

@@ -8,7 +8,7 @@ indirect enum SchemaNode: Sendable {
     case rules([SchemaRule])
 }
 
-/// What one keyword, or a few that belong together, demands of a value.
+/// What one keyword, or several related ones, require of a value.
 enum SchemaRule: Sendable {
     case types([ValueType])
     case classNames([String])
@@ -17,7 +17,7 @@ enum SchemaRule: Sendable {
     case minimum(ExactNumber, literal: String, isExclusive: Bool)
     case maximum(ExactNumber, literal: String, isExclusive: Bool)
     case multipleOf(ExactNumber, literal: String)
-    /// `minLength`, `maxItems` and their like. `unit` is the singular of what is counted.
+    /// `minLength`, `maxItems` and so on. `unit` is the singular of what is counted.
     case atLeast(Int, Countable)
     case atMost(Int, Countable)
     case pattern(TextPattern)

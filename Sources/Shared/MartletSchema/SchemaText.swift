@@ -1,12 +1,12 @@
 import MartletCore
 
-/// What writers of source text read in schemas.
+/// What the source text generators read from schemas.
 enum SchemaText {
     static func members(_ value: JSONValue?) -> [JSONValue.Member] {
         if case .object(let members) = value { members } else { [] }
     }
 
-    /// The texts of a keyword that takes one or a list.
+    /// The strings of a keyword whose value is one string or a list.
     static func strings(_ value: JSONValue?) -> [String] {
         switch value {
         case .string(let text): [text]
@@ -25,7 +25,7 @@ enum SchemaText {
         return .object(own + others)
     }
 
-    /// The lines of title and description, with an empty one between them.
+    /// The lines of the title and the description, separated by an empty line.
     static func comment(of schema: JSONValue) -> [String] {
         let paragraphs = ["title", "description"].flatMap { strings(schema[$0]) }.map {
             $0.split(whereSeparator: \.isNewline).map(String.init)

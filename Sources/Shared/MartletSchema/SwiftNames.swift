@@ -9,7 +9,7 @@ struct SwiftNames {
     /// A name for a property or case: `unit price` becomes `unitPrice`, `class` becomes `` `class` ``.
     mutating func value(_ text: String) -> String {
         let words = Self.words(text, capitalizingFirst: false)
-        // Not even back quotes allow these as the name of every member.
+        // Swift does not allow these as member names, even in back quotes.
         let name = unique(words == "self" || words == "init" ? words + "Value" : words)
         return Self.keywords.contains(name) ? "`\(name)`" : name
     }
@@ -80,7 +80,7 @@ struct SwiftNames {
         "private", "protocol", "public", "repeat", "rethrows", "return", "self", "some", "static", "struct",
         "subscript", "super", "switch", "throw", "throws", "true", "try", "typealias", "var", "where", "while",
     ]
-    /// Types that the generated text uses, and words that no type may have as its name.
+    /// Types that the generated text uses, and words that cannot be the name of a type.
     private static let typesInUse: Set<String> = [
         "Any", "Bool", "CaseIterable", "Codable", "CodingKey", "CodingKeys", "Date", "Decodable", "Decoder", "Double",
         "Encodable", "Encoder", "Equatable", "Int", "Protocol", "Self", "Sendable", "String", "Type",

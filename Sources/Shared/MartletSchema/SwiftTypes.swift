@@ -22,7 +22,7 @@ public struct SwiftTypes {
     private mutating func addStruct(_ name: String, _ schema: JSONValue, indent: String, within: Set<String>) {
         let schema = resolved(schema)
         let required = Set(SchemaText.strings(schema["required"]))
-        // A nested type must not hide one that it is nested in.
+        // A nested type must not shadow a type that encloses it.
         let enclosing = within.union([name])
         var (values, types) = (SwiftNames(), SwiftNames(taken: enclosing))
         var properties: [(name: String, type: String, text: String)] = []
@@ -51,7 +51,7 @@ public struct SwiftTypes {
         lines.append("\(indent)}")
     }
 
-    /// The memberwise initializer, which Swift does not make public by itself.
+    /// The memberwise initializer, because the synthesized one is not public.
     private mutating func addInitializer(_ properties: [(name: String, type: String, text: String)], _ indent: String) {
         let parameters = properties.map { property in
             "\(property.name): \(property.type)\(property.type.hasSuffix("?") ? " = nil" : "")"

@@ -43,7 +43,7 @@ public struct TypeScriptTypes {
         return types.isEmpty ? "unknown" : types.joined(separator: " | ")
     }
 
-    /// Numbers are not compared by their digits, so `1` and `1.0` are one type.
+    /// TypeScript compares numbers by value, so `1` and `1.0` are the same type.
     private func literals(_ values: [JSONValue]) -> String {
         let isScalar = values.allSatisfy { $0.kind != .array && $0.kind != .object }
         return isScalar && !values.isEmpty ? values.map { Self.escaped($0.text) }.joined(separator: " | ") : "unknown"
@@ -81,7 +81,7 @@ public struct TypeScriptTypes {
 
     private static func member(_ name: String) -> String { escaped(JSONValue.quote(name)) }
 
-    /// JSON as TypeScript's compiler takes it: it ends a line at two more characters.
+    /// Escapes the two further characters that TypeScript's compiler treats as line terminators.
     private static func escaped(_ json: String) -> String {
         json.replacing("\u{2028}", with: "\\u2028").replacing("\u{2029}", with: "\\u2029")
     }

@@ -43,7 +43,7 @@ enum ValueType: String, Sendable, CaseIterable {
     func isNamed(by value: JSONValue) -> Bool { Self.typeName(of: value) == rawValue }
 
     /// Whether a typed value has the members of its type, in the form in which the storage service stores them
-    /// (`TypedValue` there). A write to one of the members can leave others.
+    /// (`TypedValue` there). A write to one of the members can leave the value without the others.
     private func hasMembers(_ value: JSONValue) -> Bool {
         switch self {
         case .date: Self.text(value["iso"]).map { Date(rfc3339: $0)?.rfc3339 == $0 } ?? false

@@ -46,7 +46,7 @@ public struct SampleSize: Sendable {
     /// `power`.
     ///
     /// - Parameter share: The treatment's share of all units.
-    /// - Returns: Nil if the effect is 0 or the number does not fit an `Int`.
+    /// - Returns: Nil if the effect is 0 or the number does not fit into an `Int`.
     public func units(toFind effect: Double, controlVariance: Double, treatmentVariance: Double, share: Double = 0.5)
         -> Int?
     {

@@ -165,7 +165,7 @@ import Testing
                 _ = first.marks.begin(ends[1])
                 #expect(FileManager.default.fileExists(atPath: path + "/deaths"))
                 let crashes = start()
-                // The process after that.
+                // The next process counts the deaths of the previous one.
                 let marks = DigestionMarks(path: path)
                 marks.recover()
                 #expect(ends.map { marks.deaths(of: $0) } == [1, 2, 1])

@@ -44,7 +44,7 @@ import Testing
             #expect(try await Self.dropsEvents(app))
             #expect(try await Self.ask(app, "DELETE", own)["isOptedOut"] == "false")
             #expect(try await !Self.dropsEvents(app))
-            // Without an opt-out there is nothing to prove.
+            // If there is no opt-out, ending it needs no secret.
             #expect(try await Self.ask(app, "DELETE")["isOptedOut"] == "false")
         }
     }

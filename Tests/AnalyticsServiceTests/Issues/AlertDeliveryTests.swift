@@ -116,7 +116,7 @@ import Testing
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
             try await data.happening(try await data.issue(1), "created")
             while try await app.service.crashes.tracking.alerts.firing.announce() {}
-            // As after a 410, with a pending change that waits for the pause to end.
+            // The alert is disabled as after an answer 410, while a pending change waits for the pause to end.
             try await app.service.crashes.tracking.alerts.store.disable(try #require(UUID(uuidString: alert.id)))
             let body = #"{"name":"New","kind":"newIssue","target":{"type":"webhook","url":"\#(receiver.url)"}}"#
             #expect(try await app.master("PUT", "/crashes/alerts/\(alert.id)", body)["enabled"] == "true")

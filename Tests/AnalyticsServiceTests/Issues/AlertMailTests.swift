@@ -142,7 +142,7 @@ private final class Post: Sendable {
             try await app.runAlerts()
             try await Self.wait(app, "state = 'dead'")
             #expect(post.addresses() == ["ada@example.org"])
-            let skipped = #"2 "skipped" "not there any more, or may not read the app's crashes""#
+            let skipped = #"2 "skipped" "no longer a staff member, or may not read the app's crashes""#
             #expect(
                 try await Self.readers(app, alert) == [#"1 "sent" -"#, skipped, #"3 "failed" "no e-mail address""#])
             let read = try await app.master("GET", "/crashes/alerts/\(alert)")
@@ -168,7 +168,9 @@ private final class Post: Sendable {
             try await Self.wait(app, "state = 'dead'")
             #expect(post.addresses() == [])
             let read = try await app.master("GET", "/crashes/alerts/\(alert)")
-            #expect(read["lastDelivery.error"] == #""Nobody of its staff may read the app's crashes any more.""#)
+            #expect(
+                read["lastDelivery.error"]
+                    == #""None of the alert's recipients may read the app's crashes any more.""#)
         }
     }
 

@@ -89,7 +89,7 @@ import Testing
                 "target.url"
             ),
         ]
-        // With the settings of production.
+        // This test uses the settings of production.
         try await AnalyticsApp.run { app in
             for (body, field) in cases {
                 let answer = try await app.master("POST", "/crashes/alerts", body)

@@ -46,7 +46,7 @@ import Testing
                     && merged["lastSeen"] == "\"2026-11-04T00:00:00.000Z\"")
             #expect(merged["firstRelease"] == "\"app@1.0+1\"" && merged["lastRelease"] == "\"app@1.1+2\"")
             #expect(try await app.master("GET", "/crashes/issues").each("number") == ["1"])
-            // Also by its old number.
+            // The issue is found by its old number, too.
             #expect(try await app.master("GET", "/crashes/issues/2")["number"] == "1")
             let line = "counts?interval=day&steps=4&to=2026-11-04T00:00:00Z"
             #expect(try await app.master("GET", "/crashes/issues/2/\(line)").each("events") == ["1", "2", "1", "1"])

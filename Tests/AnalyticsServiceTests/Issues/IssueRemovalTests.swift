@@ -17,7 +17,7 @@ import Testing
             let (gone, kept) = (
                 try await data.issue(1, hashes: [String(repeating: "a", count: 32)]), try await data.issue(2)
             )
-            // More than one slice.
+            // The reports fill more than one slice.
             for _ in 0..<(IssueRemoval.reportsPerSlice + 5) { try await data.report(gone) }
             let report = try await data.report(gone)
             let file = try await Attached(data, report, in: app, "dump")

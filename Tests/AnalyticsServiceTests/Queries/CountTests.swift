@@ -31,7 +31,7 @@ import Testing
             let suffix = "&people=true&timeZone=Europe/Dublin"
             #expect(try await app.ask("counts?from=2026-03-28&to=2026-03-30" + suffix) == Self.dublin)
             #expect(try await app.ask("counts?from=2026-10-24&to=2026-10-26" + suffix) == Self.dublinInAutumn)
-            // By event, for which persons are not rolled up by hour.
+            // Counts of one event; for these, persons are not rolled up by hour.
             #expect(try await app.ask("counts?event=a&from=2026-03-28&to=2026-03-30" + suffix) == Self.dublin)
             let hours = try await app.ask("people?interval=hour&timeZone=Europe/Dublin&from=2026-03-29&to=2026-03-29")
             #expect(hours.count == 23)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `Top screens and hourly series`() async throws {
+    @Test func `Top screens and hourly series agree with the events`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeGroups(app)
             #expect(

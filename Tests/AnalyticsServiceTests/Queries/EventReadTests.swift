@@ -167,7 +167,7 @@ private final class Refusals: Sendable {
             let refused = Refusals()
             let questions = try await app.database.withSuperuser { database in
                 try await database.withTransaction { transaction in
-                    // Nothing is answered before too many have been refused.
+                    // The lock holds all answers back until the surplus questions have been refused.
                     try await transaction.execute("SELECT pg_advisory_xact_lock(1)")
                     let questions = (0..<(places + 3)).map { _ in
                         Task {

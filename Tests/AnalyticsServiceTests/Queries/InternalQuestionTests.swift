@@ -5,6 +5,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
+@testable import AnalyticsEvents
 @testable import AnalyticsService
 
 @Suite struct InternalQuestionTests {
@@ -210,6 +211,44 @@ import Testing
             #expect(
                 try await app.staff("GET", "/admin/requests?interval=minute&from=2026-01-01T00:00:00Z", rights: rights)
                     .isProblem(.invalidParameter, field: "from"))
+        }
+    }
+
+    @Test func `Counts of minutes become counts of hours after two weeks, once`() async throws {
+        try await AnalyticsApp.run { app in
+            let store = RequestCountStore(postgres: app.postgres)
+            let hour = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 3_600).rounded(.down) * 3_600)
+                .addingTimeInterval(-20 * 86_400)
+            try await store.add(Self.report(UUID(), hour))
+            try await store.add(Self.report(UUID(), hour))
+            try await store.add(Self.report(UUID(), hour.addingTimeInterval(59 * 60)))
+            try await store.add(Self.report(UUID(), hour.addingTimeInterval(3_600)))
+            try await store.add(Self.report(UUID(), hour.addingTimeInterval(-400 * 86_400)))
+            try await store.add(Self.report())
+            func rows() async throws -> [String] {
+                try await app.postgres.query(
+                    """
+                    SELECT concat_ws(' ', extract(epoch FROM minute - \(hour))::int / 60, service, status_class, count, microseconds)
+                    FROM analytics.request_counts WHERE minute < now() - interval '1 day'
+                    ORDER BY minute, service, status_class
+                    """
+                ).map { try $0.decode(0) }
+            }
+            func expected(_ minute: Int, times: Int) -> [String] {
+                Self.report().counts.map {
+                    "\(minute) \($0.service) \($0.statusClass) \($0.count * times) \(Int($0.microseconds) * times)"
+                }.sorted()
+            }
+            // Each run takes a day at most: the first one the row that is too old.
+            try await store.prune()
+            async let one: Void = store.prune()
+            async let other: Void = store.prune()
+            _ = try await (one, other)
+            try await store.prune()
+            #expect(try await rows() == expected(0, times: 3) + expected(60, times: 1))
+            let total: Int = try await app.postgres.query(
+                "SELECT sum(count)::bigint FROM analytics.request_counts")[0].decode(0)
+            #expect(total == Self.report().counts.reduce(0) { $0 + $1.count } * 5, "with those of today")
         }
     }
 

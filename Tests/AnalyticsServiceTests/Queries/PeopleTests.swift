@@ -71,7 +71,7 @@ import Testing
     }
 
     private static let ways: [([(Int, String, Int)], [Int])] = [
-        // In order, with other events between.
+        // The events happen in order, with other events between them.
         ([(0, "open", 1), (1, "x", 1), (2, "cart", 1), (3, "buy", 1)], [1, 1, 1]),
         // Out of order.
         ([(0, "cart", 1), (1, "open", 1), (2, "buy", 1)], [1, 0, 0]),
@@ -95,7 +95,7 @@ import Testing
                 (1, "open", 2),
             ], [2, 1, 0]
         ),
-        // At the same instant.
+        // The events happen at the same instant.
         ([(0, "buy", 1), (0, "cart", 1), (0, "open", 1)], [1, 1, 1]), ([(0, "open", 0), (1, "cart", 0)], [0, 0, 0]),
     ]
 

@@ -246,7 +246,7 @@ import Testing
     @Test func `A roll-up that began before the last one does not move the watermark back`() async throws {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
-            // As if the last roll-up had begun a moment after the next one.
+            // Suppose that the last roll-up began two seconds after the one that follows here.
             try await app.postgres.execute("UPDATE analytics.rollups SET reached = now() + interval '2 seconds'")
             _ = try await app.service.questions.rollUp.catchUp()
             try await Task.sleep(for: .seconds(2))

@@ -170,7 +170,7 @@ import Testing
             let data = try await CrashData(app)
             let first = try await data.issue(1)
             for number in 2...101 { try await data.issue(Int32(number)) }
-            // As if some had been deleted.
+            // Delete some of the issues.
             try await app.postgres.execute("UPDATE analytics.issues SET deleted = now() WHERE number IN (9, 99)")
             try await data.release("a@1")
             try await data.tag(first, "größe/farbe", "rot", 1)
@@ -267,7 +267,7 @@ import Testing
                     .init("POST \(one)/deliveries/1/retry", nil, .deliveryNotFound),
                     .init("POST \(one)/deliveries/\(UUID())/retry?x=1", nil, .invalidParameter, "x"),
                 ], as: app.principal(.master))
-            // None of it is found by another app.
+            // Another app finds none of these objects.
             var other = app
             (other.appID, other.appNumber) = ("app2", 2)
             try await other.expect(

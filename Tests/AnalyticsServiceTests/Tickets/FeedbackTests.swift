@@ -124,7 +124,7 @@ import Testing
             }
             #expect(refusals.count { !$0 } == 5)
             #expect(try await app.numbers("").count == 5)
-            // The next hour.
+            // The next hour begins.
             try await app.postgres.execute(
                 "UPDATE analytics.ticket_spaces SET feedback_hour = feedback_hour - interval '1 hour'")
             for _ in 0..<2 { try await tickets.feedback.store(Feedback(message: "m", userID: Self.user), in: space) }
@@ -247,7 +247,7 @@ import Testing
             try await app.digested()
             #expect(try await app.ask("GET", "/tickets/1")["issueCount"] == "0")
             try await app.report(TestEnvelope.crash(in: "f", release: "shop@1.4", id: event))
-            // Together with the report.
+            // The issue is attached together with the digestion of the report.
             try await app.digested()
             let ticket = try await app.ask("GET", "/tickets/1")
             #expect(ticket.numbers("issues") == [1], "\(ticket)")

@@ -46,21 +46,21 @@ import Testing
                         Change(at: Self.at(4, 9), what: .status(before: "complete")),
                         Change(at: Self.at(5, 18), what: .sprint(before: 7)),
                     ]),
-                // Deleted and restored.
+                // This ticket is deleted and restored.
                 Ticket(
                     created: Self.at(1, 8), status: "onHold", sprint: 7, estimate: nil,
                     changes: [
                         Change(at: Self.at(3, 1), what: .bin(isIn: true)),
                         Change(at: Self.at(4, 1), what: .bin(isIn: false)),
                     ]),
-                // Removed from the sprint.
+                // This ticket is removed from the sprint.
                 Ticket(
                     created: Self.at(1, 8), status: "complete", sprint: nil, estimate: 1,
                     changes: [
                         Change(at: Self.at(4, 8), what: .sprint(before: 7)),
                         Change(at: Self.at(4, 9), what: .status(before: "todo")),
                     ]),
-                // In another sprint.
+                // This ticket is in another sprint.
                 Ticket(created: Self.at(1, 8), status: "todo", sprint: 8, estimate: 9),
             ])
         let report = SprintReport(log, from: Self.at(2, 9), to: Self.at(5, 17))

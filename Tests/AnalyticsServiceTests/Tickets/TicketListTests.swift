@@ -89,7 +89,7 @@ import Testing
                 let query = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
                 #expect(try await app.numbers("?search=\(query)") == numbers, "\(text)")
             }
-            // Also in comments.
+            // The search finds words of comments, too.
             try await app.ask("POST", "/tickets/1/comments", #"{"text":"エラーが出ます"}"#)
             #expect(try await app.numbers("?search=%E5%87%BA%E3%81%BE%E3%81%99") == [1])
         }
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `the fields of tickets in a list`() async throws {
+    @Test func `a ticket in a list has labels, counts and its sprint, but no description`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let list = try await app.ask("GET", "/tickets?sort=number")

@@ -81,7 +81,7 @@ import Testing
             let (id, other) = (try await apps.make(), try await apps.make("Other"))
             let archived = try await apps.send("POST", "/\(id)/archive")
             #expect(archived.status == 200 && archived["archived"] != "null", "\(archived)")
-            // Not a ring from before the apps were created.
+            // Wait for a key ring that is not from before the apps were created.
             let ring = try await apps.auth.ring(after: 0) { $0.apps.map(\.id) == [other] }
             #expect(try await apps.send("GET", "").all("id") == [other])
             #expect(try await apps.send("GET", "?archived=true").all("id") == [id])

@@ -29,7 +29,7 @@ import Testing
                 owner["user.emailVerified"] == "true" && owner["user.secondFactor"] == "false"
                     && owner["user.isAnonymous"] == "false")
             #expect(owner["user.profile.score"] == "7" && owner["user.userName"] == #""mallory""#)
-            // Nothing that belonged to the attacker works.
+            // No credential of the attacker's works any more.
             for name in [#""userName":"mallory""#, #""email":"anna@example.org""#] {
                 let answer = try await client.send(
                     "POST", "login", #"{\#(name),"password":"correct horse","code":"\#(codes[0])"}"#)

@@ -155,7 +155,7 @@ import Testing
             #expect(
                 try await client.master("PUT", "providers/acme", body + #","nonceRequired":false}"#)["nonceRequired"]
                     == "false")
-            // From an SDK that creates a nonce without revealing it.
+            // This token comes from an SDK that creates a nonce without revealing it.
             #expect(
                 try await client.signIn(idToken: try provider.token(["nonce": #""made by the kit""#])).status == 201)
         }
@@ -240,7 +240,7 @@ import Testing
         #expect(documents.count == 2)
         for _ in 0..<10 { #expect(try await !has("3")) }
         #expect(documents.count == 2)
-        // Unavailable for hours.
+        // The issuer is unavailable for more than an hour.
         documents.set("a", nil)
         clock.advance(4_000)
         for _ in 0..<3 { #expect(try await has("2")) }

@@ -246,7 +246,7 @@ import Testing
             #expect(signedIn.status == 201 && signedIn["user.private.name"] == #""Ada Lovelace""#, "\(signedIn)")
             #expect(signedIn["user.email"] == #""x1@privaterelay.appleid.com""#)
             try check(provider.look(\.tokenRequests).first?["client_secret"], key, provider, clientID: "ios.app")
-            // Sealed in the database.
+            // The token is sealed in the database.
             let sealed: Data = try await client.auth.postgres.query("SELECT sealed_token FROM auth.identities")[0]
                 .decode(0)
             #expect(sealed.range(of: Data("rt-1".utf8)) == nil)

@@ -109,7 +109,7 @@ import Testing
             // Session fixation: the state is not a code, and neither is an invented one.
             let (_, state) = try await client.begin()
             #expect(try await client.finish(state).isProblem(.invalidToken))
-            // In another environment, and in another app.
+            // The code is not valid in another environment or in another app.
             let good = try await client.goThrough(provider)["code"]
             var test = client
             test.environment = .test

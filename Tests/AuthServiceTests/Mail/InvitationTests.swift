@@ -24,7 +24,7 @@ import Testing
             #expect(
                 made.status == 201 && code.count == 19 && made["email"] == "null"
                     && made.header("cache-control") == "no-store", "\(made)")
-            // Not valid in the other environment.
+            // The code is not valid in the other environment.
             var test = client
             test.environment = .test
             #expect(try await signUp(test, "ada", code).isProblem(.invalidBody, field: "invitation"))

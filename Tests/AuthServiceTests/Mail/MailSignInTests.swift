@@ -85,7 +85,7 @@ extension UserClient {
             #expect(
                 answer.status == 200 && answer.string("user.id") == tokens.userID
                     && answer.header("cache-control") == "no-store", "\(answer)")
-            // Neither of the two is valid any more.
+            // Neither the code nor the link is valid any more.
             #expect(
                 try await confirm(client, #""email":"\#(address)","mailCode":"\#(mail.code)""#).isProblem(.signInFailed)
             )

@@ -49,6 +49,15 @@ import Testing
     }
 
     @Test(arguments: [
+        (1, "en", "1 minute"), (600, "en", "10 minutes"), (600, "de", "10 Minuten"), (3_600, "de-at", "1 Stunde"),
+        (86_400, "en", "24 hours"), (86_399, "de", "24 Stunden"), (172_800, "en", "2 days"), (604_795, "en", "7 days"),
+        (604_800, "de", "7 Tage"), (604_800, "den", "7 days"), (597_600, "fr", "6 days"),
+    ])
+    func `A duration is said in days if it is long`(seconds: Int, language: String, text: String) {
+        #expect(DurationText.text(seconds: Int64(seconds), language: language) == text)
+    }
+
+    @Test(arguments: [
         ("https://shop.example.org/open?t={token}", true), ("https://shop.example.org/#{kind}/{token}", true),
         ("shop://auth/{token}", true),
         ("shop.app:///auth?token={token}&kind={kind}", true), ("http://shop.example.org/{token}", false),

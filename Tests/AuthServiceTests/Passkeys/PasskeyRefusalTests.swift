@@ -176,7 +176,7 @@ import Testing
             let added = try await client.send(
                 "POST", "me/passkeys", #"{"credential":\#(try second.create(registration))}"#, as: tokens)
             #expect(added.isProblem(.invalidBody, field: "credential"), "\(added)")
-            // Too late.
+            // An answer that comes too late is refused.
             let late = try device.get(try await client.signInOptions())
             _ = try await client.auth.postgres.execute(
                 "UPDATE auth.passkey_challenges SET expires = now() - interval '1 second'")

@@ -81,7 +81,7 @@ import Testing
             let tokens = try await client.signUp()
             var device = SoftPasskey()
             device.format = "packed"
-            // With a certificate, whose chain is not verified.
+            // The statement has a certificate, whose chain is not verified.
             device.statement =
                 Data([0xa3]) + CBORWriter.text("alg") + CBORWriter.int(-7) + CBORWriter.text("sig")
                 + CBORWriter.bytes([1]) + CBORWriter.text("x5c") + Data([0x81]) + CBORWriter.bytes([2])
@@ -197,7 +197,7 @@ import Testing
             let tokens = try await client.signUp()
             let secret = try await client.addSecondFactor(as: tokens)
             var device = SoftPasskey()
-            // It would open the account without a code, so adding it requires one.
+            // A passkey would open the account without a code, so adding it requires one.
             let refused = try await client.send(
                 "POST", "me/passkeys/options", #"{"password":"correct horse"}"#, as: tokens)
             #expect(refused.isProblem(.secondFactorRequired), "\(refused)")

@@ -157,7 +157,7 @@ import Testing
             }
             let twice = try await browser.authorize(provider.request() + "&redirect_uri=https%3A%2F%2Fevil.example%2F")
             #expect(twice.status == 400 && twice.location == nil)
-            // In another environment, and in another app.
+            // The client is not known in another environment or in another app.
             var test = provider.users
             test.environment = .test
             #expect(
@@ -207,7 +207,7 @@ import Testing
             // The attacker's form in the victim's browser: login CSRF.
             let forced = try await victim.logIn(attackersPage, name: "mallory")
             #expect(forced.status == 403 && victim.cookies["martlet_session"] == nil, "\(forced)")
-            // Without a token, with another one, without cookies.
+            // The form is sent without a token, with another token, and without cookies.
             let query = provider.request()
             for form in [
                 ["name": "anna", "password": "correct horse"],
@@ -237,7 +237,7 @@ import Testing
                 ).status == 403)
             #expect(try await provider.users.count("SELECT count(*) FROM auth.client_grants") == 0)
             #expect(try await provider.users.count("SELECT count(*) FROM auth.authorization_codes") == 0)
-            // Not a form at all.
+            // A body that is not a form is refused, too.
             let json = try await provider.visitor.send(
                 "POST", provider.path + "/consent?" + query, "{}",
                 headers: [

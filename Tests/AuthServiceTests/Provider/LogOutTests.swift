@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Without such a token the user is asked, in their own browser`() async throws {
+    @Test func `Without an ID token of the signed-in user, the user is asked in their own browser`() async throws {
         try await run { provider, known, token async throws in
             _ = try await provider.users.signUp("berta")
             var other = provider.browser()

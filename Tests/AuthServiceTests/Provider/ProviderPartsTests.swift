@@ -14,7 +14,7 @@ import Testing
         "http://[::1]:80/back", "http://localhost:3000/back",
         "com.example.app:/back", "com.example.app://back",
     ])
-    func `Allowed redirect addresses`(_ text: String) throws {
+    func `Redirect addresses of the allowed forms are accepted`(_ text: String) throws {
         #expect(try RedirectURI(registering: text).matches(text))
     }
 
@@ -29,7 +29,7 @@ import Testing
         "http://127.0.0.1.evil.example/", "http://localhost@evil.example/",
         "https://a;b/x", "ftp://app.example/", "https://app.example/" + String(repeating: "x", count: 1_000),
     ])
-    func `Forbidden redirect addresses`(_ text: String) {
+    func `Redirect addresses of any other form are refused`(_ text: String) {
         #expect(throws: ServiceError.self) { try RedirectURI(registering: text) }
     }
 
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// RFC 7636 Appendix B; OpenID Connect Core 1.0 Appendix A.3.
-    @Test func `Published examples`() {
+    @Test func `PKCE challenges and token hashes agree with published examples`() {
         #expect(CodeChallenge.s256(TestProvider.verifier) == TestProvider.challenge)
         #expect(IDToken.hash("jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y") == "77QmUPtjPfzWtF2AnpK9RQ")
     }

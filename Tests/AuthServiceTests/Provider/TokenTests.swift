@@ -244,7 +244,7 @@ import Testing
             }
             #expect(
                 try await provider.visitor.get(provider.path + "/userinfo").isOAuthError("invalid_token", status: 401))
-            // Not accepted by the app's routes: neither by the gateway nor for a refresh.
+            // The app's routes do not accept these tokens: neither in the gateway nor for a refresh.
             let ring = try await provider.users.auth.ring(after: 0) { !$0.signingKeys.isEmpty }
             for text in [id, tokens.access, try #require(tokens.refresh)] {
                 for key in ring.signingKeys {
@@ -255,7 +255,7 @@ import Testing
             }
             let verifier = try #require(ring.signingKeys.first.flatMap { AccessTokenVerifier($0) })
             #expect(Array(anna.access.utf8).withUnsafeBytes { verifier.token(from: $0) } != nil)
-            // Of another client, or in another environment.
+            // The tokens are not valid for another client or in another environment.
             var test = provider.users
             test.environment = .test
             #expect(

@@ -120,7 +120,9 @@ import Testing
         }
     }
 
-    @Test func `The log of one target includes what is in it, and nothing that only begins like it`() async throws {
+    @Test func `The log of one target includes the objects in it, and no target whose name only begins the same way`()
+        async throws
+    {
         try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             let names = [
@@ -166,7 +168,7 @@ import Testing
                 AuditEntry(
                     by: Self.ada, "update", .storage, of: "shop", target: nasty,
                     after: .object([.init("a", .number("1"))]), from: "::1"))
-            // More than one page.
+            // The entries fill more than one page of the export.
             try await client.auth.postgres.execute(
                 """
                 INSERT INTO auth.audit_log (staff_id, staff_name, action, area, target)

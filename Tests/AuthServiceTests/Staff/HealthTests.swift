@@ -82,10 +82,28 @@ import Testing
         #expect(summary.proof?.result == "good" && summary.proof?.seconds == 22)
     }
 
+    @Test func `archives of apps are listed with the last run and proof, the newest first`() throws {
+        let apps = """
+            [{"app":"one","archives":0,"time":null,"sizeInBytes":null,"lastRun":"2026-11-27T02:00:09Z",
+              "lastResult":"failed","proof":null},
+             {"app":"two","archives":2,"time":"2026-11-28T02:00:09Z","sizeInBytes":8,
+              "lastRun":"2026-11-28T02:00:09Z","lastResult":"good",
+              "proof":{"id":"two-1","time":"2026-11-28T03:00:00Z","result":"bad","seconds":2}}]
+            """
+        let folder = try Self.folder(["apps.json": apps])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let records = BackupRecords(directory: folder.path)
+        let found = try #require(records.appArchives())
+        #expect(found.map(\.app) == ["two", "one"] && found.map(\.lastResult) == ["good", "failed"])
+        #expect(found[0].proof?.result == "bad" && found[1].time == nil)
+        #expect(records.summary() == nil)
+    }
+
     @Test(arguments: ["", "[]", "{}", #"[{"type":5}]"#, "[" + String(repeating: " ", count: 64 << 10) + "]"])
     func `records that are empty, damaged or too large are not listed`(_ text: String) throws {
-        let folder = try Self.folder(["backups.json": text])
+        let folder = try Self.folder(["backups.json": text, "apps.json": text])
         defer { try? FileManager.default.removeItem(at: folder) }
-        #expect(BackupRecords(directory: folder.path).summary() == nil)
+        let records = BackupRecords(directory: folder.path)
+        #expect(records.summary() == nil && records.appArchives() == nil)
     }
 }

@@ -159,7 +159,7 @@ import Testing
             #expect(try await client.count("SELECT count(*) FROM auth.audit_log WHERE action <> 'sign-in'") == before)
             #expect(try await client.count("SELECT count(*) FROM auth.staff") == 4)
 
-            // What their rights allow.
+            // The member may do what their rights allow.
             #expect(
                 try await client.send("PATCH", "staff/\(weak)", #"{"password":"a fresh start"}"#, as: tokens).status
                     == 200)

@@ -64,7 +64,7 @@ import Testing
 
     @Test func `An address alone, or an unverified one, signs no one in`() async throws {
         try await StaffClient.run { client, root, provider async throws in
-            // A user name equal to the address does not link anyone.
+            // A staff member whose user name equals the address is not linked to the provider's account.
             let id = try await client.make("carla@example.org", isAdministrator: true, by: root)
             let verified = ["sub": #""s-7""#, "email": #""carla@example.org""#, "email_verified": "true"]
             #expect(try await client.signIn(provider, verified).isProblem(.signInFailed))
@@ -106,7 +106,7 @@ import Testing
                 (583_231, #"[{"email":"mona@example.org","primary":true,"verified":false}]"#, nil),
                 (583_231, #"[{"email":"mona@example.org","primary":false,"verified":true}]"#, nil),
                 (583_231, #"[{"email":"mona@example.org","primary":true,"verified":true}]"#, mona),
-                // By number from now on: names and addresses change owners.
+                // From now on, the number identifies the member, as names and addresses change owners.
                 (583_231, "[]", mona), (9, #"[{"email":"mona@example.org","primary":true,"verified":true}]"#, nil),
                 (7, "[]", eve),
             ] as [(Int, String, String?)] {
@@ -150,7 +150,7 @@ import Testing
                     "new@example.org create staff \(tokens.staffID)",
                 ])
             #expect(try StaffTokens(try await client.signIn(provider, claims)).staffID == tokens.staffID)
-            // A disabled member is not let in by being created again.
+            // A disabled member is not created again by signing in.
             #expect(
                 try await client.send("PATCH", "staff/\(tokens.staffID)", #"{"disabled":true}"#, as: root).status == 200
             )
@@ -188,7 +188,7 @@ import Testing
             #expect(try await client.finish(waiting).isProblem(.signInFailed))
             #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: root).isProblem(.notFound))
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
-            // The same subject of another issuer, under the same name.
+            // The provider has the same name, but the member is linked to another issuer's subject.
             try await client.auth.postgres.execute("UPDATE auth.staff_identities SET issuer = 'https://former.example'")
             #expect(try await client.signIn(provider).isProblem(.signInFailed))
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)

@@ -82,7 +82,7 @@ import Testing
     @Test func `Failed sign-ins are logged with name and address, and strangers cannot flood the log`() async throws {
         try await StaffClient.run { client, _ async throws in
             #expect(try await client.logIn("root", password: "a wrong password").isProblem(.signInFailed))
-            // It may be a password typed into the wrong field.
+            // An unknown name is not logged, as it may be a password typed into the wrong field.
             #expect(try await client.logIn("hunter2hunter2").isProblem(.signInFailed))
             #expect(try await client.log(2) == ["unknown sign-in-failed staff", "root sign-in-failed staff"])
             let text: String = try await client.auth.postgres.query(
@@ -152,7 +152,7 @@ import Testing
                     try await caller.post("/admin/auth/refresh", #"{"refreshToken":"\#(root.refresh)"}"#).isProblem(
                         .forbidden))
             }
-            // Without an access token.
+            // These routes refuse requests without an access token.
             for path in ["me", "staff", "audit", "sessions", "sign-ins", "audit/export"] {
                 #expect(try await client.send("GET", path).isProblem(.invalidToken))
             }

@@ -1,6 +1,6 @@
-# An authenticator by somebody else (PyPI's soft-webauthn), as a browser would drive it: each line of standard input is
-# {"do": "create" | "get", "options": …, "origin": …}, with options as the server sent them; each line of output is the credential as
-# PublicKeyCredential.toJSON() writes it, or {"error": …}.
+# Drives a third-party authenticator (PyPI's soft-webauthn) as a browser would. Each line of standard input is
+# {"do": "create" | "get", "options": …, "origin": …}, with options as the server sent them. Each line of output is the
+# credential as PublicKeyCredential.toJSON() writes it, or {"error": …}.
 import base64
 import json
 import sys

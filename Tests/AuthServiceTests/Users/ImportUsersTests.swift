@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Too little or too much work.
+        // Hashes with too few or too many rounds.
         "$2b$03$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$2b$15$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$2b$31$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
@@ -125,7 +125,7 @@ import Testing
         "$argon2id$v=19$m=131072,t=3,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8192,t=1,p=64$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8,t=1,p=4$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
-        // Other algorithms.
+        // Hashes of other algorithms.
         "$2x$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$2$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$argon2d$v=19$m=1024,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$t41J9wWj5/k6gPq7BMymRs7JSKlngfi6ZuX51eRVZU8",
@@ -134,7 +134,7 @@ import Testing
         "$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g.",
         "$1$salt$qJH7.N4xYta3aEG/dfqo/0",
         "5f4dcc3b5aa765d61d8327deb882cf99", "correct horse", "",
-        // Incomplete.
+        // Incomplete or malformed hashes.
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD",
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD. ",
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h:1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",

@@ -98,7 +98,7 @@ import Testing
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let app = client.app.id
-            // As before the upgrade: no trigger.
+            // Before the upgrade, there is no trigger.
             let superuser = client.auth.database.superuserClient()
             try await superuser.executeScript(
                 """

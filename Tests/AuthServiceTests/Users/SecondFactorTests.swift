@@ -13,7 +13,7 @@ import Testing
     @Test(
         arguments: ["755224", "287082", "359152", "969429", "338314", "254676", "287922", "162583", "399871", "520489"]
             .enumerated().map { ($0, $1) })
-    func `The codes of RFC 4226`(counter: Int, expected: String) {
+    func `The codes of RFC 4226 are reproduced`(counter: Int, expected: String) {
         #expect(OneTimePassword.code(secret: Data("12345678901234567890".utf8), counter: Int64(counter)) == expected)
     }
 
@@ -26,7 +26,7 @@ import Testing
             (2_000_000_000, ["69279037", "90698825", "38618901"]),
             (20_000_000_000, ["65353130", "77737706", "47863826"]),
         ] as [(Int64, [String])])
-    func `The codes of RFC 6238`(time: Int64, expected: [String]) {
+    func `The codes of RFC 6238 are reproduced`(time: Int64, expected: [String]) {
         func seed(_ length: Int) -> Data { Data(String(repeating: "1234567890", count: 7).utf8.prefix(length)) }
         #expect(
             OneTimePassword.code(Insecure.SHA1.self, secret: seed(20), counter: time / 30, digits: 8) == expected[0])
@@ -87,7 +87,7 @@ import Testing
             #expect(
                 added.string("uri")
                     == "otpauth://totp/Shop:anna?secret=\(secret)&issuer=Shop&algorithm=SHA1&digits=6&period=30")
-            // It is not required until a code has been shown.
+            // The second factor is not required until the user has confirmed it with a code.
             #expect(try await client.logIn().status == 200)
             let key = Self.decodeBase32(secret)
             #expect(key.count == 20)
@@ -130,7 +130,7 @@ import Testing
             #expect(try await client.send("GET", "me", as: tokens)["secondFactor"] == "true")
             // The request for a code is part of signing in, and does not count as an attempt.
             for _ in 0..<8 { #expect(try await client.logIn().isProblem(.secondFactorRequired)) }
-            // Without the password this is not revealed.
+            // A caller without the password does not learn that a second factor is required.
             #expect(try await client.logIn(password: "wrong horse").isProblem(.signInFailed))
             #expect(try await logIn(client, "000000").isProblem(.signInFailed))
             let (older, code) = (Self.code(secret, 0), Self.code(secret, 1))
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `It is removed with password and code, or by the app's server`() async throws {
+    @Test func `The second factor is removed with password and code, or by the app's server`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
             for (body, code) in [
                 (#"{"password":"correct horse"}"#, ErrorCode.invalidBody),
@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func `An anonymous user cannot have one`() async throws {
+    @Test func `An anonymous user cannot have a second factor`() async throws {
         try await UserClient.run { client in
             let tokens = try Tokens(try await client.send("POST", "anonymous"))
             let added = try await client.send("POST", "me/totp", "{}", as: tokens)

@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `It is notified again once no access token can be valid, unless none was valid anyway`()
+    @Test func `Notifications is told again once no access token can be valid, unless none was valid anyway`()
         async throws
     {
         try await Two.run { two in
@@ -140,7 +140,8 @@ import Testing
         }
     }
 
-    @Test func `An expired session is reported when it is deleted, a refreshed one is not`() async throws {
+    @Test func `Notifications is told when an expired session is deleted, but not about a refreshed one`() async throws
+    {
         try await Two.run { two in
             _ = try await two.client.refresh(two.second.refresh)
             try await two.client.auth.postgres.execute(

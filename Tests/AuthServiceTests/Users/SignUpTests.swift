@@ -49,7 +49,7 @@ import Testing
             (#"{"email":"a@b","password":"correct horse"}"#, .invalidBody, "email"),
             (#"{"email":"a@b.org\r\nBcc: c@d.org","password":"correct horse"}"#, .invalidBody, "email"),
             (#"{"email":"a..b@c.org","password":"correct horse"}"#, .invalidBody, "email"),
-            // With the Kelvin sign.
+            // This address contains the Kelvin sign instead of a K.
             (#"{"email":"mi\u212ae@example.org","password":"correct horse"}"#, .invalidBody, "email"),
             (#"{"userName":7,"password":"correct horse"}"#, .invalidBody, "userName"),
             (#"{"userName":"anna","password":"correct horse","profile":[]}"#, .invalidBody, "profile"),

@@ -221,7 +221,7 @@ import Testing
         #expect(try found("there") == [])
         #expect(try found("english") == ["warning untranslated"])
         #expect(try found("nowhere") == ["error missing-translation"])
-        // What apps of the minClient version get, because there is none for their version.
+        // Apps of the `minClient` version get this older one, because there is none for their version.
         let older = LiveSpace(
             Self.space,
             live: [

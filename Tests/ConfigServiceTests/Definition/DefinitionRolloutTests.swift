@@ -7,7 +7,7 @@ import Testing
 @testable import ConfigService
 
 @Suite struct DefinitionRolloutTests {
-    /// On for app versions from 2.0, and for one user.
+    /// A flag that is on for app versions from 2.0, and for one user.
     private static let flags = #"""
         {"flags": {"picture": {"type": "boolean", "default": false, "rules": [
             {"when": {"appVersion": {"$vgte": "2.0"}}, "value": true}, {"when": {"userId": "u1"}, "value": true}]}}}

@@ -54,7 +54,7 @@ import Testing
             #expect(answer["hint.advice"] == #""wait""# && answer["units.dark"] == "4100", "\(answer)")
             // p = 0.27 for 4000 to 4100 with equal weights.
             #expect(abs(try Self.number(answer, "sampleRatioP") - 0.2665) < 0.001)
-            // For an effect of a tenth, by (1.96 + 0.84)²: about 29,800 in each variation.
+            // To detect an effect of a tenth, each variation needs about 29,800 units, by (1.96 + 0.84)².
             #expect(abs(try Self.number(answer, dark + "neededUnits") - 2 * 29_828) < 200)
         }
     }

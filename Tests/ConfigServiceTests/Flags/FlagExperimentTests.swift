@@ -41,7 +41,7 @@ import Testing
                 let isTested = variation == #""b""#
                 #expect(answer["flags.title.value"] == (isTested ? #""tested""# : #""live""#), "\(answer)")
                 #expect(answer["flags.title.reason"] == (isTested ? #""SPLIT""# : #""STATIC""#))
-                // With another type, or switched off: unchanged.
+                // A flag of another type and a flag that is switched off keep their values.
                 #expect(answer["flags.rate.value"] == "1.0" && answer["flags.off.value"] == "false", "\(answer)")
                 // An evaluator gets the same value for the same device, for single flags and for all at once.
                 let evaluator = app.gateway.acting(as: app.principal(.evaluation))

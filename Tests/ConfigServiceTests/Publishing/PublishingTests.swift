@@ -67,7 +67,7 @@ import Testing
             #expect(try await app.master("DELETE", path, headers: ["if-match": "\"2\""]).status == 204)
             #expect(try await app.service.live.current(app.space)[key] == nil)
             #expect(try await app.master("GET", path).isProblem(.documentNotFound))
-            // The history continues.
+            // A new document of the name continues the numbers of versions.
             #expect(try await app.publish(.flags, "default", #"{"text":"again"}"#)["version"] == "5")
         }
     }

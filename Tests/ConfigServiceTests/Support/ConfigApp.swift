@@ -70,10 +70,10 @@ struct ConfigApp: ServiceApp {
     }
 }
 
-extension ConfigService.Others {
+extension ConfigService.OtherServices {
     /// No user has a role; the other services are unavailable.
-    static var none: ConfigService.Others {
-        ConfigService.Others(
+    static var none: ConfigService.OtherServices {
+        ConfigService.OtherServices(
             roles: RoleNames { _ in UserRoles(roles: []) }, profiles: UserProfiles { _ in throw ConfigApp.Away() },
             conversions: Conversions { _ in throw ConfigApp.Away() })
     }

@@ -15,7 +15,7 @@ import Testing
 
     @Test
     func
-        `Many evaluations end after a few look-up timeouts, unknown attributes match nothing, and later ones do not wait`()
+        `Many evaluations end after a few look-up timeouts, unknown attributes match nothing, and later evaluations do not wait`()
         async throws
     {
         let hole = BlackHole()
@@ -37,7 +37,7 @@ import Testing
                 hole.end()
                 try await group.waitForAll()
             }
-            // Between the first failure and the third, two more may have had their turn.
+            // Four requests begin at once. Before the third failure opens the breaker, two more may have begun.
             let asked = hole.asked
             #expect((4...6).contains(asked), "\(asked)")
             for number in 40..<60 { try await Self.expectUnknown(app, "user\(number)") }

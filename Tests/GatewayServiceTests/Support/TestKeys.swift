@@ -4,7 +4,7 @@ import MartletCore
 
 /// Two apps with a credential of each kind. Only this type knows the text of a credential.
 enum TestKeys {
-    /// Of the first app.
+    /// The identifier of the first app.
     static let appID = "alpha"
     static let internalSecret = Secret("a-secret-of-at-least-thirty-two-characters")
 

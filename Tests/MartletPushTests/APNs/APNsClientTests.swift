@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: APNsReasonTests.reasons.map { ($0.0, $0.1) })
-    func `Each reason is reported`(status: Int, reason: String) async throws {
+    func `Each of APNs' reasons is reported`(status: Int, reason: String) async throws {
         try await withAPNs { test in
             test.simulator.set("bb", .answers(status: status, reason: reason))
             try await test.withClient { client in

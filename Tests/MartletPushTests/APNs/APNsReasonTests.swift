@@ -42,7 +42,9 @@ import Testing
     }()
 
     @Test(arguments: reasons)
-    func `Each documented reason determines the next step`(status: Int, reason: String, meaning: PushFailure.Meaning)
+    func `Each reason that Apple documents leads to the right next step`(
+        status: Int, reason: String, meaning: PushFailure.Meaning
+    )
         throws
     {
         #expect(
@@ -50,7 +52,7 @@ import Testing
                 == .failed(PushFailure(meaning, reason: reason, status: status)))
     }
 
-    @Test func `Every documented reason is covered`() {
+    @Test func `Every reason that Apple documents is tested`() {
         #expect(Set(Self.reasons.map(\.1)) == Set(APNsReason.allCases.map(\.rawValue)))
     }
 
@@ -67,7 +69,7 @@ import Testing
         (502, #"{"reason":7}"#, "status-502", .backOff(.service, atLeast: .seconds(900))),
         (301, "[]", "status-301", .messageRejected),
     ])
-    func `An unknown reason is judged by its status`(
+    func `An unknown reason leads to the step that its status demands`(
         status: Int, body: String, reason: String, meaning: PushFailure.Meaning
     )
         throws

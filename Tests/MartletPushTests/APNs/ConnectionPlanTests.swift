@@ -12,7 +12,7 @@ import Testing
         return ConnectionPlan(configuration)
     }
 
-    @Test func `The first connection is opened when something waits, one at a time`() {
+    @Test func `The first connection is opened when a request waits, and only one at a time`() {
         var plan = plan()
         #expect(plan.next(waiting: 0, open: 0, now: start) == .nothing)
         #expect(plan.next(waiting: 1, open: 0, now: start) == .connect)
@@ -21,14 +21,14 @@ import Testing
         #expect(plan.next(waiting: 500, open: 1, now: start) == .nothing)
     }
 
-    @Test func `Another one is opened under load, up to the maximum`() {
+    @Test func `Another connection is opened under load, up to the maximum`() {
         var plan = plan()
         #expect(plan.next(waiting: 501, open: 1, now: start) == .connect)
         plan.opened()
         #expect(plan.next(waiting: 10_000, open: 2, now: start) == .nothing)
     }
 
-    @Test func `Failures double the pause, and a response ends it`() {
+    @Test func `Failed connections double the pause, and a response ends it`() {
         var plan = plan()
         var now = start
         var waits: [Int64] = []

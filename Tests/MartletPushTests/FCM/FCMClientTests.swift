@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [(404, "UNREGISTERED"), (403, "SENDER_ID_MISMATCH"), (400, "INVALID_TOKEN")])
-    func `A gone device is to be forgotten`(status: Int, code: String) async throws {
+    func `A token that FCM reports as gone is to be forgotten`(status: Int, code: String) async throws {
         try await withFCM { test in
             test.simulator.answer("t1", status: status, code: code)
             let outcome = await test.client.send(message("t1"))
@@ -62,7 +62,7 @@ import Testing
             (500, "INTERNAL", nil, .backOff(.service, atLeast: .seconds(10))),
             (500, "UNSPECIFIED_ERROR", nil, .backOff(.service, atLeast: .seconds(10))),
         ] as [(Int, String, String?, PushFailure.Meaning)])
-    func `Each error determines the next step`(
+    func `Each of FCM's errors leads to the right next step`(
         status: Int, code: String, retryAfter: String?, meaning: PushFailure.Meaning
     ) async throws {
         try await withFCM { test in

@@ -83,7 +83,7 @@ func withAPNs(
 
 /// A clock that runs on from the time it is set to.
 final class MovedClock: Sendable {
-    /// In the middle of a provider token's lifetime.
+    /// The clock starts in the middle of a provider token's lifetime.
     private let time = Mutex(Date(timeIntervalSince1970: 1_795_200_000 + 600))
 
     var now: @Sendable () -> Date { { self.time.withLock { $0 } } }

@@ -25,7 +25,7 @@ struct DeliveryJournalTests {
             .again(after: .milliseconds(1_500), reason: "TooManyRequests", counts: true),
         ]
         let journal = DeliveryJournal(in: directory)
-        // Nothing happens before it has begun.
+        // Results recorded before the journal has begun are ignored.
         journal.record(Self.result(9, .ended(.accepted)))
         try journal.begin()
         for (number, verdict) in verdicts.enumerated() { journal.record(Self.result(number + 1, verdict)) }
@@ -157,7 +157,7 @@ struct DeliveryJournalTests {
             try journal.begin()
             for claim in claims[..<180] { journal.record(DeliveryResult(claim, .ended(.accepted))) }
             for claim in claims[180..<190] { journal.record(DeliveryResult(claim, .failed("Unregistered"))) }
-            // From an attempt that another instance has repeated since.
+            // A result of an attempt that another instance has repeated since.
             var stale = DeliveryResult(claims[195], .failed("BadTopic"))
             stale.claim -= 1
             journal.record(stale)

@@ -29,7 +29,7 @@ struct DeliveryQueueTests {
             let back = DeliveryResult(first, .again(after: .zero, reason: "held", counts: false))
             try await queue.write([back], within: .seconds(10))
             let second = try #require(try await claim(queue, message).first)
-            // It was not an attempt, but it is another claim.
+            // The delivery was returned unsent, which counts as another claim, but not as another attempt.
             #expect(second.attempt == first.attempt && second.claim == first.claim + 1 && second.pushID == first.pushID)
             for verdict in [back.verdict, .failed("late")] {
                 var late = back

@@ -14,7 +14,7 @@ struct DeliveryQuietTests {
     ) async throws {
         try await DeliveryWorld.run { world in
             try await world.install(2)
-            // A zone where it is noon when it is midnight in UTC: never quiet at the same time.
+            // In this zone it is noon when it is midnight in UTC, so the two devices never have quiet hours together.
             try await world.postgres.execute(
                 "UPDATE notifications.installations SET time_zone = 'Etc/GMT-12' WHERE id = \(DeliveryWorld.installation(2))"
             )
@@ -35,7 +35,7 @@ struct DeliveryQuietTests {
             let due: Date = try await world.postgres.query(
                 "SELECT due FROM notifications.deliveries WHERE message = \(message) AND state = 'queued'")[0].decode(0)
             #expect(due > Date().addingTimeInterval(1_800) && due < Date().addingTimeInterval(3_700), "\(due)")
-            // Morning comes.
+            // The quiet hours end.
             try await world.postgres.execute("UPDATE notifications.messages SET timing = '{}' WHERE id = \(message)")
             try await world.postgres.execute(
                 "UPDATE notifications.deliveries SET due = now() WHERE message = \(message)")

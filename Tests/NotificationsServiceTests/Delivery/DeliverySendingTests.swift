@@ -206,7 +206,7 @@ struct DeliverySendingTests {
                 try await world.wait {
                     try await world.deliveries(of: message) == ["accepted:1": 9, "queued:not-readable:1": 1]
                 }
-                // No other version ever sends it.
+                // Suppose that no version that understands the message ever runs again.
                 try await world.postgres.execute(
                     "UPDATE notifications.deliveries SET due = now(), attempts = 11 WHERE state = 'queued'")
                 #expect(try await world.end(of: message) == ["accepted:1": 9, "failed:not-readable:12": 1])
@@ -223,7 +223,7 @@ struct DeliverySendingTests {
         try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.unreadableLifetime = .milliseconds(200) } }) {
             world in
             try await world.install(4)
-            // More than one page.
+            // The messages that cannot be read fill more than one page.
             var strange: [UUID] = []
             for _ in 0...DeliveryQueue.maximumWork {
                 strange.append(try await world.order(#"{"hologram":1}"#, to: 1...2))
@@ -270,7 +270,7 @@ struct DeliverySendingTests {
             }
             let message = try await world.order(to: 1...210)
             let copy = DeliveryWorld.Copy(world)
-            // On a slow machine some of either may have been retried by now.
+            // On a slow machine, some deliveries of either kind may have been retried by now.
             func accepted() async throws -> Int {
                 try await world.deliveries(of: message).filter { $0.key.hasPrefix("accepted") }.values.reduce(0, +)
             }

@@ -16,7 +16,7 @@ struct DeliverySharingTests {
             let message = try await world.order(to: 1...5_000)
             try await world.withCopy { one async throws in
                 try await world.withCopy { other async throws in
-                    // Neither gets an answer before both have taken some.
+                    // Neither instance gets an answer before both have taken some deliveries.
                     try await world.wait {
                         one.service.delivery.sender.inFlightCount > 0 && other.service.delivery.sender.inFlightCount > 0
                     }
@@ -43,7 +43,7 @@ struct DeliverySharingTests {
             try await world.postpone(message, from: 501)
             let victim = DeliveryWorld.Copy(world)
             try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 500 }
-            // It dies after APNs has got some of the others and before it answers.
+            // The instance dies after APNs has got some of the other deliveries and before APNs answers.
             world.apns.change { $0.withholdsAnswers = true }
             try await world.makeDue(message)
             try await world.wait { world.apns.deviceCount >= 600 }
@@ -101,7 +101,7 @@ struct DeliverySharingTests {
             try await world.install(2_000)
             let message = try await world.order(#"{"body":"once","atMostOnce":\#(isOnce)}"#, to: 1...2_000)
             let victim = DeliveryWorld.Copy(world)
-            // As many as it claims; none is sent.
+            // The instance claims as many as it can and sends none.
             let full = isOnce ? AtMostOnceWindow.minimum : 2_000
             try await world.wait { try await world.deliveries(of: message)["sending:1"] == full }
             try await Task.sleep(for: .milliseconds(300))

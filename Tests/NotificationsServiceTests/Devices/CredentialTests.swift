@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `the same holds for a service account and a VAPID key, and browsers get the public key`() async throws {
+    @Test func `a service account and a VAPID key are sealed, and browsers get the public key`() async throws {
         let fcm = try await FCMSimulator.start()
         defer { fcm.stop() }
         try await NotificationsApp.run { app in

@@ -22,7 +22,7 @@ import Testing
             _ = try await app.master(
                 "PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
             try await eventually { try await credentials.current(space).apns?.key(for: .sandbox).keyID == key.keyID }
-            // This instance gets no notifications, and checks from time to time.
+            // The other instance gets no notifications, so it notices the change only when it checks from time to time.
             try await eventually { try await other.current(space).webPush != nil }
             let before = try await credentials.current(space).webPush
 

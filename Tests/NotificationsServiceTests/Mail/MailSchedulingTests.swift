@@ -9,7 +9,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// Which mail delays which.
+/// Mail that must wait does not delay other mail.
 @Suite(.enabled(if: MailServer.isAvailable)) struct MailSchedulingTests {
     /// A server that accepts connections and never answers.
     private final class SilentServer: Sendable {

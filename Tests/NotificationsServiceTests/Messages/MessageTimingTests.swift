@@ -19,7 +19,7 @@ struct MessageTimingTests {
     }
 
     @Test(arguments: [
-        // Summer time begins at 2:00: there is no half past two.
+        // Summer time begins at 2:00, so 2:30 does not exist on this day.
         ("2026-03-29T02:30", "2026-03-29T01:30:00Z"), ("2026-03-29T03:30", "2026-03-29T01:30:00Z"),
         ("2026-03-28T12:00", "2026-03-28T11:00:00Z"),
         ("2026-07-01T12:00", "2026-07-01T10:00:00Z"),

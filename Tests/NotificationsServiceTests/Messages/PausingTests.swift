@@ -138,7 +138,7 @@ struct PausingTests {
             let name = PostgresIdentifier(column)!
             try await app.postgres.execute(
                 "UPDATE notifications.messages SET \(name) = \(json)::json WHERE id = \(bad)")
-            // They become due.
+            // The messages become due.
             try await app.postgres.execute("UPDATE notifications.messages SET due = now()")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
             try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")

@@ -20,7 +20,7 @@ struct PlanningTests {
             let message = try await app.planned(id)
             #expect(message.planned == count && message.state == .sending)
             #expect(try await app.count("deliveries") == count)
-            // So that claims skip deliveries for a held credential.
+            // Each delivery names its service, so that claims can skip deliveries for a held credential.
             let services = try await app.postgres.query("SELECT DISTINCT service FROM notifications.deliveries").map {
                 try $0.decode(0, as: String.self)
             }
@@ -77,7 +77,7 @@ struct PlanningTests {
                 #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             #expect(try await app.message(id).state == .scheduled)
             #expect(try await app.master("POST", "/notifications/messages/\(id)/pause")["isPaused"] == "true")
-            // It becomes due.
+            // The message becomes due.
             try await app.postgres.execute("UPDATE notifications.messages SET due = now() WHERE id = \(id)")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
             try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")

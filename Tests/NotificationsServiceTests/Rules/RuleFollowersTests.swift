@@ -182,7 +182,7 @@ import Testing
                 #"{"when":{"collection":"Notes","events":["created"]},"limit":{"count":2,"seconds":3600},\#(rest)}"#)
             try await app.rule("circle", #"{"when":{"collection":"Notes","events":["updated"]},\#(rest)}"#)
             for number in 0..<6 { _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n\#(number)"}"#) }
-            // In one request, because they must happen within a minute.
+            // All changes are in one request, because they must happen within a minute.
             let changes = (0..<35).map { #"{"method":"PATCH","path":"storage/Notes/n0","body":{"a":\#($0)}}"# }
             let batch = #"{"requests":[\#(changes.joined(separator: ","))]}"#
             #expect(try await app.storage.write("POST", "/storage/batch", batch).status == 200)

@@ -49,7 +49,7 @@ final class StorageInProcess: Sendable {
         let address = ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:\(port)")!)
         let process = StorageInProcess(address, try await ServiceClient(storage), task)
         defer {
-            // As in `SimulatorServer.stop`.
+            // The same order as in `SimulatorServer.stop`.
             Task {
                 await listening?.stopAccepting()
                 try? await Task.sleep(for: .seconds(1))

@@ -65,7 +65,7 @@ import Testing
         let (files, usage) = (try app.space().own("_files"), try app.space().own("_file_usage"))
         _ = try await app.client.put("/upload/a.txt", "12345678")
         try await app.limit(bytes: 10)
-        // It becomes smaller, and others use the room.
+        // While the upload waits, the stored file becomes smaller and other files use the room.
         let large = try await app.answer(behind: ["UPDATE \(files) SET size = 1", "UPDATE \(usage) SET bytes = 10"]) {
             try await app.client.put("/upload/a.txt", "87654321")
         }

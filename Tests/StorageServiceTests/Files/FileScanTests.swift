@@ -65,7 +65,7 @@ import Testing
             try await app.expectRefusal(.fileScanning) {
                 try await client.send("GET", "/upload/a.gif", bytes: nil, headers: ["range": "bytes=0-1"])
             }
-            // Nor does a client learn whether it knows the contents.
+            // The answer does not tell a client either whether it knows the contents.
             let tag = #""\#(made["sha256"]?.filter { $0 != "\"" } ?? "")""#
             try await app.expectRefusal(.fileScanning) {
                 try await client.send("GET", "/upload/a.gif", bytes: nil, headers: ["if-none-match": tag])
@@ -263,7 +263,7 @@ import Testing
         #expect(refused["state"] == #""refused""# && refused["reason"] == #""reported""#, "\(refused)")
         #expect(try await app.client.get("/upload/old.txt").isProblem(.fileRefused))
         try await app.expectRefusal(.fileRefused) { try await staff.put("/upload-verdict/old.txt", #"{"allow":true}"#) }
-        // Its owner, or here everyone, may replace and delete it.
+        // The file's owner may replace and delete it; this file has none, so everyone may.
         #expect(try await app.client.send("PUT", "/upload/old.txt", "new")["state"] == #""scanning""#)
         #expect(try await app.client.delete("/upload/old.txt").status == 204)
     }

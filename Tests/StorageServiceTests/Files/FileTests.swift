@@ -136,7 +136,7 @@ import Testing
     ]
 
     @Test(arguments: ranges)
-    func `a range of a file`(_ example: RangeCase) async throws {
+    func `a request for a range gets that part of a file`(_ example: RangeCase) async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/f", "0123456789")
         let answer = try await app.client.send("GET", "/upload/f", bytes: nil, headers: ["range": example.range])

@@ -129,14 +129,14 @@ import Testing
             for key in ["f", "g"] {
                 #expect(try await eve.get("/storage/Mine/\(name)/files/\(key)").isProblem(.fileNotFound))
             }
-            // Nor does somebody who reads it through another object bind it.
+            // Somebody who reads the file through another object cannot bind it either.
             for user in [bob, eve] {
                 try await app.expectRefusal(.fileNotFound) {
                     try await user.patch("/upload/\(path)", #"{"_object":\#(Self.binding("Mine", name, "f"))}"#)
                 }
             }
         }
-        // Nor does a reader of the file who is not among its writers.
+        // A reader of the file who is not among its writers cannot bind it either.
         _ = try await app.user("ann").patch("/upload/p/own", #"{"_readers":["ann","bob"]}"#)
         try await app.expectRefusal(.forbidden) {
             try await bob.patch("/upload/p/own", #"{"_object":\#(Self.binding("Mine", "own", "f"))}"#)
@@ -175,7 +175,7 @@ import Testing
         #expect(try await eve.get(path).isProblem(.fileNotFound))
         #expect(try await eve.post("/storage/Notes", note).status == 201)
         #expect(try await eve.get(path).isProblem(.fileNotFound))
-        // And for a file at the path of a deleted one.
+        // The same for a file at the path of a deleted one.
         try await bind()
         #expect(try await ann.delete("/upload/p/n").status == 204)
         #expect(try await eve.put("/upload/p/n?readers=eve", "of eve").status == 201)
@@ -252,7 +252,7 @@ import Testing
         #expect(try await bob.get("/storage/Notes/n/files/f").text == "n")
         let open = try await ann.patch("/upload/n", #"{\#(object),"_readers":["*"]}"#)
         #expect(open["_readers"] == #"["*"]"# && open["_object.objectId"] == #""n""#, "\(open)")
-        // To what a file is bound is between its owner and the server.
+        // Only a file's owner and the server see which object it is bound to.
         #expect(try await bob.get("/upload/n?info=true")["_object"] == nil)
         #expect(try await app.master.get("/upload/n?info=true")["_object.className"] == #""Notes""#)
         #expect(try await app.client.put("/upload/m", "m").status == 201)
@@ -298,7 +298,7 @@ import Testing
         #expect(try await get([:], "?thumbnail=small").isProblem(.imageRefused))
         let head = try await bob.send("HEAD", Self.path + "photo")
         #expect(head.status == 200 && head.text.isEmpty && head.header("content-length") == "5")
-        // Who may not read it does not learn whether they know its contents.
+        // Callers who may not read the file do not learn whether they know its contents.
         let guess = try await app.user("eve").send(
             "GET", Self.path + "photo", bytes: nil, headers: ["if-none-match": tag])
         #expect(guess.isProblem(.fileNotFound), "\(guess)")
@@ -315,7 +315,7 @@ import Testing
         (#"{"className":"Notes","objectId":"a b","key":"f"}"#, .invalidID, "_object._id"),
     ]
 
-    @Test(arguments: refusedBodies) func `other bindings are refused`(
+    @Test(arguments: refusedBodies) func `an invalid binding of a file is refused`(
         _ body: String, _ code: ErrorCode, _ field: String
     )
         async throws

@@ -87,6 +87,30 @@ import Testing
         #expect(try await patch(app.client, location, at: 3, "de").isProblem(.uploadNotFound))
     }
 
+    @Test func `a client that can only send POST names the method in a header`() async throws {
+        let app = try await StorageApp()
+        let location = try location(try await create(app.client, "5"))
+        func post(_ method: String?, _ headers: [String: String] = [:]) async throws -> Answer {
+            var headers = headers
+            headers["tus-resumable"] = "1.0.0"
+            headers["x-http-method-override"] = method
+            return try await app.client.send("POST", location, "abc", headers: headers)
+        }
+        let part = ["upload-offset": "0", "content-type": "application/offset+octet-stream"]
+        for method in [nil, "PUT", "patch"] {
+            try await app.expectRefusal(.invalidParameter, field: "X-HTTP-Method-Override") {
+                try await post(method, part)
+            }
+        }
+        try await app.expectRefusal(.unsupportedMediaType) { try await post("PATCH", ["upload-offset": "0"]) }
+        let arrived = try await post("PATCH", part)
+        #expect(arrived.status == 204 && arrived.header("upload-offset") == "3", "\(arrived)")
+        #expect(try await post("PATCH", part).isProblem(.conflict))
+        #expect(try await head(app.client, location).header("upload-offset") == "3")
+        #expect(try await post("DELETE").status == 204)
+        #expect(try await post("PATCH", part).isProblem(.uploadNotFound))
+    }
+
     @Test func `invalid requests are refused, and nothing is written`() async throws {
         let app = try await StorageApp()
         _ = try await app.user("ann").send("PUT", "/upload/mine?writers=ann", "1")

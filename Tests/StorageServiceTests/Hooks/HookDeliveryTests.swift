@@ -147,7 +147,7 @@ import Testing
                 try await deliveries(app, of: "saved", "?state=dead&limit=100").count == receiver.received.count
             }
         }
-        // Those under way; the others are not sent.
+        // Only the deliveries that were under way arrive.
         #expect((1...8).contains(receiver.received.count))
         let all = try await deliveries(app, of: "saved")
         #expect(
@@ -240,7 +240,7 @@ import Testing
             try await wait { try await deliveries(app, of: "saved", "?state=done").count == 1 }
         }
         #expect(receiver.received.map { $0.headers["webhook-id"] } == [claim.webhookID])
-        // The instance presumed dead cannot change the outcome.
+        // The first instance, which was presumed dead, cannot change the outcome.
         try await store.settle(claim, status: 500, error: "late", pause: nil, in: space)
         #expect(try await deliveries(app, of: "saved", "?state=done").count == 1)
     }

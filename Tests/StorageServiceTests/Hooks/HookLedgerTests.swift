@@ -59,7 +59,9 @@ import Testing
     }
 
     @Test(arguments: [("limit=0", "limit"), ("limit=101", "limit"), ("state=dead", "state")])
-    func `invalid queries are refused`(_ query: String, _ field: String) async throws {
+    func `invalid parameters of a hook's failures and deliveries are refused`(_ query: String, _ field: String)
+        async throws
+    {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (200, "{}") }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)

@@ -184,7 +184,9 @@ import Testing
             ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1], false),
             ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false),
             ([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false), ([], false),
-        ] as [([UInt8], Bool)]) func `only the public internet is public`(_ address: [UInt8], _ isPublic: Bool)
+        ] as [([UInt8], Bool)]) func `only addresses of the public internet count as public`(
+            _ address: [UInt8], _ isPublic: Bool
+        )
     {
         #expect(PublicAddress.contains(address) == isPublic)
     }

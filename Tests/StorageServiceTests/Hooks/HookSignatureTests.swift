@@ -15,7 +15,7 @@ import Testing
     @Test(
         "signatures follow the Standard Webhooks scheme",
         arguments: [
-            // From the scheme's own libraries.
+            // Examples from the scheme's own libraries.
             (
                 "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330,
                 #"{"test": 2432232314}"#,

@@ -58,7 +58,7 @@ enum WritePath: CaseIterable, Sendable {
     case direct, batch, transaction, bulk
     /// `POST` with an id for a replacement, otherwise `PATCH` that may create.
     case upsert
-    /// Of an object that can still be read with `deleted=true`.
+    /// Removes an object, which can still be read with `deleted=true`.
     case remove
 
     var mayCreate: Bool { self == .bulk || self == .upsert }

@@ -9,11 +9,11 @@ import Testing
 @Suite struct SourceAppStreamTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let collection, id, field: String
-        /// The callers who read the field.
+        /// The callers who may read the field.
         let allowed: [String]
-        /// An object that everybody sees who may follow the collection at all.
+        /// The last object changed: everybody who may follow the collection sees it.
         let last: String
-        /// The callers who read the object; nil if the field is hidden from none of them.
+        /// The callers who may read the object; nil if all of them may read the field, too.
         var readers: [String]?
 
         init(

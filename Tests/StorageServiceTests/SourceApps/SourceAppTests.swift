@@ -21,14 +21,14 @@ import Testing
     }
 
     enum Action: Sendable {
-        /// By every path that shows an object: get, lists, counts, aggregates, includes, other filters, the feed.
+        /// Reads on every path that shows an object: get, lists, counts, aggregates, includes, other filters, the feed.
         case read(id: String, field: String)
         case create(String)
         case patch(id: String, String)
         case put(id: String, String)
         case delete(id: String)
 
-        /// A way to write that is not the direct one.
+        /// Another way to do the same write.
         var otherPath: WritePath {
             switch self {
             case .create: .bulk
@@ -215,7 +215,7 @@ import Testing
     }
 
     private func check(_ row: Row, _ objects: [String: [String]], _ rules: [String: String]) async throws {
-        // What is refused changes nothing, so that all who are refused can share an app.
+        // A refused call changes nothing, so all callers who are refused can share an app.
         let shared = try await Self.app(objects, rules)
         for caller in Self.callers {
             let isAllowed = row.allowed.contains(caller)

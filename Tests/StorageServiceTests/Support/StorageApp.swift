@@ -8,7 +8,7 @@ import Testing
 
 @testable import StorageService
 
-/// An app used by one test only, on the database and service shared by the tests of this process.
+/// An app used by one test only, on a database and service that it shares with other tests of this process.
 ///
 /// `IsolationTests` shows that apps do not see each other, which lets all other tests run in parallel.
 struct StorageApp: Sendable {
@@ -18,10 +18,12 @@ struct StorageApp: Sendable {
     /// Logged in as `martlet_storage`.
     let postgres: PostgresClient
     private let service: ServiceClient
+    /// Keeps the database.
+    private let parts: StorageParts
     /// Parts of the service itself.
     let live: Live
     let objects: ObjectStore
-    /// For all apps here.
+    /// One instance serves all apps of these tests.
     let versions: KnownVersions
 
     init() async throws {
@@ -34,6 +36,7 @@ struct StorageApp: Sendable {
     }
 
     private init(_ shared: StorageParts) {
+        parts = shared
         id = "t" + UUID().uuidString.filter { $0 != "-" }.lowercased().prefix(12)
         database = shared.database
         superuser = shared.superuser
@@ -70,6 +73,7 @@ struct StorageApp: Sendable {
         principal.userID = id
         return service.acting(as: principal)
     }
+    var sharedWorker: SharedWorker { parts.worker }
     var master: ServiceClient { service.acting(as: principal(.master)) }
     /// A staff member with rights in this app.
     func staff(may areas: StaffRights.Areas, _ environment: AppEnvironment = .live) -> ServiceClient {
@@ -162,10 +166,13 @@ struct StorageApp: Sendable {
     }
 }
 
-private struct StorageParts: Sendable {
+/// Drops its database when the last app on it is gone.
+private final class StorageParts: Sendable {
     let database: MigratedDatabase
     let superuser: PostgresClient
     let postgres: PostgresClient
+    private let builder: PostgresClient
+    let worker = SharedWorker()
     let service: ServiceClient
     let live: Live
     let objects: ObjectStore
@@ -173,9 +180,10 @@ private struct StorageParts: Sendable {
 
     init(on database: MigratedDatabase) async throws {
         postgres = database.client(for: "storage", maximumConnections: 4)
+        builder = database.client(for: "storage", maximumConnections: 2)
         let storage = StorageService(
             postgres: postgres, files: SharedFiles.settings, logger: .silent,
-            builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings,
+            builder: builder, hooks: SharedHooks.settings,
             ruleTrials: RuleTrial.Limits(total: .seconds(120), statementInMilliseconds: 60_000))
         self.database = database
         superuser = database.superuserClient()
@@ -184,17 +192,32 @@ private struct StorageParts: Sendable {
         service = try await ServiceClient(storage)
         (live, objects, versions) = (storage.live, storage.objects, storage.versions)
     }
+
+    deinit {
+        Task { [database, superuser, postgres, builder, worker] in
+            await worker.stop()
+            for client in [superuser, postgres, builder] { await client.close() }
+            try? await database.server.dropDatabase(named: database.name)
+        }
+    }
 }
 
 private actor SharedStorage {
     static let instance = SharedStorage()
+    /// An app has a hundred tables and indexes. PostgreSQL becomes slow when thousands of them are created in one
+    /// database, because each of its connections has to note every one.
+    private static let appsPerDatabase = 60
 
-    private var task: Task<StorageParts, any Error>?
+    /// The last ones, because a test may keep a client and no app.
+    private var databases: [Task<StorageParts, any Error>] = []
+    private var apps = 0
 
     func parts() async throws -> StorageParts {
-        let task = task ?? Task { try await StorageParts(on: MigratedDatabase.make()) }
-        self.task = task
-        return try await task.value
+        if apps.isMultiple(of: Self.appsPerDatabase) {
+            databases = databases.suffix(2) + [Task { try await StorageParts(on: MigratedDatabase.make()) }]
+        }
+        apps += 1
+        return try await databases[databases.count - 1].value
     }
 }
 

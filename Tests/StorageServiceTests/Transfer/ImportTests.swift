@@ -219,7 +219,7 @@ import Testing
         let app = try await StorageApp()
         let job = try await waiting(app, count: 1_200)
         try await job.transfers.spaces.prepare(app.space())
-        // As if a first attempt had got this far.
+        // Suppose that a first attempt got this far and then died.
         let dead = try #require(
             ImportStage(
                 postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: job.id))
@@ -243,7 +243,7 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"other"}"#)
         let job = try await waiting(app, count: 1_200)
-        // Its transaction waits for this one.
+        // The lock makes the import's transaction wait for this one.
         let table = try app.space().table(try CollectionName("Note"))
         try await app.superuser.withTransaction { transaction in
             try await transaction.execute("LOCK TABLE \(table) IN EXCLUSIVE MODE")

@@ -10,9 +10,9 @@ import Testing
 
 /// Runs an app's jobs in this process, and waits for them.
 extension StorageApp {
-    /// One worker for all tests, which runs jobs of any app.
+    /// One worker for all tests on a database, which runs jobs of any app.
     func startWorker() async throws {
-        try await SharedWorker.instance.start(postgres)
+        await sharedWorker.start(postgres)
     }
 
     /// A worker for an app that is alone on its database.
@@ -44,16 +44,17 @@ extension StorageApp {
     }
 }
 
-private actor SharedWorker {
-    static let instance = SharedWorker()
-
+/// Ends with the test database's last app.
+actor SharedWorker {
     private var task: Task<Void, any Error>?
 
-    func start(_ postgres: PostgresClient) async throws {
+    func start(_ postgres: PostgresClient) {
         guard task == nil else { return }
         var jobs = JobWorker.Configuration()
         jobs.pollInterval = .milliseconds(200)
         let service = StorageService(postgres: postgres, files: SharedFiles.settings, jobs: jobs)
         task = Task { try await service.worker.run() }
     }
+
+    func stop() { task?.cancel() }
 }

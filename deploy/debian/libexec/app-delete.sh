@@ -25,8 +25,10 @@ delete() {
         echo "COMMIT;"
     } > "$work/delete.sql"
     query "SELECT id FROM analytics.spaces WHERE app_id = '$app'" > "$work/numbers"
-    database -f "$work/delete.sql" > /dev/null || die "nothing was deleted"
+    (cd "$work" && database -f delete.sql > /dev/null) || [[ $(outcome) == committed ]] ||
+        die "nothing was deleted, or the connection was lost just then (see: martlet app list)"
     delete_files "$app"
+    [[ ! -e $units/martlet-backup@app-$app.timer ]] || unschedule "$app"
     say "deleted $app; its archive is $2"
 }
 

@@ -20,19 +20,37 @@ fetch_files() {
     remote copy --files-from-raw "$work/$1.list" --no-traverse "$2" "$work/$1" || die "rclone could not read from $2"
 }
 
+has_bytes() { [[ -n $with_files && $(read_json "$work/manifest.json" .files.included) == true ]]; }
+
+# keep_bytes APP: services count from now when bytes that nothing refers to may be removed, so that none go during the restore.
+keep_bytes() {
+    has_bytes || return 0
+    local name schema
+    for name in $environments; do
+        schema=$(schema_of "$1" "$name")
+        [[ $(query "SELECT to_regclass('$schema._orphans') IS NOT NULL") != t ]] || query "DELETE FROM $schema._orphans"
+        read_json "$work/tables.json" '.[] | select(.name == "analytics.ticket_orphans") | "DELETE FROM \(.quoted) WHERE \(.condition);"' |
+            fill "$1" "$name" | database
+    done
+}
+
 # put_files APP: copies bytes that are missing to where they belong.
 put_files() {
-    [[ -n $with_files && $(read_json "$work/manifest.json" .files.included) == true ]] || return 0
+    has_bytes || return 0
     : > "$work/placed"
     undo+=(remove_files)
+    put_missing_files "$1"
+}
+
+# put_missing_files APP: ends with an error if one could not be written.
+put_missing_files() {
+    has_bytes || return 0
     local path target
     sed 's/^[^ ]*  //' "$work/archive/files.sha256" | while IFS= read -r path; do
         target=$(target_of "$1" "$path")
         [[ -n $target && ! -e $target ]] || continue
-        place "$work/archive/$path" "$target"
-    done
-    send_files "$files" && send_files "$analytics_files"
-    sync
+        place "$work/archive/$path" "$target" || exit 1
+    done && send_files "$files" && send_files "$analytics_files" && sync
 }
 
 # target_of APP PATH: where a file of the archive belongs; nothing if it does not belong to what is restored.
@@ -58,14 +76,14 @@ folder_of() { if is_remote "$1"; then echo "$work/outgoing/${1//\//_}"; else ech
 place() {
     local root=$files
     [[ $2 == "$files"/* ]] || root=$analytics_files
-    mkdir -p "$(dirname "$2")"
+    mkdir -p "$(dirname "$2")" || return
     if [[ $2 == "$work"/* ]]; then
         ln "$1" "$2"
         return
     fi
     echo "$2" >> "$work/placed"
-    cp "$1" "$2.part"
-    if ((EUID == 0)); then chown --reference="$root" "$2.part" "$(dirname "$2")" "$(dirname "$(dirname "$2")")"; fi
+    cp "$1" "$2.part" || return
+    ((EUID != 0)) || chown --reference="$root" "$2.part" "$(dirname "$2")" "$(dirname "$(dirname "$2")")" || return
     mv "$2.part" "$2"
 }
 
@@ -76,7 +94,11 @@ send_files() {
     remote copy --ignore-existing "$(folder_of "$1")" "$1" || die "rclone could not write to $1"
 }
 
-remove_files() { while IFS= read -r path; do rm -f "$path" "$path.part"; done < "$work/placed"; }
+# Bytes stay unless it is sure that no row refers to them.
+remove_files() {
+    [[ $(outcome) == aborted ]] || { say "the bytes of files stay, because the restore may be committed"; return 0; }
+    while IFS= read -r path; do rm -f "$path" "$path.part"; done < "$work/placed"
+}
 
 # delete_files APP: after its rows are gone. `numbers` has those of its spaces in analytics.
 delete_files() {

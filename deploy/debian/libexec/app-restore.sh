@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Brings an app back from its archive. Sourced by `app`, not run.
-# All changes of the database are one transaction. Bytes of files are written before it and removed if it fails.
+# All changes of the database are one transaction. Bytes of files are written before it, and removed if it surely failed.
 # shellcheck disable=SC2154  # `work`, `key` and the options are set by `app`
 
 # restore FILE
@@ -22,11 +22,14 @@ restore() {
     confirm "Replace the data of $app, $environments, by those of the archive?"
     extract "$file"
     wait_for_rollups
+    keep_bytes "$app"
     close_app "$app"
     put_files "$app"
     if [[ -n $from ]]; then write_copy_script "$app"; else write_restore_script "$app"; fi
-    (cd "$work" && database -f restore.sql > "$work/counted") || die "the database refused the archive; nothing was changed"
+    commit_restore
     undo=(open_app)
+    # A sweep that had begun to remove bytes before `keep_bytes` may have removed some of these.
+    put_missing_files "$app" || die "the rows are restored, but bytes of files are missing: run the same command again"
     say "restored $app ($environments${from:+ from $from}): $(tail -n 1 "$work/counted")"
     say_of_erasures "$app"
     [[ $(query "SELECT archived IS NULL FROM auth.apps WHERE id = '$app'") == t || -n $closed ]] ||
@@ -104,15 +107,47 @@ SQL
     } | fill "$1" "$2" | database -F $'\t'
 }
 
-# extract FILE: what the manifest lists was compared with it before, and age allows no other content now.
+# commit_restore: runs the script. If the connection is lost at the end, the database knows whether the restore is committed.
+commit_restore() {
+    (cd "$work" && database -f restore.sql > "$work/counted") && return
+    case $(outcome) in
+        committed) say "the connection was lost after the database had committed the restore" ;;
+        aborted) die "the database refused the archive; nothing was changed" ;;
+        *)
+            # Rows and bytes may or may not belong together now: clients stay out.
+            undo=()
+            die "the connection was lost, and whether the restore is committed is not known; the app stays out of use: run the same command again"
+            ;;
+    esac
+}
+
+# outcome: what became of the script's transaction: committed, aborted, or unknown. Waits half a minute for the database.
+outcome() {
+    local number status end=$((SECONDS + 30))
+    number=$(cat "$work/transaction" 2> /dev/null || true)
+    [[ $number =~ ^[0-9]+$ ]] || { echo aborted; return; }
+    while ((SECONDS < end)); do
+        status=$(query "SELECT pg_xact_status('$number'::xid8)" 2> /dev/null || true)
+        [[ ! $status =~ ^(committed|aborted)$ ]] || { echo "$status"; return; }
+        sleep 1
+    done
+    echo unknown
+}
+
+# extract FILE [rows]: all of it, or all but the bytes of files. What the manifest lists was compared with it before, and age
+# allows no other content now.
 extract() {
-    local needed free
+    local needed free options=() list=files.sha256
+    [[ -z ${2:-} ]] || { options=(--anchored --exclude=files --exclude=analytics) && list=/dev/null; }
     needed=$(($(stat -L -c %s "$1") + 1048576))
     free=$(df --output=avail -B1 "$work" | tail -n 1)
     ((free > needed)) || die "$work needs $((needed >> 20)) MiB, and $((free >> 20)) MiB are free: see TMPDIR"
     mkdir "$work/archive"
-    open_archive "$1" | tar -x -f - -C "$work/archive" --no-same-owner
-    (cd "$work/archive" && members manifest.json files.sha256 | sha256sum --check --quiet --strict -) >&2 || die "the archive changed while it was read"
+    open_archive "$1" | tar -x -f - -C "$work/archive" --no-same-owner "${options[@]}"
+    (cd "$work/archive" && members manifest.json "$list" | sha256sum --check --quiet --strict -) >&2 ||
+        die "the archive changed while it was read"
+    # An environment that was never used has no tables.
+    mkdir -p "$work/archive/sql" "$work/archive/rows"
     mv "$work/archive/sql" "$work/archive/rows" "$work/"
 }
 

@@ -10,12 +10,17 @@ archived_tables() {
         --arg policies "$1" --arg environments "${from:-$environments}"
 }
 
+# pg_dump 17 and later sets it, and older servers do not have it.
+newer_settings='/^SET transaction_timeout = /d'
+
 begin_script() {
     row_settings
     cat << 'SQL'
 BEGIN;
 SET LOCAL lock_timeout = '60s';
 SET client_min_messages = warning;
+-- For `outcome`.
+SELECT pg_current_xact_id() \g transaction
 SELECT pg_advisory_xact_lock(hashtextextended('martlet.app-archive', 0)) \g /dev/null
 CREATE FUNCTION pg_temp.require(is_so boolean, otherwise text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN IF is_so IS NOT TRUE THEN RAISE EXCEPTION '%', otherwise; END IF; END $$;
@@ -77,8 +82,7 @@ load_schema() {
     echo "DROP SCHEMA IF EXISTS $target CASCADE;"
     [[ -e $work/sql/$2-pre.sql ]] || return 0
     rename "$source" "$target" "$work/sql/$2-pre.sql" && rename "$source" "$target" "$work/sql/$2-post.sql"
-    # pg_dump 17 and later sets it, and older servers do not have it.
-    sed -i '/^SET transaction_timeout = /d' "$work/sql/$2-pre.sql" "$work/sql/$2-post.sql"
+    sed -i "$newer_settings" "$work/sql/$2-pre.sql" "$work/sql/$2-post.sql"
     echo "\\i sql/$2-pre.sql"
     archived_tables space | while IFS=$'\t' read -r name table columns condition path rows checksum of; do
         [[ $of == "$2" ]] || continue
@@ -113,11 +117,21 @@ write_restore_script() {
         for name in $environments; do load_schema "$1" "$name" "$name"; done
         echo "SET LOCAL session_replication_role = origin;"
         for name in $environments; do fill "$1" "$name" < "$scripts/app-after.sql"; done
+        [[ -z $keep_access ]] || for name in $environments; do keep_users "$name"; done
         if [[ $exists == 0 ]]; then echo "UPDATE auth.key_ring SET version = version + 1; NOTIFY martlet_key_ring;"; fi
         advance_sequences "$1"
         count_restored
         echo "COMMIT;"
     } > "$work/restore.sql"
+}
+
+# keep_users ENVIRONMENT: as they were before the restore: passwords, and who is disabled. A password needs a name or address.
+keep_users() {
+    cat << SQL
+UPDATE auth.users AS u SET disabled = f.disabled,
+    password = CASE WHEN f.password IS NULL OR u.user_name IS NOT NULL OR u.email IS NOT NULL THEN f.password ELSE u.password END
+FROM former_users_$1 AS f WHERE f.id = u.id AND (f.disabled, f.password) IS DISTINCT FROM (u.disabled, u.password);
+SQL
 }
 
 # On another server, sequences continue after the restored numbers.

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What backup and restore share. Sourced after lib.sh, not run.
+# What backup, restore and app share. Sourced after lib.sh, not run.
 
-work=/var/lib/martlet-backup
+work=$records
 conf=$settings/pgbackrest.conf
 key=$settings/backup.key
 scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -11,17 +11,25 @@ scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 read_settings() {
     local name value
     full_every_days=7 retain_full=4 folder=/var/backups/martlet mail_to=
+    retain_app=14 retain_app_days='' copy_apps_to='' app_files=$state/files app_analytics_files=$state/analytics
     while IFS='=' read -r name value; do
         case $name in
             FULL_EVERY_DAYS) full_every_days=$value ;;
             RETAIN_FULL) retain_full=$value ;;
             FOLDER) folder=$value ;;
             MAIL_TO) mail_to=$value ;;
+            RETAIN_APP) retain_app=$value ;;
+            RETAIN_APP_DAYS) retain_app_days=$value ;;
+            COPY_APPS_TO) copy_apps_to=$value ;;
+            APP_FILES) app_files=$value ;;
+            APP_ANALYTICS_FILES) app_analytics_files=$value ;;
             RESTIC_* | AWS_* | AZURE_* | B2_* | GOOGLE_* | OS_*) export "$name=$value" ;;
         esac
     done < <(grep -v '^#' "$settings/backup.env" 2> /dev/null)
     [[ $full_every_days =~ ^[0-9]{1,4}$ && $retain_full =~ ^[1-9][0-9]{0,3}$ ]] ||
         die "FULL_EVERY_DAYS and RETAIN_FULL in backup.env must be numbers"
+    [[ $retain_app =~ ^[1-9][0-9]{0,3}$ && $retain_app_days =~ ^([1-9][0-9]{0,3})?$ ]] ||
+        die "RETAIN_APP and RETAIN_APP_DAYS in backup.env must be numbers"
     export RESTIC_REPOSITORY=${RESTIC_REPOSITORY:-$folder/files} RESTIC_PASSWORD_FILE=$key
     export RESTIC_CACHE_DIR=$work/cache
 }
@@ -52,7 +60,7 @@ manifest() { restic dump --tag "martlet,id:$1" latest "$work/manifest.json"; }
 has_s3_files() { grep -q '^MARTLET\(_STORAGE\)\?_FILES_S3_BUCKET=.' "$settings/settings.env" 2> /dev/null; }
 
 # files_without_bytes FOLDER [--checksums]: prints the files in the database on `port` whose bytes are missing, or differ.
-# A refused file has no bytes.
+# Files that a scanner refused are not checked, because they have no bytes.
 # The folder has what is left of `files`, each blob at SPACE/XX/BLOB.
 files_without_bytes() {
     local folder=$1 mode=${2:-} lists
@@ -70,7 +78,8 @@ END
     rm -rf "$lists"
 }
 
-# wait_until_recovered COMMAND…: waits until the cluster has replayed the archive; fails when COMMAND, which says whether it runs, does.
+# wait_until_recovered COMMAND…: waits until the cluster has replayed the archive. COMMAND checks whether the cluster
+# still runs; when COMMAND fails, so does this.
 wait_until_recovered() {
     until has_recovered; do
         "$@" || return 1
@@ -79,3 +88,37 @@ wait_until_recovered() {
 }
 
 has_recovered() { [[ $(sql -d postgres -c 'SELECT pg_is_in_recovery()' 2> /dev/null) == f ]]; }
+
+# --- what became of a backup ---
+
+# For Prometheus's node exporter of this machine, if there is one.
+exporter=/var/lib/prometheus/node-exporter
+# publish NAME
+publish() { [[ ! -d $exporter ]] || printf '%s %s\n' "$1" "$EPOCHSECONDS" > "$exporter/$1.prom"; }
+
+# report_failure COMMAND STATUS: on standard error, in the system's log and by mail.
+report_failure() {
+    local text
+    text="$1 failed on $(hostname) with status $2; see: journalctl -u 'martlet-backup@*'"
+    say "$text"
+    logger -p user.err -t martlet-backup "$text" || true
+    [[ -z $mail_to ]] || send_mail "$text" || say "and the mail about it could not be sent"
+}
+
+# Through the mail server of the services. Nothing secret is on the command line: curl reads its options from a pipe.
+send_mail() {
+    local file=$settings/settings.env host from tls user scheme=smtp
+    host=$(value_of MARTLET_MAIL_HOST "$file")
+    from=$(value_of MARTLET_MAIL_FROM "$file" | sed 's/.*<\(.*\)>.*/\1/')
+    tls=$(value_of MARTLET_MAIL_TLS "$file")
+    user=$(value_of MARTLET_MAIL_USER "$file")
+    [[ -n $host && -n $from ]] || return 1
+    [[ $tls != tls ]] || scheme=smtps
+    local port
+    port=$(value_of MARTLET_MAIL_PORT "$file")
+    curl --silent --show-error --max-time 60 --config <(
+        printf 'url = "%s://%s:%s"\nmail-from = "%s"\nmail-rcpt = "%s"\n' "$scheme" "$host" "${port:-587}" "$from" "$mail_to"
+        [[ ${tls:-starttls} != starttls ]] || echo ssl-reqd
+        [[ -z $user ]] || printf 'user = "%s:%s"\n' "$user" "$(value_of MARTLET_MAIL_PASSWORD "$file" | sed 's/[\\"]/\\&/g')"
+    ) --upload-file <(printf 'From: %s\r\nTo: %s\r\nSubject: %s\r\nDate: %s\r\n\r\n%s\r\n' "$from" "$mail_to" "Martlet: backup failed" "$(date -R)" "$1")
+}

@@ -1,8 +1,12 @@
 # shellcheck shell=bash
 # What setup, backup and restore share. Sourced, not run.
 
-settings=/etc/martlet
+settings=${MARTLET_SETTINGS_FOLDER:-/etc/martlet}
 state=/var/lib/martlet
+# What backups were made, and what the last proofs said; the same name as auth's setting.
+records=${MARTLET_BACKUP_DIRECTORY:-/var/lib/martlet-backup}
+# Where certbot writes challenges. Only root writes there, because root follows links; Sources/…/DoctorCommand.swift looks whether it exists.
+challenges=/var/lib/martlet-acme
 cluster=martlet
 database=martlet
 
@@ -27,6 +31,32 @@ write_private() {
 # value_of KEY FILE: the value in a file of lines KEY=VALUE, or nothing.
 value_of() { [[ ! -r $2 ]] || sed -n "s/^$1=//p" "$2" | tail -n 1; }
 
+# Copies, because the user `martlet` cannot read those of most ACME clients. The gateway takes changed ones within a second.
+# install_certificate CHAIN KEY
+install_certificate() {
+    install -d -o root -g martlet -m 0750 "$settings/tls"
+    write_private "$settings/tls/key.pem" root:martlet 0640 < "$2"
+    write_private "$settings/tls/certificate.pem" root:martlet 0640 < "$1"
+}
+
+# self_signed_certificate HOST FOLDER: writes certificate.pem and key.pem.
+self_signed_certificate() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 7 -subj /CN=martlet \
+        -addext "subjectAltName=DNS:$1" -keyout "$2/key.pem" -out "$2/certificate.pem" 2> /dev/null
+}
+
+# Has certbot get a certificate, unless it has one for the same host that is not due. certbot.timer renews it later, by the same
+# options, and calls HOOK when there is a new one. DIRECTORY is another authority's (RFC 8555); MAIL may be empty.
+# order_certificate HOST MAIL DIRECTORY HOOK
+order_certificate() {
+    local contact=(--register-unsafely-without-email) server=()
+    [[ -z $2 ]] || contact=("--email=$2")
+    [[ -z $3 ]] || server=("--server=$3")
+    certbot certonly --quiet --non-interactive --agree-tos "${contact[@]}" "${server[@]}" \
+        --cert-name martlet --domain "$1" --renew-with-new-domains --keep-until-expiring --key-type ecdsa \
+        --webroot --webroot-path "$challenges" --deploy-hook "$4"
+}
+
 random_hex() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 
 # Sets `version`, `port` and `data` of the cluster of `martlet setup`; fails if there is none.
@@ -38,11 +68,11 @@ find_cluster() {
     read -r version port data <<< "$line"
 }
 
-# As the superuser of the cluster, over its socket, without a password.
+# Runs psql as the superuser of the cluster, over its socket, without a password.
 as_postgres() { (cd / && exec runuser -u postgres -- "$@"); }
 sql() { as_postgres psql -X -q -At -v ON_ERROR_STOP=1 -p "$port" "$@"; }
 
-# make_cluster [PORT]: a cluster of Debian's kind, so that its tools (pg_lsclusters, pg_upgradecluster) and its user are used.
+# make_cluster [PORT]: creates a cluster in Debian's way, so that Debian's tools (pg_lsclusters, pg_upgradecluster) and user work with it.
 make_cluster() {
     if ! find_cluster; then
         version=$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1 | cut -d / -f 5)
@@ -52,12 +82,12 @@ make_cluster() {
         find_cluster
     fi
     local etc=/etc/postgresql/$version/$cluster drop_in=/etc/systemd/system/postgresql@$version-$cluster.service.d
-    # The services log in by password; Debian lets in only users of the same name as their role.
+    # The services log in by password; Debian's default admits only system users with the same name as their role.
     grep -q "^local *$database " "$etc/pg_hba.conf" ||
         sed -i "0,/^local *all *all/s//local   $database   all   scram-sha-256\n&/" "$etc/pg_hba.conf"
     # Values of rows must not get into the server's log. Archiving is on from the start, because switching it on needs a restart.
     write_private "$etc/conf.d/10-martlet.conf" postgres: 0644 << 'END'
-# Written by "martlet setup"; settings of your own belong into another file here whose name comes later.
+# Written by "martlet setup"; put your own settings into another file here whose name sorts after this one.
 max_connections = 200
 shared_buffers = 256MB
 timezone = 'UTC'

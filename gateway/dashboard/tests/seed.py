@@ -100,7 +100,7 @@ def objects(server, chance):
 
 
 def configuration(server):
-    colours = [("nav", 11, 107, 105), ("accent", 227, 154, 85), ("ground", 246, 247, 247), ("warning", 179, 38, 30)]
+    colours = [("nav", 11, 107, 105), ("accent", 227, 154, 85), ("ground", 246, 247, 247), ("warning", 179, 38, 30), ("text", 28, 33, 33)]
     document = {
         "mainSettings": {"url": "https://findmybike.example.org", "maximumPhotos": 5, "showsMap": True},
         "colors": [dict(zip(("name", "red", "green", "blue"), colour), alpha=1) for colour in colours], "languagesList": ["en", "de"],
@@ -110,7 +110,11 @@ def configuration(server):
     server.of_app("POST", path + "/publish", {"note": "First colours"})
     document["mainSettings"]["maximumPhotos"] = 8
     document["mainSettings"]["newSearch"] = True
+    document["controllers"] = SCREENS
     server.of_app("PUT", path, document, {"If-Match": "*"})
+    night = [("nav", 18, 42, 44), ("accent", 240, 178, 120), ("ground", 20, 24, 24), ("text", 232, 236, 236)]
+    dark = {**document, "colors": [dict(zip(("name", "red", "green", "blue"), colour), alpha=1) for colour in night]}
+    server.of_app("PUT", "/config/configuration/1.1.0~Dark", dark, {"If-None-Match": "*"})
     server.of_app("PUT", "/config/configuration/1.2.0", {"mainSettings": {}}, {"If-None-Match": "*"})
     flags = {
         "new-checkout": {"type": "boolean", "default": False, "description": "The checkout in one step"},
@@ -131,6 +135,21 @@ def configuration(server):
     server.of_app("POST", "/config/experiment/checkout/start")
     server.of_app("PUT", "/config/experiment/checkout/metrics/purchase/observations", {"variations": {"control": {"units": 8120, "sum": 601}, "one-step": {"units": 8055, "sum": 782}}})
     server.of_app("PUT", "/config/experiment/checkout/metrics/returned/observations", {"variations": {"control": {"units": 8120, "sum": 122}, "one-step": {"units": 8055, "sum": 110}}})
+
+
+SCREENS = [
+    {"name": "BikeList", "parent": "0", "classType": "UITableViewController", "classProperties": {"backgroundColor": "ground", "title": "Bikes"}, "objectsList": [
+        {"objectName": "title", "objectDesc": "Above the list", "objectType": "UILabel",
+         "objectProperties": {"text": "Bikes near you", "textColor": "text", "fontSize": 22, "fontWeight": "semibold", "textAlignment": "left"}},
+        {"objectName": "search", "objectType": "UISearchBar", "objectProperties": {"placeholder": "Brand or colour"}},
+        {"objectName": "onlyStolen", "objectType": "UISwitch", "objectProperties": {"title": "Only stolen ones", "isOn": True, "onTintColor": "accent"}},
+        {"objectName": "report", "objectType": "UIButton", "objectProperties": {"title": "Report a sighting", "titleColor": "nav", "borderColor": "nav", "borderWidth": 1, "cornerRadius": 8}},
+    ]},
+    {"name": "BikeDetail", "parent": "BikeList", "classType": "UIViewController", "classProperties": {"backgroundColor": "ground"}, "objectsList": [
+        {"objectName": "photo", "objectType": "UIImageView", "objectProperties": {"image": "bike"}},
+        {"objectName": "hint", "objectType": "UILabel", "objectProperties": {"text": "Seen yesterday in Bern", "textColor": "accent", "isHidden": False}},
+    ]},
+]
 
 
 def events(server, chance):

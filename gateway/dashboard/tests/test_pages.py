@@ -132,7 +132,7 @@ class PageTests(BrowserTests):
         self.page.get_by_label("More about this key").first.click()
         self.page.get_by_role("menuitem", name="Rotate").click()
         self.button("Rotate").click()
-        self.see("It is shown this once.")
+        self.see("It is shown only once.")
 
     def test_a_colleague_is_invited_with_few_rights(self):
         self.window.sign_in()
@@ -319,9 +319,9 @@ class PageTests(BrowserTests):
             window.sign_in()
             window.place("tickets")
             expect(window.page.locator("#ticket-9")).to_be_visible()
-        self.page.locator("#ticket-9").focus()
-        self.page.keyboard.press("Alt+ArrowRight")
-        expect(other.page.get_by_role("region", name="In progress").locator("#ticket-9")).to_be_visible()
+        for page, seen, lane in ((self.page, other.page, "In progress"), (other.page, self.page, "On hold")):
+            page.locator("#ticket-9").drag_to(page.get_by_role("region", name=lane))
+            expect(seen.get_by_role("region", name=lane).locator("#ticket-9")).to_be_visible()
 
     def test_an_issue_is_resolved_and_the_act_taken_back(self):
         self.window.sign_in()
@@ -344,6 +344,12 @@ class PageTests(BrowserTests):
         self.see("By Friday.")
         self.page.get_by_role("tab", name="History").click()
         self.see(re.compile("priority"))
+        self.page.get_by_label("New label").fill("docs")
+        self.button("Add").click()
+        expect(self.page.get_by_label("docs", exact=True)).to_be_checked()
+        self.page.get_by_label("Number of the other ticket").fill("APP-2")
+        self.button("Link").click()
+        expect(self.page.get_by_role("list", name="Links")).to_contain_text("belongs to")
 
     def test_questions_have_answers_and_addresses(self):
         self.window.sign_in()

@@ -12,11 +12,11 @@ from playwright.sync_api import expect
 from cases import BrowserTests
 from screenshots import PAGES, SERVER_PAGES
 
-# Begins of what buttons say that change something.
+# The first words on buttons that change something.
 CHANGES = re.compile(
     r"^(New|Add|Save|Publish|Delete|Upload|Resolve|Send|Start|Stop|Decide|Invite|Edit|Disable|Enable|Erase|Rotate|Create|Store|Make|"
     r"Ignore|Reopen|Merge|Comment|Remove|Set up|Withdraw|Replace|Go back|Allow again|Archive|Pause|Cancel|Retry|Do it|Discard|Import)\b")
-# What dana, who has rights for crashes and tickets, may not see.
+# Pages that dana, who has rights for crashes and tickets only, may not see.
 CLOSED = ["storage", "storage/Bikes/bike-001", "files", "users", "moderation", "hooks", "jobs", "configuration", "flags", "experiments", "languages", "definitions",
           "analytics", "push", "push?tab=rules", "mail", "settings", "sign-in", "sign-in?tab=providers", "sign-in?tab=invitations", "sign-in?tab=mail",
           "sign-in?tab=sender", "sign-in?tab=clients", "sign-in?tab=passkeys", "analytics?question=saved"]
@@ -96,7 +96,7 @@ class RefusalTests(BrowserTests):
         self.window.sign_in()
         with Dead("analytics"):
             self.window.place("crashes")
-            self.see(re.compile("A part of the server is not available|The server made a mistake"))
+            self.see(re.compile("A part of the server is not available|Something failed on the server"))
             self.page.get_by_role("navigation", name="Pages").get_by_role("link", name="Storage", exact=True).click()
             self.see("bike-2")
             self.page.go_back()

@@ -19,7 +19,7 @@ VIEWS = [("files", "upload"), ("moderation", "reports"), ("hooks", "hooks"), ("j
 DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks", "New hook"), ("moderation", "Resolve…"), ("experiments", "New test"),
            ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv"),
            ("sign-in?tab=providers", "New provider"), ("sign-in?tab=invitations", "New invitation"), ("sign-in?tab=clients", "New application"), ("sign-in?tab=mail", "sign-in, en: built in"),
-           ("push?tab=rules", "New rule"), ("push?tab=rules", "order-sent"), ("crashes?tab=alerts", "New alert"), ("jobs", "Test environment…"), ("analytics", "Save")]
+           ("push?tab=rules", "New rule"), ("push?tab=rules", "order-sent"), ("configuration/1.1.0~Light?tab=screens", "New element"), ("definitions/kick-in", "New part"), ("languages/1.1.0", "Export"), ("crashes?tab=alerts", "New alert"), ("jobs", "Test environment…"), ("analytics", "Save")]
 
 
 class ViewTests(BrowserTests):

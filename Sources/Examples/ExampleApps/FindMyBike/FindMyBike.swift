@@ -14,13 +14,13 @@ struct Bike: Storable {
     var missing = false
 }
 
-/// Somebody's phone has come near a missing bike.
+/// A report that somebody's phone has come near a missing bike.
 struct Sighting: Storable {
     static let collection = "Sightings"
 
     var bike: Pointer<Bike>
     var seen: Date
-    /// Only if the person who saw the bike has agreed to say where.
+    /// Where the bike was seen; nil unless the person who saw it has agreed to share the place.
     var place: GeoPoint?
     var consented: Bool?
 }

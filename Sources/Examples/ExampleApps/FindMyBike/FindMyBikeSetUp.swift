@@ -1,7 +1,7 @@
 import MartletKit
 
 extension FindMyBike {
-    /// Makes the app on the server, with the same rules for released and for development builds of the app.
+    /// Creates the app on the server, with the same rules for released and for development builds of the app.
     static func setUp(_ developer: Developer, _ simulators: Simulators) async throws -> ExampleApp {
         let app = try await developer.makeApp("FindMyBike", bundleID: "org.example.findmybike")
         for environment in [app, app.inTest] {

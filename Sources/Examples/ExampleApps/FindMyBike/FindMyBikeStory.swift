@@ -106,7 +106,7 @@ public struct FindMyBikeStory: Sendable {
         }
     }
 
-    /// The same app in development: other data, other push service.
+    /// The same app in development, with other data and another push service.
     func developBeside(_ ann: BikePhone) async throws {
         story.chapter("6. The next version is being developed")
         let (dora, finn) = (try await phone("Dora", in: app.inTest), try await phone("Finn", in: app.inTest))
@@ -165,6 +165,6 @@ struct BikePhone: Sendable {
     let app: FindMyBike
     let radio: Radio
     let userID: String
-    /// What the simulated APNs knows the phone by.
+    /// The phone's token at the simulated APNs.
     let token: Data
 }

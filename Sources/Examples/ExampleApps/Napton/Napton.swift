@@ -3,7 +3,7 @@ import MartletKit
 import MartletScreens
 
 /// An app that the server describes, on one phone. Built into it are the name of its definition, the key that may sign
-/// it, and one kind of view. All else comes from the server.
+/// it, and one kind of view. Everything else comes from the server.
 struct Napton: Sendable {
     static let roundImage = "RoundImageView"
 
@@ -45,7 +45,7 @@ struct Napton: Sendable {
         return try await definition.perform(view.actions)
     }
 
-    /// The screen that this opens.
+    /// The screen that a tap on this text opens.
     func open(
         _ text: String, on screen: DefinitionScreen, of definition: AppDefinition
     ) async throws -> DefinitionScreen {
@@ -56,7 +56,7 @@ struct Napton: Sendable {
     }
 }
 
-/// Who takes part in the events: what the form of the definition sends.
+/// A participant of the events, as sent by the definition's form.
 struct SignUp: Storable {
     static let collection = "signups"
 

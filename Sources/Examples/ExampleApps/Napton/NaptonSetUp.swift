@@ -5,7 +5,7 @@ extension Napton {
     static let addressBook = "address-book"
     static let kickIn = "kick-in"
 
-    /// Makes the app on the server, with two definitions: the address book of Napton's manual, and the events app of
+    /// Creates the app on the server, with two definitions: the address book of Napton's manual, and the events app of
     /// its thesis, as both were before any change.
     static func setUp(_ developer: Developer) async throws -> ExampleApp {
         let app = try await developer.makeApp("Napton", bundleID: "org.example.napton")
@@ -74,11 +74,11 @@ extension Napton {
     }
 }
 
-/// A network on which somebody changes what the server answers.
+/// A network on which somebody changes the server's answers.
 struct Meddler: HTTPTransport {
     private static let network = URLSessionTransport()
 
-    /// Gets the path of a request and the answer's text, and returns another text.
+    /// Called with the path of a request and the text of the answer; returns the changed text.
     let change: @Sendable (_ path: String, _ text: String) -> String
 
     func send(_ request: HTTPRequest, progress: (@Sendable (Int64) -> Void)?) async throws -> HTTPResponse {

@@ -8,7 +8,7 @@ import MartletScreens
 public struct NaptonStory: Sendable {
     let story: Story
     let app: ExampleApp
-    /// What the apps trust.
+    /// The keys that the apps trust.
     let keys: [DefinitionKey]
     /// The folder for the screens as HTML.
     let pages: URL
@@ -18,7 +18,7 @@ public struct NaptonStory: Sendable {
         try await make(developer, pages: pages, story).tell()
     }
 
-    /// Makes the app on the server, and reads its key once, as a developer does before the first release.
+    /// Creates the app on the server, and reads its key once, as a developer does before the first release.
     static func make(_ developer: Developer, pages: URL, _ story: Story) async throws -> NaptonStory {
         let app = try await Napton.setUp(developer)
         let keys = try await app.phone(of: "the developer").definition(Napton.kickIn).publishedKeys()
@@ -96,7 +96,7 @@ public struct NaptonStory: Sendable {
         story.says("A new phone shows the definition that is built into the app, with a list that is still empty.")
     }
 
-    /// The developer publishes a change, but the phone is on a network of somebody who changes it.
+    /// The developer publishes a change, but the phone uses the network of somebody who modifies it.
     func beAttacked(_ folder: URL) async throws {
         story.chapter("4. The pictures were forgotten")
         try await Napton.addPictures(to: app)
@@ -207,7 +207,7 @@ public struct NaptonStory: Sendable {
 // MARK: - The measures of the thesis
 
 extension NaptonStory {
-    /// Prints what the change costs beside what the thesis measured.
+    /// Prints the cost of the change next to the measurements of the thesis.
     func compare(_ first: DefinitionUpdate, _ update: DefinitionUpdate) throws {
         story.chapter("5. What the change costs, in the thesis and here")
         let lines = Self.lineCount(PackageResources.kick_in_change_json)
@@ -231,7 +231,7 @@ extension NaptonStory {
         try story.check(update.downloadedBytes < 2_513, "The update has \(update.downloadedBytes) bytes.")
     }
 
-    /// As the thesis counts them: without empty ones.
+    /// The number of lines as the thesis counts them: without empty ones.
     private static func lineCount(_ text: [UInt8]) -> Int {
         String(decoding: text, as: UTF8.self).split(separator: "\n").filter {
             !$0.trimmingCharacters(in: .whitespaces).isEmpty

@@ -1,7 +1,8 @@
 import Foundation
 import MartletKit
 
-/// One phone keeps many notes: how long it takes to synchronize them, to ask it, and to open them after a restart.
+/// One phone keeps many notes: measures how long it takes to synchronize them, to query them, and to open them after a
+/// restart.
 public struct OfflineLoad: Sendable {
     private struct Note: Storable, Equatable {
         static let collection = "Notes"
@@ -12,7 +13,7 @@ public struct OfflineLoad: Sendable {
         var tags: [String]
     }
 
-    /// What a release build must do with 10,000 notes.
+    /// The times that a release build must not exceed with 10,000 notes.
     private static let limits: (sync: TimeInterval, query: TimeInterval) = (3, 0.005)
     private static let repetitions = 11
 

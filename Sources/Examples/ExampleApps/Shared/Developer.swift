@@ -1,7 +1,7 @@
 public import Foundation
 import MartletKit
 
-/// What developers do once for an app: make it and its keys. A member of staff may, with the password in
+/// What developers do once for an app: create it and its keys. A member of staff may, with the password in
 /// `connection.json`.
 public struct Developer: Sendable {
     let url: URL
@@ -18,7 +18,7 @@ public struct Developer: Sendable {
         connection = json
     }
 
-    /// Makes an app with keys of its own, and waits until the gateway accepts them.
+    /// Creates an app with its own keys, and waits until the gateway accepts them.
     func makeApp(_ name: String, bundleID: String) async throws -> ExampleApp {
         let signIn: JSON = [
             "userName": connection["staffUser"] ?? .null, "password": connection["staffPassword"] ?? .null,

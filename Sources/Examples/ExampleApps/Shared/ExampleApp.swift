@@ -25,7 +25,7 @@ struct ExampleApp: Sendable {
         self.keys = keys
     }
 
-    /// The same app in its test environment, which has data of its own.
+    /// The same app in its test environment, which has its own data.
     var inTest: ExampleApp {
         ExampleApp(url: url, bundleID: bundleID, environment: .test, number: number, keys: keys)
     }
@@ -73,8 +73,8 @@ struct ExampleApp: Sendable {
     /// A phone with this app on it.
     ///
     /// - Parameters:
-    ///   - folder: What the phone keeps. The same folder is the same phone after a restart.
-    ///   - change: Makes the phone differ.
+    ///   - folder: Where the phone keeps its data. The same folder gives the same phone after a restart.
+    ///   - change: Adapts the phone's configuration.
     func phone(
         of owner: String, folder: URL = Scratch.folder(),
         _ change: (inout Martlet.Configuration) -> Void = { _ in }

@@ -1,7 +1,7 @@
 public import Foundation
 import MartletKit
 
-/// Services of others, simulated on this machine by `deploy/with-server --simulators`.
+/// Third-party services, simulated on this machine by `deploy/with-server --simulators`.
 public struct Simulators: Sendable {
     /// Two simulated APNs, with a folder for each; nil if there are none.
     let push: URL?
@@ -13,7 +13,7 @@ public struct Simulators: Sendable {
         self.provider = provider
     }
 
-    /// As the environment of this process says.
+    /// Reads the simulators from the environment of this process.
     public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
         push = environment["MARTLET_TEST_PUSH"].map { URL(fileURLWithPath: $0) }
         provider = environment["MARTLET_TEST_PROVIDER"].flatMap { URL(string: $0) }
@@ -33,7 +33,7 @@ struct SimulatedAPNs: Sendable {
 
     let folder: URL
 
-    /// Lets an app send by this service.
+    /// Configures an app to send by this service.
     func accept(_ app: ExampleApp) async throws {
         var credential = try JSON(parsing: Data(contentsOf: folder.appendingPathComponent(Self.settings)))
         credential["bundleIds"] = [.string(app.bundleID)]
@@ -60,6 +60,6 @@ struct SimulatedAPNs: Sendable {
         return found ?? .null
     }
 
-    /// A token as APNs gives it to a device.
+    /// A token like those that APNs gives to devices.
     static func token() -> Data { Data((0..<32).map { _ in UInt8.random(in: 0...255) }) }
 }

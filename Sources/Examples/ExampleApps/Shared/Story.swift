@@ -1,11 +1,11 @@
 public import Foundation
 import MartletKit
 
-/// Tells what happens in plain sentences, and stops where something is not as it should be.
+/// Tells what happens in plain sentences, and stops where something is not as expected.
 public struct Story: Sendable {
     private let tell: @Sendable (String) -> Void
 
-    /// - Parameter tell: Gets each sentence. By default it is printed.
+    /// - Parameter tell: Called with each sentence. By default, sentences are printed.
     public init(
         tell: @escaping @Sendable (String) -> Void = { FileHandle.standardOutput.write(Data(($0 + "\n").utf8)) }
     ) { self.tell = tell }
@@ -19,7 +19,7 @@ public struct Story: Sendable {
         guard holds else { throw StoryError(otherwise()) }
     }
 
-    /// The server must refuse the call with this code.
+    /// Checks that the server refuses the call with this code.
     func refuses<Answer>(
         _ code: MartletError.Code = .forbidden, _ what: String, _ call: () async throws -> Answer
     ) async throws {
@@ -31,7 +31,7 @@ public struct Story: Sendable {
         throw StoryError("\(what): the server allowed it.")
     }
 
-    /// Waits for something that happens elsewhere.
+    /// Waits until a condition holds that depends on the server or another phone.
     static func wait(
         for what: String, within seconds: TimeInterval = 120, until holds: () async throws -> Bool
     ) async throws {
@@ -44,7 +44,7 @@ public struct Story: Sendable {
 }
 
 extension Story {
-    /// The result of work that ends soon.
+    /// The result of work that must end within some seconds.
     static func within<Answer: Sendable>(
         _ seconds: TimeInterval, _ what: String, _ work: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {

@@ -1,7 +1,7 @@
 import Foundation
 import MartletKit
 
-/// Many people use SportLook at a time; each call's time is measured.
+/// Many people use SportLook at the same time, and the time of each call is measured.
 ///
 /// The server slows down sign-ups from one address, so only some people register. The others have moved here from
 /// another server, with their passwords, and sign in.
@@ -10,7 +10,7 @@ public struct SportLookLoad: Sendable {
     private static let password = "correct horse battery"
     /// The hash of the password, with the lowest cost of bcrypt. The server replaces it at the first sign-in.
     private static let passwordHash = "$2b$04$SportLookExampleUsersuIuHXND.BuJEG3xMJANBlXVBzn87QPQy"
-    /// As in the source of the app: no call may take longer.
+    /// The limit for each call in the source of the app.
     private static let longest: TimeInterval = 30
     /// The goal for each call's 99th percentile. Missing it does not fail the run, because it depends on the machine.
     private static let aim: TimeInterval = 0.2
@@ -20,7 +20,7 @@ public struct SportLookLoad: Sendable {
     /// How many people use the app at the same moment.
     let atATime: Int
     private let times = CallTimes()
-    /// A few connections for all phones, because they share one address.
+    /// A few transports for all phones, because they share one address.
     private let transports = (0..<4).map { _ in URLSessionTransport() }
 
     /// - Throws: ``StoryError`` if a call fails or takes more than 30 s.
@@ -141,7 +141,7 @@ public struct SportLookLoad: Sendable {
     }
 }
 
-/// How long calls took, by their names.
+/// The durations of calls, by the names of the calls.
 actor CallTimes {
     /// In seconds.
     private var times: [String: [TimeInterval]] = [:]

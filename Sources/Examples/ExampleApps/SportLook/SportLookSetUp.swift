@@ -2,7 +2,7 @@ import Foundation
 import MartletKit
 
 extension SportLook {
-    /// Makes the app on the server: collections with rules, indexes, and the two rules for push messages. There is no
+    /// Creates the app on the server: collections with rules, indexes, and the two rules for push messages. There is no
     /// other code on the server.
     static func setUp(_ developer: Developer, _ simulators: Simulators) async throws -> ExampleApp {
         let app = try await developer.makeApp("SportLook", bundleID: "org.example.sportlook")

@@ -1,7 +1,7 @@
 import Foundation
 import MartletKit
 
-/// What others take part in: Apple's push service and an identity provider, both simulated.
+/// The parts of the story with third-party services: Apple's push service and an identity provider, both simulated.
 extension SportLookStory {
     /// The text arrives at one phone and at none of the others, and the app handles it in each of its states.
     func checkPush(
@@ -54,6 +54,6 @@ extension SportLookStory {
         try story.check(user.email == "grace@example.org", "The provider's user is \(user.email ?? "nobody").")
         let again = try await phone.users.identities().map(\.provider)
         try story.check(again == ["social"], "Grace has the identities \(again).")
-        story.says("Grace signs in by her account at another provider, without a password here.")
+        story.says("Grace signs in with her account at another provider, without a password here.")
     }
 }

@@ -173,7 +173,7 @@ public struct SportLookStory: Sendable {
     }
 }
 
-/// As much of PNG as the story needs.
+/// The part of PNG that the story needs.
 enum PNG {
     /// In pixels; nil if the data is not a PNG picture.
     static func width(_ data: Data) -> Int? {

@@ -8,23 +8,24 @@ struct Lesson: Storable {
     var room: String?
     var start: Date
     var published: Bool
-    /// For editors; nil on the phones of all others.
+    /// A note for editors; nil on the phones of all others.
     var note: String?
 }
 
 extension Parameter where Value == String {
-    /// What the app shows first: `day` or `week`. An A/B test decides for some.
+    /// What the app shows first: `day` or `week`. An A/B test decides for some users.
     static let startScreen = Parameter("startScreen", default: "day")
 }
 
 /// The app Timetable on one phone: what its screens call.
 struct Timetable: Sendable {
-    /// The screen whose looks the server sets.
+    /// The screen whose style the server sets.
     static let dayScreen = "DayTableViewController"
 
     let martlet: Martlet
 
-    /// At the start, and when the app comes back: looks, texts and, if there are any, reports of a crash.
+    /// Called at the start, and when the app comes to the foreground: loads styles and texts, and sends crash reports,
+    /// if there are any.
     func start() async {
         martlet.crashes.start()
         await martlet.enteredForeground()
@@ -53,11 +54,11 @@ struct Timetable: Sendable {
 
 // MARK: - A crash
 
-/// The app in a process of its own, which crashes.
+/// The app in a separate process, which crashes.
 public enum CrashingTimetable {
     private static let file = "phone.json"
 
-    /// Writes down how the phone reaches the server.
+    /// Stores the address of the server on the phone.
     static func prepare(_ configuration: Martlet.Configuration) throws {
         let phone: JSON = [
             "url": .string(configuration.url.absoluteString), "appKey": .string(configuration.appKey),
@@ -69,7 +70,7 @@ public enum CrashingTimetable {
         try phone.data.write(to: configuration.folder.appendingPathComponent(file))
     }
 
-    /// Runs the app on the phone with this folder until it crashes.
+    /// Runs the app on the phone with this folder, until it crashes.
     public static func run(in folder: URL) throws -> Never {
         let phone = try JSON(parsing: Data(contentsOf: folder.appendingPathComponent(file)))
         func text(_ name: String) -> String { phone[name]?.stringValue ?? "" }

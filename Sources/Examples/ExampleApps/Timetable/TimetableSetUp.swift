@@ -5,7 +5,7 @@ extension Timetable {
     /// The app version that is in the store.
     static let version = "2.0"
 
-    /// Makes the app on the server: the lessons, looks in two themes, and texts in two languages.
+    /// Creates the app on the server: the lessons, the styles of two themes, and texts in two languages.
     static func setUp(_ developer: Developer) async throws -> ExampleApp {
         let app = try await developer.makeApp("Timetable", bundleID: "org.example.timetable")
         try await app.manage("PUT", "roles/editors", ["add": []])
@@ -21,7 +21,7 @@ extension Timetable {
         return app
     }
 
-    /// Publishes the looks of a theme. Returns their version.
+    /// Publishes the styles of a theme. Returns their version.
     @discardableResult
     static func publish(_ theme: String, red: Int, startScreen: String, on app: ExampleApp) async throws -> Int {
         let label: JSON = [

@@ -1,11 +1,11 @@
 public import Foundation
 import MartletKit
 
-/// Timetable: an app whose looks, texts and start screen the server decides, and what becomes of a crash.
+/// Timetable: an app whose style, texts and start screen are set by the server, and the way of a crash to a ticket.
 public struct TimetableStory: Sendable {
     let story: Story
     let app: ExampleApp
-    /// Runs the app on the phone with this folder until it crashes, in a process of its own:
+    /// Runs the app on the phone with this folder until it crashes, in a separate process:
     /// ``CrashingTimetable/run(in:)``.
     let crash: @Sendable (URL) async throws -> Void
 

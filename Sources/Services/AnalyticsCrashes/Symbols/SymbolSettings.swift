@@ -29,7 +29,7 @@ package struct SymbolSettings: Sendable {
     /// How often to look for leftovers, and for reports whose symbols arrived while they were being processed.
     var sweepInterval: Duration = .seconds(60)
 
-    /// Uses the programs found on `PATH`.
+    /// Uses the programs found beside this one, as in the package, or on `PATH`.
     package init() {
         symbolizer = Self.find("llvm-symbolizer")
         demangler = Self.find("swift-demangle")
@@ -59,7 +59,7 @@ package struct SymbolSettings: Sendable {
             "symbols.cache.bytes", default: cacheSizeInBytes, in: (16 << 20)...(1 << 50))
     }
 
-    /// An absolute path, the name of a program on `PATH`, or `off`.
+    /// An absolute path, the name of a program beside this one or on `PATH`, or `off`.
     private static func program(_ key: String, _ name: String, _ settings: Settings) throws -> String? {
         guard let text = settings.optionalString(key) else { return find(name) }
         if text == "off" { return nil }
@@ -74,7 +74,10 @@ package struct SymbolSettings: Sendable {
             return name.hasPrefix("/") && FileManager.default.isExecutableFile(atPath: name) ? name : nil
         }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
-        return path.split(separator: ":").map { "\($0)/\(name)" }.first {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")).map {
+            URL(filePath: $0).deletingLastPathComponent().path
+        }
+        return ([own].compactMap { $0 } + path.split(separator: ":").map { String($0) }).map { "\($0)/\(name)" }.first {
             $0.hasPrefix("/") && FileManager.default.isExecutableFile(atPath: $0)
         }
     }

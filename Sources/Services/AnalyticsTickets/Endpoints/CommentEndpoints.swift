@@ -49,20 +49,20 @@ struct ListOfTicket: Endpoint {
         ],
         errors: [404: "The app has no such ticket (`ticket-not-found`)."])
 
-    enum What: Sendable {
+    enum Content: Sendable {
         case comments, history
     }
 
     let access: TicketAccess
     let tickets: TicketStore
-    let what: What
+    let content: Content
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await access.admitToTicket(context, to: .read)
         let limit = try context.integer("limit")
         let after = try request.number("after", default: 0, in: 0...Int.max)
         let list =
-            switch what {
+            switch content {
             case .comments: try await tickets.comments(on: number, after: after, limit: limit + 1, in: visitor.space)
             case .history: try await tickets.history(of: number, after: after, limit: limit + 1, in: visitor.space)
             }

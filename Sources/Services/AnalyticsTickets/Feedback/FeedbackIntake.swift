@@ -42,8 +42,8 @@ package struct FeedbackIntake: Sendable {
     /// Creates a ticket of type `feedback` and returns its number. Idempotent by `key`: feedback with a known key
     /// returns the existing ticket.
     ///
-    /// - Throws: `FeedbackRefusal` if no ticket was created and retrying now is pointless; otherwise as the database
-    ///   and the file storage.
+    /// - Throws: `FeedbackRefusal` if no ticket was created and retrying now is pointless; otherwise the errors of the
+    ///   database and the file storage.
     @discardableResult
     package func store(_ feedback: Feedback, in space: Space) async throws -> Int {
         let checked = try CheckedFeedback(feedback)

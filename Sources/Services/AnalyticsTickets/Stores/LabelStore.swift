@@ -57,7 +57,8 @@ struct LabelStore: Sendable {
                     UPDATE analytics.tickets SET generation = \(work.generation), revision = revision + 1, updated = clock_timestamp()
                     WHERE id IN (SELECT ticket FROM analytics.ticket_label_uses WHERE label = \(id)) RETURNING id)
                 INSERT INTO analytics.ticket_history (ticket, author, act, field, before)
-                SELECT used.id, \(author.text), \(TicketActivity.changed.rawValue), 'label', to_jsonb(l.name) FROM used, analytics.ticket_labels AS l WHERE l.id = \(id)
+                SELECT used.id, \(author.text), \(TicketActivity.changed.rawValue), 'label', to_jsonb(l.name)
+                FROM used, analytics.ticket_labels AS l WHERE l.id = \(id)
                 """)
             try await work.transaction.execute("DELETE FROM analytics.ticket_labels WHERE id = \(id)")
         }

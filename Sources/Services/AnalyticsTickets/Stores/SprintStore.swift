@@ -143,7 +143,7 @@ struct SprintStore: Sendable {
         return (try row.decode(0), try row.decode(1))
     }
 
-    /// Sprints with numbers below `before`, the newest first; nil for all.
+    /// Sprints with numbers below `before`, newest first; nil for all.
     func list(in space: Space, before: Int?, limit: Int) async throws -> [(number: Int, json: String)] {
         try await tickets.postgres.query(
             """
@@ -211,7 +211,8 @@ extension TicketWork {
                 UPDATE analytics.tickets SET sprint = \(next), revision = revision + 1, generation = \(generation), updated = clock_timestamp()
                 WHERE space = \(space.id) AND sprint = \(number) AND NOT (\(onlyUnfinished) AND status = 'complete') RETURNING id)
             INSERT INTO analytics.ticket_history (ticket, author, act, field, before, after)
-            SELECT id, \(author.text), \(TicketActivity.changed.rawValue), 'sprint', to_jsonb(\(number)), to_jsonb(\(next)) FROM moved ORDER BY id
+            SELECT id, \(author.text), \(TicketActivity.changed.rawValue), 'sprint', to_jsonb(\(number)),
+                to_jsonb(\(next)) FROM moved ORDER BY id
             """)
     }
 }

@@ -67,7 +67,8 @@ extension TicketStore {
             FROM changed AS c CROSS JOIN (
                 SELECT 1, \(TicketActivity.issueDetached.rawValue), to_jsonb(i.number), NULL FROM analytics.issues AS i WHERE i.id = \(old)
                 UNION ALL
-                SELECT 2, \(TicketActivity.issueAttached.rawValue), NULL, to_jsonb(i.number) FROM analytics.issues AS i WHERE i.id = \(new)) AS h (place, act, before, after)
+                SELECT 2, \(TicketActivity.issueAttached.rawValue), NULL, to_jsonb(i.number)
+                FROM analytics.issues AS i WHERE i.id = \(new)) AS h (place, act, before, after)
             WHERE h.place = 1 OR NOT EXISTS (SELECT FROM analytics.ticket_issues AS a WHERE a.ticket = c.id AND a.issue = \(new))
             ORDER BY c.id, h.place
             """)

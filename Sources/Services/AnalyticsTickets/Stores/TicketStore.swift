@@ -88,7 +88,7 @@ package struct TicketStore: Sendable {
             let changed = try await work.transaction.execute(
                 "UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id) AND prefix <> \(prefix)"
             )
-            // Followers show keys that are now wrong.
+            // Followers still show the old keys.
             guard changed > 0 else { return }
             try await work.transaction.execute(
                 "UPDATE analytics.tickets SET generation = \(work.generation) WHERE space = \(space.id)")
@@ -146,7 +146,8 @@ struct TicketWork: Sendable {
         try await transaction.execute(
             """
             INSERT INTO analytics.ticket_history (ticket, author, act, field, before, after)
-            VALUES (\(id), \(author.text), \(activity.rawValue), \(field), \(before.map { PostgresJSON($0.text) }), \(after.map { PostgresJSON($0.text) }))
+            VALUES (\(id), \(author.text), \(activity.rawValue), \(field), \(before.map { PostgresJSON($0.text) }),
+                \(after.map { PostgresJSON($0.text) }))
             """)
     }
 

@@ -15,8 +15,8 @@ struct ListApps: Endpoint {
             .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
         ],
         details: """
-            Of an app whose `applications` the member may not read, only `id`, `number`, `name` and `archived` \
-            are shown.
+            If the member may not read `applications` of an app, only its `id`, `number`, `name` and `archived` are \
+            shown.
             """,
         answers: [
             .answer(

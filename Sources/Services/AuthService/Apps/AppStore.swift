@@ -27,7 +27,7 @@ public struct AppStore: Sendable {
         return try App(rows[0])
     }
 
-    /// All apps that are not archived, the oldest first.
+    /// All apps that are not archived, oldest first.
     public func list() async throws -> [App] {
         try await postgres.query(
             "SELECT id, number, name, created FROM auth.apps WHERE archived IS NULL ORDER BY number"

@@ -27,7 +27,7 @@ extension CredentialStore {
         var json: String
     }
 
-    /// The credentials that are not revoked, and optionally the last thousand revoked ones, the newest first.
+    /// The credentials that are not revoked, and optionally the last thousand revoked ones, newest first.
     func list(of appID: String, withRevoked: Bool) async throws -> [String] {
         try await postgres.query(
             """
@@ -115,11 +115,11 @@ extension CredentialStore {
             try await AppStore.lock(appID, transaction)
             guard let known = try await Self.find(id, of: appID, transaction) else { return nil }
             try author.checkMayOpen(known.kind, scopes: known.scopes, of: appID)
-            let like = NewCredential(
+            let successor = NewCredential(
                 kind: known.kind, environment: known.environment ?? .live, label: known.label,
                 expires: known.nextExpiry,
                 networks: known.networks, scopes: known.scopes)
-            let made = try await Self.create(like, of: appID, by: author, transaction)
+            let created = try await Self.create(successor, of: appID, by: author, transaction)
             let after: String = try await transaction.query(
                 """
                 UPDATE auth.credentials AS c SET expires = least(c.expires, now() + \(grace) * interval '1 second'),
@@ -128,7 +128,7 @@ extension CredentialStore {
                 """)[0].decode(0)
             try await author.record(
                 "rotate-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
-            return (made, after)
+            return (created, after)
         }
     }
 
@@ -179,7 +179,7 @@ extension CredentialStore {
             nextExpiry: try row.decode(6), json: try row.decode(7))
     }
 
-    /// Whether another live credential could replace it.
+    /// Whether the app has another live credential of this kind and environment.
     private static func hasOther(
         than id: UUID, _ kind: CredentialKind, of appID: String, _ transaction: PostgresTransaction
     ) async throws -> Bool {

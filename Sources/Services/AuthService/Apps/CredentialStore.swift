@@ -99,7 +99,7 @@ public struct CredentialStore: Sendable {
         return (insertion, text)
     }
 
-    /// All credentials of an app, including revoked ones, the oldest first.
+    /// All credentials of an app, including revoked ones, oldest first.
     public func list(of appID: String) async throws -> [CredentialRecord] {
         try await postgres.query(
             "SELECT \(Self.columns) FROM auth.credentials WHERE app_id = \(appID) ORDER BY created, id"

@@ -7,7 +7,7 @@ import MartletHTTP
 struct ListKeys: Endpoint {
     static let route = Route(
         .get, "/admin/apps/{app}/keys", "listKeys",
-        "Lists the app's keys and secrets without their text, the newest first.",
+        "Lists the app's keys and secrets without their text, newest first.",
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),

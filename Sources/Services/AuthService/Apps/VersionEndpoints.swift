@@ -6,7 +6,7 @@ import MartletHTTP
 
 struct ListVersions: Endpoint {
     static let route = Route(
-        .get, "/admin/apps/{app}/versions", "listVersions", "Lists the app's versions, the newest first.",
+        .get, "/admin/apps/{app}/versions", "listVersions", "Lists the app's versions, newest first.",
         callers: .staffOfApp(.read, .applications),
         parameters: [
             .path("app", .string, "The app's id."),
@@ -191,7 +191,7 @@ struct AddPicture: Endpoint {
             .appVersion,
         ],
         details: """
-            The picture is a PNG, JPEG or WebP picture of at most 4 MiB. The type is detected from the bytes; \
+            The picture must be PNG, JPEG or WebP and have at most 4 MiB. The type is detected from the bytes; \
             `Content-Type` is ignored. A version may have at most 20 pictures; a new one becomes the last.
             """,
         body: .contents(.type("image/png", .bytes), .type("image/jpeg", .bytes), .type("image/webp", .bytes)),

@@ -16,7 +16,7 @@ struct AuditFilter: Sendable {
     var from: Date?
     var to: Date?
 
-    /// Which index is best depends on the values: statements with it are planned for them.
+    /// The best index depends on the values, so statements with this condition are planned for them.
     fileprivate var condition: PostgresQuery {
         var parts: [PostgresQuery] = []
         if let staffID { parts.append("staff_id = \(staffID)") }
@@ -47,7 +47,7 @@ struct AuditRow: Sendable {
 }
 
 extension AuditStore {
-    /// Entries before `number`, the newest first, each with its number.
+    /// Entries before `number`, newest first, each with its number.
     func list(_ filter: AuditFilter, before number: Int64, limit: Int) async throws -> [(number: Int64, json: String)] {
         var query: PostgresQuery = """
             SELECT number, \(Self.json) FROM auth.audit_log WHERE number < \(number) AND \(filter.condition) ORDER BY number DESC LIMIT \(limit)
@@ -56,7 +56,7 @@ extension AuditStore {
         return try await postgres.query(query).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Entries after `number`, the oldest first.
+    /// Entries after `number`, oldest first.
     func rows(_ filter: AuditFilter, after number: Int64, limit: Int) async throws -> [AuditRow] {
         var query: PostgresQuery = """
             SELECT number, \(Self.json), ARRAY[number::text, \(PostgresQuery.rfc3339("at")), staff_id::text, staff_name, action, area, app_id, target,

@@ -6,7 +6,7 @@ import MartletHTTP
 
 struct ReadAuditLog: Endpoint {
     static let route = Route(
-        .get, "/admin/audit", "readAuditLog", "Lists the entries of the audit log, the newest first.",
+        .get, "/admin/audit", "readAuditLog", "Lists the entries of the audit log, newest first.",
         callers: .staff(.read, .audit),
         parameters: [
             .query("staff", .uuid, "The id of the staff member who acted."),

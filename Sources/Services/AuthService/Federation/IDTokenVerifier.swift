@@ -62,7 +62,7 @@ struct IDTokenVerifier: Sendable {
     {
         let claims = try await claims(of: text, try Header(of: text), addresses)
         guard Self.isIssuer(claims.issuer, addresses.issuer) else {
-            throw IDTokenRefusal("The id token is of another issuer.")
+            throw IDTokenRefusal("The id token was issued by another issuer.")
         }
         guard let clientID = claims.audience.clientIDs.first(where: clientIDs.contains) else {
             throw IDTokenRefusal("The id token was not issued for any of the provider's client ids.")

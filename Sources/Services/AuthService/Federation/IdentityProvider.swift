@@ -104,7 +104,7 @@ struct VerifiedIdentity: Codable, Sendable {
     var subject: String
     /// Valid and in lower case.
     var email: String?
-    /// Whether the provider says so and is trusted with it.
+    /// Whether the provider says that the address is verified, and the app trusts it to do so.
     var isEmailVerified = false
     var name: String?
     /// Apple's refresh token, to be revoked when the account is deleted.

@@ -15,7 +15,7 @@ struct RegisteredProvider: Sendable {
 }
 
 extension AppSpace {
-    /// The server's staff, in the place of an app's users. No app has an empty id.
+    /// The server's staff, in place of an app's users. No app has an empty id.
     static let staff = AppSpace(appID: "", environment: .live)
 }
 

@@ -21,7 +21,7 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// The result of a completed flow.
-    struct Return: Sendable {
+    struct CompletedFlow: Sendable {
         var identity: VerifiedIdentity
         var codeChallenge: String
     }
@@ -65,7 +65,7 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// The identity for a code, without consuming it.
-    func identity(for code: String, in space: AppSpace) async throws -> Return? {
+    func identity(for code: String, in space: AppSpace) async throws -> CompletedFlow? {
         let hash = Self.hash(code)
         return try await postgres.query(
             """
@@ -76,7 +76,7 @@ struct OAuthFlowStore: Sendable {
             guard let identity = key.value(VerifiedIdentity.self, in: try row.decode(0), for: Self.purpose(hash)) else {
                 return nil
             }
-            return Return(identity: identity, codeChallenge: try row.decode(1))
+            return CompletedFlow(identity: identity, codeChallenge: try row.decode(1))
         }
     }
 

@@ -1,8 +1,7 @@
 import Foundation
 
-/// What `martlet backup` of the package has written down: its backups, and the last proof that one can be restored.
-///
-/// `deploy/debian/libexec/backup` writes the files.
+/// The records of the package's `martlet backup` and `martlet app backup`: backups, archives of apps, and the last
+/// proofs that they can be restored. `backup` and `app-archives.sh` in `deploy/debian/libexec` write the files.
 struct BackupRecords: Sendable {
     static let maximumSizeInBytes = 64 << 10
 
@@ -26,6 +25,19 @@ struct BackupRecords: Sendable {
         var proof: Proof?
     }
 
+    /// The archives of one app.
+    struct AppArchives: Codable {
+        var app: String
+        /// How many are kept.
+        var archives: Int
+        /// Of the last archive. Nil if there is none.
+        var time: String?
+        var sizeInBytes: Int?
+        var lastRun: String
+        var lastResult: String
+        var proof: Proof?
+    }
+
     /// An absolute path.
     let directory: String
 
@@ -33,6 +45,12 @@ struct BackupRecords: Sendable {
     func summary() -> Summary? {
         guard let backups = read("backups.json", as: [Backup].self), !backups.isEmpty else { return nil }
         return Summary(backups: backups.reversed(), proof: read("proof.json", as: Proof.self))
+    }
+
+    /// The app with the newest run first. Nil if `martlet app backup` has kept none.
+    func appArchives() -> [AppArchives]? {
+        guard let apps = read("apps.json", as: [AppArchives].self), !apps.isEmpty else { return nil }
+        return apps.reversed()
     }
 
     private func read<Value: Decodable>(_ name: String, as type: Value.Type) -> Value? {

@@ -6,12 +6,13 @@ import MartletHTTP
 struct ReadHealth: Endpoint {
     static let route = Route(
         .get, "/admin/health", "readHealth",
-        "Checks whether the services and the database work, and tells about the last backups.",
+        "Checks whether the services and the database work, and lists the last backups.",
         callers: .staff(.read, .status),
         details: """
-            The answer takes at most two seconds; what has not answered by then is not ready. Of a service with several \
-            copies, one is asked. A service without `waitingJobs` has no jobs. `database` is missing if it does not \
-            answer, `backup` if `martlet backup` has made none on this machine.
+            The answer takes at most two seconds; a part that has not answered by then is not ready. If a service has \
+            several copies, one of them is asked. A service without `waitingJobs` has no jobs. `database` is missing \
+            if the database does not answer, `backup` if `martlet backup` has made none on this machine, and \
+            `appBackups` if `martlet app backup` keeps none there.
             """,
         answers: [
             .answer(200, "The state of each part.", .json(.serverHealth))
@@ -25,6 +26,10 @@ struct ReadHealth: Endpoint {
 }
 
 extension Schema {
+    private static let proof: Schema = .object(
+        ["id": .string, "time": .time, "result": .string, "seconds": .number],
+        required: ["id", "time", "result", "seconds"])
+
     fileprivate static let serverHealth: Schema = component(
         "ServerHealth",
         .object(
@@ -57,14 +62,19 @@ extension Schema {
                                     "sizeInBytes": .integer,
                                 ], required: ["type", "time", "sizeInBytes"])
                         ).described("The newest first, at most 20."),
-                        "proof": .object(
-                            [
-                                "id": .string,
-                                "time": .time,
-                                "result": .string,
-                                "seconds": .number,
-                            ], required: ["id", "time", "result", "seconds"]
-                        ).described("The last time that a backup was restored to try it."),
+                        "proof": proof.described("The last time that a backup was restored to try it."),
                     ], required: ["backups"]),
+                "appBackups": .array(
+                    of: .object(
+                        [
+                            "app": .string,
+                            "archives": .integer.described("How many archives are kept."),
+                            "time": .time.described("When the last archive was made."),
+                            "sizeInBytes": .integer.described("Of the last archive."),
+                            "lastRun": .time,
+                            "lastResult": .oneOf("good", "failed", "cancelled"),
+                            "proof": proof.described("The last time that an archive was restored to try it."),
+                        ], required: ["app", "archives", "lastRun", "lastResult"])
+                ).described("The app with the newest run first, at most 100."),
             ], required: ["services"]))
 }

@@ -28,6 +28,8 @@ struct ServerHealth: Sendable {
         var database: DatabaseHealth?
         /// Nil if no backup was made by `martlet backup` on this machine.
         var backup: BackupRecords.Summary?
+        /// Nil if no archive of an app is kept on this machine.
+        var appBackups: [BackupRecords.AppArchives]?
     }
 
     struct ServiceHealth: Encodable {
@@ -61,7 +63,8 @@ struct ServerHealth: Sendable {
             service.waitingJobs = jobs[service.name]
             return service
         }
-        return Report(services: services, database: found, backup: backups.summary())
+        return Report(
+            services: services, database: found, backup: backups.summary(), appBackups: backups.appArchives())
     }
 
     private func checkServices() async -> [ServiceHealth] {
@@ -88,7 +91,8 @@ struct ServerHealth: Sendable {
             milliseconds: Self.milliseconds(since: start))
     }
 
-    private func readDatabase() async -> (DatabaseHealth?, [String: Int])? {
+    /// The database's state, and the number of waiting jobs by service. Nil if the database does not answer.
+    func readDatabase() async -> (DatabaseHealth?, [String: Int])? {
         let start = ContinuousClock.now
         let rows = try? await postgres.query(
             """
@@ -97,7 +101,7 @@ struct ServerHealth: Sendable {
             """, timeout: Self.timeLimit)
         guard let row = rows?.first, let jobs = try? row.decode(3, as: String.self) else { return nil }
         let milliseconds = Self.milliseconds(since: start)
-        // Reads the size of every file, which can take longer than all else.
+        // Reads the size of every file, which can take longer than everything else.
         let size = try? await postgres.query(
             "SELECT pg_database_size(current_database())", timeout: Self.timeLimit
         ).first?.decode(0, as: Int.self)

@@ -25,40 +25,40 @@ enum BuiltInTemplates {
             subject: "{{app}}: confirm your e-mail address",
             paragraphs: [
                 "Please confirm that {{email}} is your address at {{app}}. This is your code:", "{{code}}", "{{link}}",
-                "The code and the link are valid for {{hours}} hours. If you did not request this, you can ignore this mail.",
+                "The code and the link are valid for {{duration}}. If you did not request this, you can ignore this mail.",
             ], action: "Confirm the address"),
         .resetPassword: Words(
             subject: "{{app}}: choose a new password",
             paragraphs: [
                 "Someone, hopefully you, has asked to choose a new password for {{email}} at {{app}}. This is the code:",
                 "{{code}}", "{{link}}",
-                "The code and the link are valid for {{minutes}} minutes. If it was not you, ignore this mail and your password stays the same. Do not share the code with anyone.",
+                "The code and the link are valid for {{duration}}. If it was not you, ignore this mail and your password stays the same. Do not share the code with anyone.",
             ], action: "Choose a password"),
         .signIn: Words(
             subject: "{{app}}: your code is {{code}}",
             paragraphs: [
                 "Use this code to sign in to {{app}}:", "{{code}}", "{{link}}",
-                "The code and the link can be used once, within {{minutes}} minutes. If you did not request this, you can ignore this mail. Do not share the code with anyone.",
+                "The code and the link can be used once, within {{duration}}. If you did not request this, you can ignore this mail. Do not share the code with anyone.",
             ], action: "Sign in"),
         .changeEmail: Words(
             subject: "{{app}}: confirm your new e-mail address",
             paragraphs: [
                 "Please confirm that {{email}} should be your new address at {{app}}. This is your code:", "{{code}}",
                 "{{link}}",
-                "The code and the link are valid for {{minutes}} minutes. If you did not request this, you can ignore this mail.",
+                "The code and the link are valid for {{duration}}. If you did not request this, you can ignore this mail.",
             ], action: "Confirm the address"),
         .invitation: Words(
             subject: "You are invited to {{app}}",
             paragraphs: [
                 "You are invited to {{app}}. Sign up with the address {{email}} and this code:", "{{code}}", "{{link}}",
-                "The invitation can be used once, within {{hours}} hours.",
+                "The invitation can be used once, within {{duration}}.",
             ], action: "Sign up"),
         .roleInvitation: Words(
             subject: "You are invited to join {{role}} at {{app}}",
             paragraphs: [
                 "You are invited to join “{{role}}” at {{app}}. Sign in to the app and enter this code:", "{{code}}",
                 "{{link}}",
-                "The code can be used once, within {{hours}} hours. If you do not know who invited you, ignore this mail.",
+                "The code can be used once, within {{duration}}. If you do not know who invited you, ignore this mail.",
             ], action: "Join"),
         .emailChanged: Words(
             subject: "{{app}}: your e-mail address was changed",
@@ -86,41 +86,41 @@ enum BuiltInTemplates {
             paragraphs: [
                 "Bitte bestätige, dass {{email}} deine Adresse bei {{app}} ist. Das ist dein Code:", "{{code}}",
                 "{{link}}",
-                "Code und Link gelten {{hours}} Stunden. Falls du das nicht angefordert hast, brauchst du nichts zu tun.",
+                "Code und Link gelten {{duration}}. Falls du das nicht angefordert hast, brauchst du nichts zu tun.",
             ], action: "Adresse bestätigen"),
         .resetPassword: Words(
             subject: "{{app}}: neues Passwort wählen",
             paragraphs: [
                 "Jemand, hoffentlich du, möchte für {{email}} bei {{app}} ein neues Passwort wählen. Das ist der Code:",
                 "{{code}}", "{{link}}",
-                "Code und Link gelten {{minutes}} Minuten. Falls du es nicht warst, tu nichts: Das Passwort bleibt, wie es ist. Gib den Code niemandem.",
+                "Code und Link gelten {{duration}}. Falls du es nicht warst, tu nichts: Das Passwort bleibt, wie es ist. Gib den Code niemandem.",
             ], action: "Passwort wählen"),
         .signIn: Words(
             subject: "{{app}}: dein Code ist {{code}}",
             paragraphs: [
                 "Mit diesem Code meldest du dich bei {{app}} an:", "{{code}}", "{{link}}",
-                "Code und Link gelten einmal und {{minutes}} Minuten lang. Falls du das nicht angefordert hast, brauchst du nichts zu tun. Gib den Code niemandem.",
+                "Code und Link gelten einmal und {{duration}} lang. Falls du das nicht angefordert hast, brauchst du nichts zu tun. Gib den Code niemandem.",
             ], action: "Anmelden"),
         .changeEmail: Words(
             subject: "{{app}}: neue E-Mail-Adresse bestätigen",
             paragraphs: [
                 "Bitte bestätige, dass {{email}} deine neue Adresse bei {{app}} werden soll. Das ist dein Code:",
                 "{{code}}", "{{link}}",
-                "Code und Link gelten {{minutes}} Minuten. Falls du das nicht angefordert hast, brauchst du nichts zu tun.",
+                "Code und Link gelten {{duration}}. Falls du das nicht angefordert hast, brauchst du nichts zu tun.",
             ], action: "Adresse bestätigen"),
         .invitation: Words(
             subject: "Einladung zu {{app}}",
             paragraphs: [
                 "Du bist zu {{app}} eingeladen. Registriere dich mit der Adresse {{email}} und diesem Code:",
                 "{{code}}", "{{link}}",
-                "Die Einladung gilt einmal und {{hours}} Stunden lang.",
+                "Die Einladung gilt einmal und {{duration}} lang.",
             ], action: "Registrieren"),
         .roleInvitation: Words(
             subject: "Einladung zu {{role}} bei {{app}}",
             paragraphs: [
                 "Du bist bei {{app}} zu „{{role}}“ eingeladen. Melde dich in der App an und gib diesen Code ein:",
                 "{{code}}", "{{link}}",
-                "Der Code gilt einmal und {{hours}} Stunden lang. Falls du nicht weißt, wer dich einlädt, brauchst du nichts zu tun.",
+                "Der Code gilt einmal und {{duration}} lang. Falls du nicht weißt, wer dich einlädt, brauchst du nichts zu tun.",
             ], action: "Beitreten"),
         .emailChanged: Words(
             subject: "{{app}}: deine E-Mail-Adresse wurde geändert",

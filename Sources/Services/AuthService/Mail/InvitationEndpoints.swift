@@ -66,7 +66,7 @@ struct CreateInvitation: Endpoint {
 
 struct ListInvitations: Endpoint {
     static let route = Route(
-        .get, "/auth/invitations", "listInvitations", "Lists the app's invitations, the newest first.",
+        .get, "/auth/invitations", "listInvitations", "Lists the app's invitations, newest first.",
         callers: .manager(.read, .users),
         parameters: [
             .query("before", .uuid, "The `next` of the previous page."),

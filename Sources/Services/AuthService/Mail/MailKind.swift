@@ -13,7 +13,7 @@ enum MailKind: String, Codable, Sendable, CaseIterable {
     case passwordChanged = "password-changed"
     case newDevice = "new-device"
 
-    /// How long the proof in the mail is valid; nil if there is none. Invitations have lifetimes of their own.
+    /// How long the proof in the mail is valid; nil if there is none. Invitations have their own lifetimes.
     var proofLifetimeInSeconds: Int64? {
         switch self {
         case .verifyEmail: 24 * 3_600
@@ -28,7 +28,7 @@ enum MailKind: String, Codable, Sendable, CaseIterable {
     /// The values that a template may use.
     var values: Set<String> {
         var names: Set = ["app", "email"]
-        if hasProof { names.formUnion(["code", "link", "minutes", "hours"]) }
+        if hasProof { names.formUnion(["code", "link", "duration", "minutes", "hours"]) }
         switch self {
         case .newDevice: names.formUnion(["device", "time"])
         case .emailChanged: names.formUnion(["newEmail", "time"])

@@ -52,7 +52,7 @@ struct ProofLimits {
     init(_ shown: ShownProof, _ request: Request, _ context: ServiceContext) throws {
         let space = try context.userSpace
         address = try context.clientAddress(of: request).map { .address($0, in: space) }
-        // Tokens cannot be guessed, so only codes have a limit of their own.
+        // Tokens cannot be guessed, so only codes have their own limit.
         subject = if case .code(_, let subject) = shown { .mailCode(of: subject, in: space) } else { nil }
     }
 

@@ -82,7 +82,7 @@ struct MailProofStore: Sendable {
         "DELETE FROM auth.mail_proofs WHERE token_hash = \(proof.tokenHash) AND expires > now() RETURNING user_id, email"
     }
 
-    /// Consumes a proof in a statement of its own. Returns false if it has been consumed already.
+    /// Consumes a proof in a separate statement. Returns false if it has been consumed already.
     func take(_ proof: MailProof) async throws -> Bool {
         try await !postgres.query(Self.consumption(of: proof)).isEmpty
     }

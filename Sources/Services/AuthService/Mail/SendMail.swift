@@ -50,10 +50,11 @@ struct SendMail: JobHandler {
         guard let transport = server.transport(of: sender, app: app.name) else {
             throw JobFailure(code: "mail-unavailable", detail: "No mail server is configured.")
         }
-        guard let proof = try await values(order, recipient, settings) else { return JobNoResult() }
+        let (template, language) = try await self.template(order, recipient, settings)
+        guard let proof = try await values(order, recipient, settings, language) else { return JobNoResult() }
         let values = order.values.merging(["app": app.name, "email": order.email]) { $1 }.mapValues(Self.onOneLine)
             .merging(proof) { $1 }
-        let filled = try await template(order, recipient, settings).filled(values)
+        let filled = template.filled(values)
         var message = MailMessage(
             from: transport.from, to: try MailAddress(address: order.email), subject: filled.subject, text: filled.text,
             html: filled.html)
@@ -106,12 +107,15 @@ struct SendMail: JobHandler {
     // MARK: Content
 
     /// The token and code as values for this kind of template; nil if the invitation no longer exists.
-    private func values(_ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings) async throws -> [String:
-        String]?
-    {
+    ///
+    /// - Parameter language: That of the template.
+    private func values(
+        _ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings, _ language: String
+    ) async throws -> [String: String]? {
         func proof(_ token: String, _ code: String, _ seconds: Int64) -> [String: String] {
             // Rounded up, because a few seconds of an invitation have already passed.
             var values = ["code": code, "minutes": "\((seconds + 59) / 60)", "hours": "\((seconds + 3_599) / 3_600)"]
+            values["duration"] = DurationText.text(seconds: seconds, language: language)
             // A link that was removed from the settings in the meantime is not used.
             let link = order.link.flatMap { settings.linkURLs.contains($0) ? $0 : nil } ?? settings.linkURLs.first
             values["link"] = link.map { MailLink.fill($0, kind: order.kind, token: token) }
@@ -134,9 +138,9 @@ struct SendMail: JobHandler {
     }
 
     /// The app's own template of the kind if there is one, otherwise the built-in one, in the recipient's preferred
-    /// available language.
+    /// available language, which is returned, too.
     private func template(_ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings) async throws
-        -> MailTemplate
+        -> (MailTemplate, language: String)
     {
         // The recipient's own language comes first in a notice, because someone else may have caused it.
         let user = [recipient.user?.language].compactMap(\.self)
@@ -144,12 +148,13 @@ struct SendMail: JobHandler {
             (order.kind.hasProof ? order.languages + user : user + order.languages) + [settings.language, "en"]
         let chain = wanted.compactMap { LanguageTag($0) }.flatMap(\.chain)
         if let source = try await templates.find(order.kind, chain, in: order.space) {
-            return try MailTemplate(order.kind, subject: source.subject, text: source.text, html: source.html)
+            let own = try MailTemplate(order.kind, subject: source.subject, text: source.text, html: source.html)
+            return (own, source.language)
         }
-        guard let template = chain.lazy.compactMap({ BuiltInTemplates.template(order.kind, $0) }).first else {
-            throw JobFailure(code: "mail-template", detail: "There is no template for this kind of mail.")
+        for language in chain {
+            if let template = BuiltInTemplates.template(order.kind, language) { return (template, language) }
         }
-        return template
+        throw JobFailure(code: "mail-template", detail: "There is no template for this kind of mail.")
     }
 
     /// Collapses line breaks and control characters, so that a user-chosen name cannot pass for text of the mail.

@@ -85,7 +85,7 @@ struct AddPasskey: Endpoint {
 
 struct ListPasskeys: Endpoint {
     static let route = Route(
-        .get, "/auth/me/passkeys", "listPasskeys", "Lists the signed-in user's passkeys, the oldest first.",
+        .get, "/auth/me/passkeys", "listPasskeys", "Lists the signed-in user's passkeys, oldest first.",
         callers: .user,
         answers: [
             .answer(
@@ -225,7 +225,7 @@ extension BodyFields {
 }
 
 extension PasskeyCredential {
-    /// - Throws: `invalid-body` with the reason, which a caller who registers a passkey of their own may know.
+    /// - Throws: `invalid-body` with the reason, which a caller who registers their own passkey may know.
     func mappingRefusals<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()

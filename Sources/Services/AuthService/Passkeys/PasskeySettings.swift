@@ -8,14 +8,17 @@ struct ReadPasskeySettings: Endpoint {
         .get, "/auth/passkeys/settings", "readPasskeySettings", "Returns the app's settings for passkeys.",
         callers: .manager(.read, .users),
         answers: [
-            .answer(200, "The settings.", .json(.passkeySettings))
-        ],
-        errors: [404: "The app has no settings for passkeys (`not-found`)."])
+            .answer(200, "The settings. All members are null or empty while there are none.", .json(.passkeySettings))
+        ])
 
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try .encoding(Settings(try await passkeys.requiredParty(in: try context.userSpace)))
+        // Not 404: a browser reports each of these as an error, and apps without passkeys are the rule.
+        guard let party = try await passkeys.relyingParty(in: try context.userSpace) else {
+            return .json(#"{"origins":[],"rpId":null,"rpName":null}"#)
+        }
+        return try .encoding(Settings(party))
     }
 }
 

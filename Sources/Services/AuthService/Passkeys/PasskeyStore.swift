@@ -127,7 +127,7 @@ struct PasskeyStore: Sendable {
 
     // MARK: Passkeys of a user
 
-    /// Passkeys as JSON objects, the oldest first.
+    /// Passkeys as JSON objects, oldest first.
     func list(of user: UUID, in space: AppSpace) async throws -> [String] {
         try await postgres.query(
             "SELECT \(Self.json) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id"

@@ -7,7 +7,7 @@ import MartletHTTP
 struct ListClients: Endpoint {
     static let route = Route(
         .get, "/auth/clients", "listClients",
-        "Lists the clients of the app's OpenID Connect provider, the oldest first.", callers: .manager(.read, .users),
+        "Lists the clients of the app's OpenID Connect provider, oldest first.", callers: .manager(.read, .users),
         answers: [
             .answer(
                 200, "The clients, without secrets.",

@@ -54,7 +54,7 @@ struct ClientStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// All clients, the oldest first.
+    /// All clients, oldest first.
     func list(in space: AppSpace) async throws -> [String] {
         try await postgres.query(
             "SELECT \(Self.json) FROM auth.clients AS c WHERE \(Self.isIn(space)) ORDER BY id LIMIT \(Int64(Self.maximumPerSpace))"

@@ -23,7 +23,7 @@ struct GrantStore: Sendable {
             """)
     }
 
-    /// Grants as JSON objects, the newest first.
+    /// Grants as JSON objects, newest first.
     func list(of user: UUID, in space: AppSpace) async throws -> [String] {
         try await postgres.query(
             """

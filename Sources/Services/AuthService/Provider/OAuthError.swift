@@ -3,8 +3,7 @@ import HTTPTypes
 import Hummingbird
 import MartletHTTP
 
-/// A refusal in the words of OAuth 2.0 and OpenID Connect, which their clients understand, in place of a problem
-/// answer.
+/// An error as defined by OAuth 2.0 and OpenID Connect, which their clients understand, instead of a problem.
 struct OAuthError: Error {
     enum Code: String {
         // RFC 6749 §4.1.2.1 and §5.2
@@ -44,7 +43,7 @@ struct OAuthError: Error {
         }
     }
 
-    /// As the token endpoint says it (RFC 6749 §5.2).
+    /// The error as an answer of the token endpoint (RFC 6749 §5.2).
     func response(realm: String) throws -> Response {
         var response = try Response.encoding(
             ["error": code.rawValue, "error_description": description], status: status
@@ -60,7 +59,7 @@ struct OAuthError: Error {
     }
 }
 
-/// An endpoint of the provider that programs call: what it refuses, it says as OAuth does.
+/// An endpoint of the provider that programs call. Its errors have the form of OAuth errors.
 protocol ProviderEndpoint: Endpoint {
     var issuers: Issuers { get }
 

@@ -21,7 +21,7 @@ enum ProviderPages {
             """
         let content: HTML = """
             <h1>Sign in to \(issuer.appName)</h1>
-            <p>to go on to <strong>\(request.client.name)</strong></p>
+            <p>to continue to <strong>\(request.client.name)</strong></p>
             \(message.map { "<p class=\"message\" role=\"alert\">\($0)</p>" as HTML })
             <form method="post" action="login?\(request.query)">
             <input type="hidden" name="form_token" value="\(token)">

@@ -19,7 +19,7 @@ struct ReadUserInfo: ProviderEndpoint {
         errors: [404: "There is no app with this id (`not-found`)."])
     static let readUserInfoByPost = Route(
         .post, "/oidc/{app}/userinfo", "readUserInfoByPost",
-        "Returns the claims about the user of an access token that may be in a form.",
+        "Returns the claims about the user of an access token; the token may also be sent in a form.",
         callers: .anyone,
         checksOwnQuery: true,
         details: """

@@ -29,7 +29,7 @@ enum OneTimePassword {
             code.utf8.count == 6 && code.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard isCode else { return nil }
         let now = Int64(time.timeIntervalSince1970) / stepInSeconds
-        // All steps are checked, the newest first.
+        // All steps are checked, newest first.
         return (-tolerance...tolerance).reversed().map { now + $0 }.filter {
             isEqual(Self.code(secret: secret, counter: $0), code)
         }.first

@@ -90,7 +90,7 @@ struct SecondFactorStore: Sendable {
     }
 
     enum SignInCheck: Sendable {
-        /// The person has no second factor, or sent a code, which was right.
+        /// The person has no second factor, or sent a correct code.
         case passed
         /// A code is required and missing. Nothing was counted.
         case codeRequired

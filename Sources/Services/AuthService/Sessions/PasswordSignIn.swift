@@ -103,5 +103,5 @@ extension ServiceError {
 
     /// For a one-time proof that has already been used, or an account that cannot be signed in to.
     static let spentProof = ServiceError(
-        .signInFailed, "What was sent has been used before, or does not open an account here. Sign in again.")
+        .signInFailed, "This proof has been used before, or its account cannot be signed in to. Sign in again.")
 }

@@ -88,7 +88,7 @@ struct SessionStore: Sendable {
         try await users.refresh(content, where: UserStore.isIn(space))
     }
 
-    /// The person's open sessions as JSON objects, the newest first.
+    /// The person's open sessions as JSON objects, newest first.
     func list(of person: Person, current: String?) async throws -> [String] {
         let (table, condition) = sessions(of: person)
         return try await table.list(of: person.id, current: current, where: condition)

@@ -75,7 +75,7 @@ struct SessionTable: Sendable {
         return .reused(userID: userID)
     }
 
-    /// The person's open sessions as JSON objects, the newest first.
+    /// The person's open sessions as JSON objects, newest first.
     func list(of id: UUID, current: String?, where condition: PostgresQuery) async throws -> [String] {
         try await postgres.query(
             """

@@ -58,7 +58,7 @@ struct FinishStaffOAuth: Endpoint {
             }
         } else {
             guard try await proof.take(),
-                let account = try await newcomer(proof.identity, provider.settings, from: attempt.address)
+                let account = try await createAccount(proof.identity, provider.settings, from: attempt.address)
             else {
                 throw try await completion.refusal(of: nil, attempt)
             }
@@ -68,7 +68,7 @@ struct FinishStaffOAuth: Endpoint {
         return response
     }
 
-    private func newcomer(
+    private func createAccount(
         _ identity: VerifiedIdentity, _ provider: IdentityProvider, from address: String
     ) async throws -> StaffStore.Account? {
         guard let email = identity.verifiedEmail, let domain = email.text.split(separator: "@").last,

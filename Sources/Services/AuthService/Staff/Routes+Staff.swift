@@ -64,5 +64,6 @@ extension AuthService {
         routes.on(ReadAuditLog.route, ReadAuditLog(audit: audit))
         routes.on(ExportAuditLog.route, ExportAuditLog(audit: audit))
         routes.on(ReadHealth.route, ReadHealth(health: health))
+        routes.on(ReadStatus.route, ReadStatus(store: status, now: now))
     }
 }

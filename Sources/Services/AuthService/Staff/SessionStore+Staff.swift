@@ -112,7 +112,7 @@ extension SessionStore {
     }
 
     /// JSON objects `{"month","count","staff":[{"id","userName","count"}]}` for a range of months (`YYYY-MM`,
-    /// inclusive), the newest first.
+    /// inclusive), newest first.
     func signInsByMonth(from first: String, to last: String) async throws -> [String] {
         try await postgres.query(
             """

@@ -34,7 +34,8 @@ enum StaffCookies {
 }
 
 extension Request {
-    /// Whether staff tokens come and go as cookies. The gateway has checked that the request is from a page of its own.
+    /// Whether staff tokens come and go as cookies. The gateway has checked that the request comes from one of its own
+    /// pages.
     var isFromDashboard: Bool { headers[HTTPField.Name(HeaderName.dashboard)!] != nil }
 }
 

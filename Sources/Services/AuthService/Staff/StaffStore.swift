@@ -104,7 +104,8 @@ public struct StaffStore: Sendable {
     /// A staff member's JSON, the same for themselves and others.
     static let json: PostgresQuery = """
         jsonb_build_object(
-            'id', u.id, 'userName', u.user_name, 'firstName', u.first_name, 'lastName', u.last_name, 'isAdministrator', u.is_administrator, 'rights', u.rights, 'mustReset', u.must_reset,
+            'id', u.id, 'userName', u.user_name, 'firstName', u.first_name, 'lastName', u.last_name,
+            'isAdministrator', u.is_administrator, 'rights', u.rights, 'mustReset', u.must_reset,
             'disabled', u.disabled, 'email', u.email,
             'secondFactor', EXISTS (SELECT FROM auth.staff_second_factors AS f WHERE f.staff_id = u.id AND f.confirmed IS NOT NULL),
             'identities', (

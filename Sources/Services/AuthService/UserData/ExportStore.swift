@@ -66,7 +66,8 @@ struct ExportStore: Sendable {
                 'progress', jsonb_build_object('done', j.done, 'total', j.total, 'at', CASE WHEN j.finished IS NULL THEN j.message END),
                 'error', CASE WHEN j.state = 'failed' THEN jsonb_build_object('code', j.error_code, 'detail', j.error_detail) END,
                 'created', \(PostgresQuery.rfc3339("j.created")), 'finished', \(PostgresQuery.rfc3339("j.finished")),
-                'expires', to_char((j.finished + make_interval(days => \(Self.retentionInDays))) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
+                'expires', to_char((j.finished + make_interval(days => \(Self.retentionInDays))) AT TIME ZONE 'UTC',
+                    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
             FROM auth.exports AS e JOIN auth.users AS u ON u.id = e.user_id JOIN auth.jobs AS j ON j.id = e.job
                 LEFT JOIN auth.job_files AS f ON f.job = j.id AND f.complete
             WHERE e.user_id = \(user) AND \(UserStore.isIn(space))

@@ -14,7 +14,8 @@ struct ReadReceipt: Endpoint {
             .header("Receipt-Token", .string, "The `token` from the answer to the deletion.", isRequired: true),
         ],
         details: """
-            Needs no user, who is gone by then. The receipt is kept for 90 days after the deletion is complete.
+            Needs no access token, because the user no longer exists. The receipt is kept for 90 days after the \
+            deletion is complete.
             """,
         answers: [
             .answer(200, "The progress, and what each service has erased.", .json(.receipt))

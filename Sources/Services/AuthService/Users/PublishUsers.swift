@@ -15,7 +15,7 @@ import ServiceLifecycle
 struct PublishUsers: Service {
     private static let interval: Duration = .seconds(2)
     private static let timeout: Duration = .seconds(20)
-    /// Users per call; the profiles of a call have at most this size together, unless it is a single one.
+    /// The maximum total size of the profiles in one call; a larger profile is sent in a separate call.
     private static let maximumSizeInBytes = 1 << 20
     /// The largest count that is reported.
     private static let maximumCounted = 100_000
@@ -41,7 +41,7 @@ struct PublishUsers: Service {
         }
     }
 
-    /// Passes everything on that is due.
+    /// Passes all changes that are due on to storage.
     ///
     /// - Throws: The last failure. A refusal for one app does not delay the changes of others.
     private func publish() async throws {

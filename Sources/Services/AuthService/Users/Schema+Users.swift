@@ -135,10 +135,10 @@ extension Schema {
         "PasskeySettings",
         .object(
             [
-                "rpId": .string,
-                "rpName": .string,
+                "rpId": .string.nullable,
+                "rpName": .string.nullable,
                 "origins": .array(of: .string),
-            ]))
+            ], required: ["rpId", "rpName", "origins"]))
 
     static let passkey: Schema = component(
         "Passkey",

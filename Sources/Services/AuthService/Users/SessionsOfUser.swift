@@ -6,7 +6,7 @@ import MartletHTTP
 
 struct ListSessionsOfUser: Endpoint {
     static let route = Route(
-        .get, "/auth/users/{id}/sessions", "listSessionsOfUser", "Lists a user's open sessions, the newest first.",
+        .get, "/auth/users/{id}/sessions", "listSessionsOfUser", "Lists a user's open sessions, newest first.",
         callers: .manager(.read, .users),
         parameters: [
             .path("id", .uuid)

@@ -6,8 +6,8 @@ import MartletPostgres
 /// The users whose public profile has to be passed on to storage: the table `auth.user_changes`, which triggers of
 /// `auth.users` fill in the transaction of the change.
 struct UserChangeStore: Sendable {
-    /// How long a copy has for a claimed change before another one may take it; also the longest pause between
-    /// attempts.
+    /// How long a copy of the service may take for a claimed change before another copy may claim it; also the longest
+    /// pause between attempts.
     private static let maximumDelayInSeconds = 60
 
     let postgres: PostgresClient
@@ -64,7 +64,8 @@ struct UserChangeStore: Sendable {
     func remove(_ users: [UserDocuments.User], in space: AppSpace) async throws {
         try await postgres.execute(
             """
-            DELETE FROM auth.user_changes AS c USING unnest(\(users.compactMap { UUID(uuidString: $0.id) }), \(users.map { Int($0.version) }))
+            DELETE FROM auth.user_changes AS c USING unnest(\(users.compactMap { UUID(uuidString: $0.id) }),
+                \(users.map { Int($0.version) }))
                 AS known (id, version)
             WHERE c.user_id = known.id AND c.version = known.version AND c.app_id = \(space.appID)
                 AND c.environment = \(space.environment.rawValue)

@@ -5,7 +5,7 @@ enum Component {
     enum Property: Sendable {
         case distance, length, color, text, size, count, orientation, url, flag, degrees
         case view, model, controller
-        /// Any value, the bindings in it included.
+        /// Any value, including the bindings in it.
         case value
         /// Checked elsewhere.
         case structure

@@ -65,7 +65,7 @@ struct DefinitionKeyStore: Sendable {
         }
     }
 
-    /// All keys of the app so far, the newest first.
+    /// All keys of the app so far, newest first.
     func publicKeys(of appID: String) async throws -> [DefinitionPublicKey] {
         try await postgres.query(
             "SELECT id, public_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id"

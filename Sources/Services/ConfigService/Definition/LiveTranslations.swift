@@ -11,7 +11,7 @@ struct LiveTranslations {
 
     fileprivate struct Document {
         let name: String
-        /// The languages that require a text of their own.
+        /// The languages that require their own text.
         let languages: [String]
         /// The languages with a text, by key.
         let texts: [String: Set<String>]

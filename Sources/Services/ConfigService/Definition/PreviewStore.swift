@@ -34,7 +34,7 @@ struct PreviewStore: Sendable {
         }
     }
 
-    /// The open previews as JSON objects, the newest first.
+    /// The open previews as JSON objects, newest first.
     func list(_ key: DocumentKey, in space: AppSpace) async throws -> [String] {
         try await postgres.query(
             """

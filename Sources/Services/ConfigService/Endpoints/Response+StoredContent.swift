@@ -23,7 +23,7 @@ extension Response {
 
     private static let generation = HTTPField.Name(HeaderName.generation)!
 
-    /// As above, for bytes with an entity tag of their own and a compressed form if there is one.
+    /// As above, for bytes with their own entity tag and a compressed form if there is one.
     static func stored(
         _ content: ByteBuffer, gzip: ByteBuffer?, tag: EntityTag, of space: LiveSpace? = nil, to request: Request,
         headers: HTTPFields = [:]

@@ -213,7 +213,7 @@ final class LiveDocuments: Service {
         }
     }
 
-    /// - Parameter gap: Calls for a look at all spaces, after notifications that may have been missed.
+    /// - Parameter gap: Triggers a check of all spaces after a gap in which notifications may have been missed.
     private func followNotifications(_ gap: AsyncStream<Void>.Continuation) async {
         for await notification in postgres.listen(Self.channel) {
             if let space = AppSpace(notification.payload), !notification.mayHaveMissed {
@@ -232,7 +232,8 @@ final class LiveDocuments: Service {
         followersGauge.record(followers)
         guard !known.isEmpty else { return }
         let generations = try await store.generations(of: Array(known.keys))
-        // Another, not only a greater one: after a restore they begin again from an older one.
+        // Any other generation counts, not only a greater one: after a restore, generations start again from an older
+        // one.
         for (space, generation) in known where generations[space, default: 0] != generation { refresh(space) }
     }
 }

@@ -29,7 +29,7 @@ protocol PublishedKind: Sendable {
     /// - Throws: An error for a document in which `check` would find errors.
     func compile(_ document: JSONValue, named name: String) throws -> any Sendable
 
-    /// The content to store here when a content is brought in from another space.
+    /// The content to store here when content is brought in from another space.
     ///
     /// - Parameter live: The live content of the document here; nil if there is none.
     func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue

@@ -100,7 +100,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Publishes a content that was brought in from another space. The draft is not changed.
+    /// Publishes content that was brought in from another space. The draft is not changed.
     func take(_ content: String, _ request: Request) async throws -> String {
         try await run(request) { document, space, transaction in
             try await add(
@@ -150,7 +150,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Checks a content and stores it as the next version.
+    /// Checks content and stores it as the next version.
     ///
     /// - Parameter checked: Findings already made; nil to check the content here.
     func add(

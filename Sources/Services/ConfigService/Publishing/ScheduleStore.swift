@@ -45,7 +45,7 @@ struct ScheduleStore: Sendable {
         )[0].decode(0)
     }
 
-    /// Publications as JSON objects, the newest first, starting before `before`.
+    /// Publications as JSON objects, newest first, starting before `before`.
     func list(in space: AppSpace, kinds: [DocumentKind], before: UUID?, limit: Int) async throws -> [(
         id: UUID, json: String
     )] {
@@ -71,7 +71,7 @@ struct ScheduleStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// The publications that are due, the earliest first.
+    /// The publications that are due, earliest first.
     func due(limit: Int) async throws -> [Due] {
         let rows = try await postgres.query(
             """

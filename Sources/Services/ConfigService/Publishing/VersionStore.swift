@@ -13,7 +13,7 @@ struct VersionStore: Sendable {
         case publish, rollback, promote, schedule, `import`
     }
 
-    /// Versions without their contents as JSON objects, the newest first, starting before `before`.
+    /// Versions without their contents as JSON objects, newest first, starting before `before`.
     func list(_ key: DocumentKey, in space: AppSpace, before: Int?, limit: Int) async throws -> [(
         version: Int, json: String
     )] {

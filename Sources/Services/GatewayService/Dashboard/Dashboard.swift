@@ -3,7 +3,7 @@ import MartletAPI
 
 /// The dashboard: static files under `/dashboard/`, read once at startup and served from memory.
 ///
-/// Names under `/dashboard/assets/` contain a digest of the file, so clients may keep them for ever. Every other path
+/// Names under `/dashboard/assets/` contain a digest of the file, so clients may keep them forever. Every other path
 /// is the page itself, which shows what the path names. Only files found at startup are served: a path is looked up,
 /// never opened.
 struct Dashboard: Sendable {
@@ -12,7 +12,7 @@ struct Dashboard: Sendable {
 
     private static let root = "/dashboard"
     private static let assetsPath = "/dashboard/assets/"
-    private static let maximumFileCount = 200
+    private static let maximumFileCount = 1_000
     private static let maximumFileInBytes = 4 * 1024 * 1024
     private static let maximumTotalInBytes = 16 * 1024 * 1024
 
@@ -60,7 +60,7 @@ struct Dashboard: Sendable {
 
     private static let assetHeaders = [("x-content-type-options", "nosniff")]
 
-    /// Nothing inline and nothing from another host, neither in frames of others nor with a referrer.
+    /// The page loads nothing inline and nothing from other hosts, is not shown in frames and sends no referrer.
     private static let pageHeaders = [
         (
             "content-security-policy",

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// A file in memory, as it is and compressed.
+/// A file in memory, both uncompressed and compressed.
 struct StaticFile: Sendable {
     private let contentType: String
     private let identity: Representation

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Metrics
 import NIOSSL
 import Synchronization
 
@@ -14,10 +15,14 @@ final class Certificates: Sendable {
 
     private let files: GatewayConfiguration.TLS
     private let state: Mutex<State>
+    /// When the certificate in use expires, in seconds since 1970.
+    private let expiry = Gauge(label: "martlet_gateway_certificate_expires_seconds")
 
     init(_ files: GatewayConfiguration.TLS) throws {
         self.files = files
-        state = Mutex(State(context: try Self.load(files), contents: Self.contents(files)))
+        let (context, expires) = try Self.load(files)
+        state = Mutex(State(context: context, contents: Self.contents(files)))
+        expiry.record(expires)
     }
 
     var context: NIOSSLContext { state.withLock { $0.context } }
@@ -29,7 +34,8 @@ final class Certificates: Sendable {
             let contents = Self.contents(files)
             guard contents != state.withLock({ $0.contents }) else { continue }
             do {
-                let context = try Self.load(files)
+                let (context, expires) = try Self.load(files)
+                expiry.record(expires)
                 state.withLock { $0 = State(context: context, contents: contents) }
                 logger.info("The TLS certificate was reloaded.")
             } catch {
@@ -44,15 +50,14 @@ final class Certificates: Sendable {
         [files.certificateFile, files.keyFile].map { FileManager.default.contents(atPath: $0) }
     }
 
-    private static func load(_ files: GatewayConfiguration.TLS) throws -> NIOSSLContext {
-        let chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile).map {
-            NIOSSLCertificateSource.certificate($0)
-        }
+    /// The server's own certificate is the first of its file.
+    private static func load(_ files: GatewayConfiguration.TLS) throws -> (context: NIOSSLContext, expires: Int) {
+        let certificates = try NIOSSLCertificate.fromPEMFile(files.certificateFile)
         let key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem)
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain, privateKey: .privateKey(key))
+            certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.applicationProtocols = ["h2", "http/1.1"]
         configuration.minimumTLSVersion = .tlsv12
-        return try NIOSSLContext(configuration: configuration)
+        return (try NIOSSLContext(configuration: configuration), certificates.first.map { Int($0.notValidAfter) } ?? 0)
     }
 }

@@ -3,17 +3,21 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// The public port: accepts connections and assigns each to the worker of its event loop.
+/// A public port: accepts connections and assigns each to the worker of its event loop.
 struct Listener: Sendable {
     let workers: [Worker]
     let settings: Settings
+    /// Nil serves clear text.
     let certificates: Certificates?
+    /// Set if the port only redirects.
+    let redirect: Redirect?
     private let probes = Probes()
 
-    init(workers: [Worker], settings: Settings, certificates: Certificates?) {
+    init(workers: [Worker], settings: Settings, certificates: Certificates?, redirect: Redirect? = nil) {
         self.workers = workers
         self.settings = settings
         self.certificates = certificates
+        self.redirect = redirect
     }
 
     /// - Parameter shared: Another gateway may already listen on the port.
@@ -21,7 +25,8 @@ struct Listener: Sendable {
         let isSecure = certificates != nil
         if !shared, port > 0 {
             try PortSharing.requireFree(
-                try await NIOThreadPool.singleton.runIfActive { try .makeAddressResolvingHost(host, port: port) })
+                try await NIOThreadPool.singleton.runIfActive { try .makeAddressResolvingHost(host, port: port) },
+                setting: redirect == nil ? "http.port" : "tls.redirect.port")
         }
         let server = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
@@ -52,7 +57,8 @@ struct Listener: Sendable {
 
     private func initialize(_ channel: any Channel) throws {
         probes.record(channel.remoteAddress)
-        let client = ClientConnection(channel.remoteAddress, isSecure: certificates != nil, settings: settings)
+        let client = ClientConnection(
+            channel.remoteAddress, isSecure: certificates != nil, redirect: redirect, settings: settings)
         let address = client.isTrustedProxy ? nil : client.address?.bucket
         guard let worker = workers.first(where: { $0.eventLoop === channel.eventLoop }),
             let permit = settings.connections.enter(channel, from: address)

@@ -21,8 +21,9 @@ enum PortSharing {
     /// Handshakes that began before a hand-over are complete after this time.
     static let handshakeTime = TimeAmount.seconds(1)
 
+    /// - Parameter setting: The setting that the error names.
     /// - Throws: If another process listens on the address.
-    static func requireFree(_ address: SocketAddress) throws {
+    static func requireFree(_ address: SocketAddress, setting: String) throws {
         #if canImport(Glibc)
         let type = Int32(SOCK_STREAM.rawValue)
         #else
@@ -36,7 +37,7 @@ enum PortSharing {
         let status = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) }
         guard status == 0 || errno != EADDRINUSE else {
             throw GatewayConfigurationError(
-                "http.port: another process listens on \(address.configured); set http.shared to let a second gateway take over from the first"
+                "\(setting): another process listens on \(address.configured); set http.shared to let a second gateway take over from the first"
             )
         }
     }

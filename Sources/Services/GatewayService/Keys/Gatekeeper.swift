@@ -208,7 +208,7 @@ final class Gatekeeper {
                 credentialID: first.id,
                 userID: user, sessionID: claims?.sessionID),
             key, of: [first.id] + (second.map { [$0.id] } ?? []),
-            for: first.scopes.intersection(second?.scopes ?? .all),
+            for: first.scopes.intersection(second?.scopes ?? .all), isOfServer: first.kind == .master,
             until: min(first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity),
             at: seconds)
     }
@@ -216,12 +216,12 @@ final class Gatekeeper {
     /// Returns the cached grant for `key`, or creates one.
     private func keep(
         _ principal: @autoclosure () -> Principal, _ key: GrantKey, of credentialIDs: @autoclosure () -> [String] = [],
-        for scopes: ScopeMask = .all, until end: Double = .infinity, at seconds: Double
+        for scopes: ScopeMask = .all, isOfServer: Bool = false, until end: Double = .infinity, at seconds: Double
     ) throws(Refusal) -> Grant {
         if let grant = grants[key], grant.validUntil > seconds { return grant }
         let principal = principal()
         let grant = Grant(
-            principal: principal, credentialIDs: credentialIDs(), scopes: scopes,
+            principal: principal, credentialIDs: credentialIDs(), scopes: scopes, isOfServer: isOfServer,
             header: try sign(principal, at: seconds),
             validUntil: min(seconds + Self.grantSeconds, end))
         if let old = grants[key] { recordUse(of: old) }

@@ -10,6 +10,8 @@ final class Grant {
     let credentialIDs: [String]
     /// The areas the credentials give access to.
     let scopes: ScopeMask
+    /// Whether an app's own server asks, with a master key, for itself or for a user.
+    let isOfServer: Bool
     /// `x-martlet-principal: …`, including the CRLF.
     let headerLine: [UInt8]
     /// Seconds since 1970 at which the grant must be renewed, because its signature becomes too old or a credential
@@ -27,8 +29,12 @@ final class Grant {
     /// The credential that per-credential limits apply to. Nil for anonymous requests, which are limited by address.
     var limitedCredential: String? { principal.credentialID.isEmpty ? nil : principal.credentialID }
 
-    init(principal: Principal, credentialIDs: [String], scopes: ScopeMask, header: String, validUntil: Double) {
+    init(
+        principal: Principal, credentialIDs: [String], scopes: ScopeMask, isOfServer: Bool = false, header: String,
+        validUntil: Double
+    ) {
         self.principal = principal
+        self.isOfServer = isOfServer
         self.credentialIDs = credentialIDs
         self.scopes = scopes
         self.headerLine = Array("x-martlet-principal: \(header)\r\n".utf8)

@@ -58,6 +58,14 @@ final class TokenBuckets<Name: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Returns a token that was just taken, for a request that turned out not to count.
+    func giveBack(_ name: Name) {
+        shards[abs(name.hashValue % Self.shardCount)].buckets.withLock { buckets in
+            guard let tokens = buckets[name]?.tokens else { return }
+            buckets[name]?.tokens = min(burst, tokens + 1)
+        }
+    }
+
     private func tokens(_ bucket: Bucket, at now: NIODeadline) -> Double {
         let elapsed = max(0, Double((now - bucket.time).nanoseconds)) / 1e9
         return min(burst, bucket.tokens + elapsed * rate)

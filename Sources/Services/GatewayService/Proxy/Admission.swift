@@ -19,6 +19,9 @@ struct Admission {
         match = try worker.routes.match(head.path, method: head.method, in: bytes)
         if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }
         grant = try Self.grant(match, head, bytes, client, address, worker)
+        // Behind one address, a server asks for all its users. It is counted until its key is known to be valid, so
+        // that wrong keys are counted, too.
+        if let address, grant?.isOfServer == true { Self.giveBack(address, worker) }
         if let grant, !grant.scopes.contains(match.route.scope(of: head.method)) {
             throw Refusal(.forbidden, "The key's scopes do not allow this request.")
         }
@@ -45,8 +48,13 @@ struct Admission {
     private static func take<Name>(
         _ buckets: TokenBuckets<Name>, _ name: Name, _ address: IPAddress?, _ worker: Worker
     ) throws(Refusal) {
-        guard !buckets.exemptsLoopback || address?.isLoopback == false else { return }
+        guard buckets.counts(address) else { return }
         if let seconds = buckets.take(name, at: worker.now) { throw Refusal(.tooManyRequests, retryAfter: seconds) }
+    }
+
+    private static func giveBack(_ address: IPAddress, _ worker: Worker) {
+        guard let buckets = worker.settings.addressBuckets, buckets.counts(address) else { return }
+        buckets.giveBack(address.bucket)
     }
 
     private static func grant(
@@ -106,6 +114,10 @@ struct Admission {
         let token = try ForeignCredentials.accessToken(head, bytes)
         return route.ignoresToken ? nil : token
     }
+}
+
+extension TokenBuckets {
+    fileprivate func counts(_ address: IPAddress?) -> Bool { !exemptsLoopback || address?.isLoopback == false }
 }
 
 extension IPAddress {

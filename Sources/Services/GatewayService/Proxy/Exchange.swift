@@ -42,6 +42,8 @@ final class Exchange {
     /// False after an idle connection turned out to be dead, so that the next one is new.
     private var mayReuse = true
     private var headDeadline = NIODeadline.distantFuture
+    /// When the request was sent completely, while its answer is awaited and counts for `LoadLimit`.
+    private var awaitedSince: NIODeadline?
     private var lastProgress: NIODeadline
     private var readingRate = ReadingRate()
     private var needsFlush = false
@@ -101,6 +103,7 @@ final class Exchange {
         guard let front else { return }
         requestEnded = !head.hasBody
         do throws(Refusal) {
+            if let redirect = front.client.redirect { return try follow(redirect, head, bytes, front.client) }
             if let preflight = Preflight.answer(head, bytes, origin, worker.routes) {
                 return answer(preflight, closing: head.hasBody)
             }
@@ -176,6 +179,7 @@ final class Exchange {
     func clientEnded() {
         requestEnded = true
         headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
+        if phase == .sending { awaitAnswer() }
         guard bodyFraming == .chunked, countCompleteBody() else { return }
         needsFlush = true
         upstream?.write(Self.lastChunk)
@@ -211,6 +215,7 @@ final class Exchange {
         guard let front, phase == .sending else { return }
         status = head.status
         lastProgress = worker.now
+        stopAwaiting(isSuccess: head.status < 300)
         worker.giveBack(requestHead)
         requestHead = ByteBuffer()
         phase = head.status == 101 ? .tunnel : .answering
@@ -289,6 +294,7 @@ final class Exchange {
     func upstreamFailed(_ failure: UpstreamFailure) {
         guard let backend, phase != .ended else { return }
         let wasReused = (upstream?.servedCount ?? 0) > 0
+        stopAwaiting(isSuccess: false)
         upstream = nil
         leaveRelay()
         switch phase {
@@ -394,13 +400,34 @@ final class Exchange {
 
     // MARK: Details
 
+    /// Answers a request to the port that only redirects.
+    private func follow(
+        _ redirect: Redirect, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection
+    ) throws(Refusal) {
+        _ = try Admission.countAddress(head, bytes, client, worker)
+        guard let challenge = try redirect.challenge(head, bytes) else {
+            return answer(try redirect.answer(head, bytes), closing: head.hasBody)
+        }
+        let closing = head.hasBody
+        challenge.answer(on: worker.eventLoop).assumeIsolated().whenComplete { [self] result in
+            if let found = try? result.get() {
+                answer(found, closing: closing)
+            } else {
+                refuse(ChallengeFile.missing, closing: closing)
+            }
+        }
+    }
+
     private func enter(_ admission: Admission, hasBody: Bool) throws(Refusal) -> InFlightLimits.Slot {
-        let (address, credential) = (admission.address, admission.grant?.limitedCredential)
+        let (isOfServer, credential) = (admission.grant?.isOfServer == true, admission.grant?.limitedCredential)
+        let address = isOfServer ? nil : admission.address
         if admission.match.route.isStreaming {
             return try worker.streams.enter(address: address, credential: credential)
         }
-        laterCredential = hasBody ? credential : nil
-        return try worker.inFlight.enter(address: address, credential: hasBody ? nil : credential)
+        // Clients share a credential, so one that sends slowly counts by its address alone. A server has its own.
+        let countsLater = hasBody && !isOfServer
+        laterCredential = countsLater ? credential : nil
+        return try worker.inFlight.enter(address: address, credential: countsLater ? nil : credential)
     }
 
     /// Counts the request under its credential, now that the body is complete. False if the credential was at its limit
@@ -433,6 +460,12 @@ final class Exchange {
         else {
             return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
         }
+        if worker.settings.limits.shedsLoad, !backend.admits(Backend.LoadKey(route, method)) {
+            worker.metrics.countOverload()
+            return refuse(
+                Refusal(.unavailable, "More requests arrive than can be answered; retry later.", retryAfter: 1),
+                closing: !requestEnded)
+        }
         self.backend = backend
         backend.begin(at: now)
         if mayReuse, tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
@@ -461,12 +494,26 @@ final class Exchange {
         lastProgress = worker.now
         connection.lend(to: self)
         connection.writeAndFlush(headWithRelay())
-        guard !requestEnded else { return }
+        guard !requestEnded else { return awaitAnswer() }
         bodyDeadline = worker.now + (route?.bodyTimeout ?? .seconds(90))
         if worker.settings.limits.minimumBodyBytesPerSecond > 0 {
             stallDeadline = worker.now + (route?.bodyStall ?? .seconds(10))
         }
         front?.readyForBody()
+    }
+
+    /// Starts the clock for `LoadLimit`. Answers that take their time on purpose do not count.
+    private func awaitAnswer() {
+        guard let route, !route.isStreaming, !route.waits, !isUpgrade else { return }
+        awaitedSince = .now()
+        backend?.waits(Backend.LoadKey(route, method))
+    }
+
+    private func stopAwaiting(isSuccess: Bool) {
+        guard let start = awaitedSince, let route, let backend else { return }
+        awaitedSince = nil
+        let key = Backend.LoadKey(route, method)
+        if isSuccess { backend.answered(key, since: start) } else { backend.gaveUp(key) }
     }
 
     /// The request head, with a header that names the relay through which the upstream may send parts of the answer.
@@ -512,6 +559,7 @@ final class Exchange {
 
     private func finish(outcome: Backend.Outcome, reusable: Bool) {
         phase = .ended
+        stopAwaiting(isSuccess: false)
         backend?.end(outcome, at: worker.now)
         upstream?.end(reusable: reusable)
         upstream = nil

@@ -41,16 +41,19 @@ final class ClientConnection {
     let isSecure: Bool
     /// Whether the peer is a proxy whose forwarding headers are trusted.
     let isTrustedProxy: Bool
+    /// Set on the port that only redirects.
+    let redirect: Redirect?
     let memo = GrantMemo()
     /// Nil if connections are not counted.
     var permit: ClientConnections.Permit?
     /// When data of an answer was last sent over HTTP/2.
     var lastData = NIODeadline.now()
 
-    init(_ address: SocketAddress?, isSecure: Bool, settings: Settings) {
+    init(_ address: SocketAddress?, isSecure: Bool, redirect: Redirect?, settings: Settings) {
         self.address = address.flatMap { IPAddress($0) }
         self.addressText = Array((address?.ipAddress ?? "unknown").utf8)
         self.isSecure = isSecure
+        self.redirect = redirect
         isTrustedProxy = self.address.map { peer in settings.trustedProxies.contains { $0.contains(peer) } } ?? false
     }
 }

@@ -15,6 +15,7 @@ final class WorkerMetrics {
     private let bytesInCounter = Counter(label: "martlet_gateway_received_bytes_total")
     private let bytesOutCounter = Counter(label: "martlet_gateway_sent_bytes_total")
     private let lateBodies = Counter(label: "martlet_gateway_bodies_late")
+    private let overloads = Counter(label: "martlet_gateway_overloads")
     private let descriptorShortages = Counter(label: "martlet_gateway_descriptors_lacking")
 
     private let slowReaders = Counter(label: "martlet_gateway_slow_readers")
@@ -56,6 +57,9 @@ final class WorkerMetrics {
 
     /// Counts a request that was refused because no descriptor was left for an upstream connection.
     func countDescriptorShortage() { descriptorShortages.increment() }
+
+    /// Counts a request that was refused because too many of its kind wait for their answers.
+    func countOverload() { overloads.increment() }
 
     /// Counts a connection that was closed because its client read an answer too slowly.
     func countSlowReader() { slowReaders.increment() }

@@ -10,6 +10,7 @@ final class Backend {
     private(set) var isHealthy = true
     private(set) var inFlight = 0
     private var breaker = Breaker()
+    private var loads: [LoadKey: LoadLimit] = [:]
     private var idle: [UpstreamConnection] = []
     private var isRetired = false
     private let eventLoop: any EventLoop
@@ -18,6 +19,7 @@ final class Backend {
     private var relays: [String: Relay] = [:]
     private var relaysMayOpen = NIODeadline.distantPast
 
+    private static let maximumLoads = 1_000
     private static let relayPause = TimeAmount.seconds(1)
     /// Shorter than the time for which services keep idle connections.
     private static let idleTime = TimeAmount.seconds(50)
@@ -55,6 +57,30 @@ final class Backend {
         inFlight -= 1
         breaker.end(outcome, at: now)
     }
+
+    /// Requests that share a limit: they do the same work.
+    struct LoadKey: Hashable {
+        private let route: ObjectIdentifier
+        private let method: Method
+
+        init(_ route: Route, _ method: Method) {
+            self.route = ObjectIdentifier(route)
+            self.method = method
+        }
+    }
+
+    /// Whether a further request may be sent, or so many wait for their answers that it would only lengthen a queue.
+    func admits(_ key: LoadKey) -> Bool { loads[key]?.admits ?? true }
+
+    /// Counts a request that was sent completely; every call is paired with one of `answered` or `gaveUp`.
+    func waits(_ key: LoadKey) { loads[key, default: LoadLimit()].begin(at: .now()) }
+
+    func answered(_ key: LoadKey, since start: NIODeadline) {
+        let now = NIODeadline.now()
+        loads[key]?.answered(after: now - start, at: now)
+    }
+
+    func gaveUp(_ key: LoadKey) { loads[key]?.failed() }
 
     /// Tells the breaker that a stream has begun, because it may not end for a long time.
     func streamBegan() { breaker.answered() }
@@ -121,6 +147,8 @@ final class Backend {
     }
 
     func tick(_ now: NIODeadline) {
+        // Reloading the routes makes new keys.
+        if loads.count > Self.maximumLoads { loads = loads.filter { $0.value.waiting > 0 } }
         let oldest = now - Self.idleTime
         // The longest idle connections come first.
         while let connection = idle.first, connection.idleSince < oldest || !connection.isUsable {

@@ -177,14 +177,14 @@ final class UpstreamConnection: ChannelDuplexHandler {
             Result { () throws(Refusal) in
                 guard let length = try parser.parse(bytes) else { return false }
                 pending.moveReaderIndex(forwardBy: length)
-                try take(exchange, UnsafeRawBufferPointer(rebasing: bytes[..<length]))
+                try handleHead(exchange, UnsafeRawBufferPointer(rebasing: bytes[..<length]))
                 return true
             }
         }
         return try outcome.get()
     }
 
-    private func take(_ exchange: Exchange, _ bytes: UnsafeRawBufferPointer) throws(Refusal) {
+    private func handleHead(_ exchange: Exchange, _ bytes: UnsafeRawBufferPointer) throws(Refusal) {
         let head = parser.head
         switch head.status {
         case 101:

@@ -26,6 +26,8 @@ struct ByteSet {
     static let query = ByteSet(low: 0xffff_ffd6_0000_0000, high: 0x7fff_ffff_ffff_ffff)
     /// Characters allowed in `Host`: a name or an address, and a port.
     static let host = ByteSet(low: 0x7ff_6000_0000_0000, high: 0x47ff_fffe_afff_fffe)
+    /// The base64url alphabet without padding (RFC 4648 §5).
+    static let base64URL = ByteSet(low: 0x3ff_2000_0000_0000, high: 0x07ff_fffe_87ff_fffe)
     /// Characters allowed in a client's request id.
     static let requestID = ByteSet(low: 0x3ff_6000_0000_0000, high: 0x07ff_fffe_87ff_fffe)
 }

@@ -105,7 +105,7 @@ struct MessageUserData: UserDataHolder {
             last = try row.decode(0, as: UUID.self)
             // In an unreadable message, the user's part cannot be determined.
             guard let message = try? Message(row) else { continue }
-            // Excluded by name, the user did not get it; perhaps because they have blocked the sender.
+            // The user was excluded by name and did not get the message, perhaps because they have blocked the sender.
             let isSender = message.author == "user:" + user
             guard isSender || !message.audience.exceptUsers.contains(user) else { continue }
             lines.writeUserData("message", of: .notifications, Self.exported(message, to: user).text)

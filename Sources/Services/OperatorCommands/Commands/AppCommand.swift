@@ -2,13 +2,13 @@ import ArgumentParser
 import AuthService
 import Foundation
 
-/// `martlet app create|list`, and `backup|verify|restore|delete` of the Debian package.
+/// `martlet app create|list`, and `backup|backups|verify|restore|delete` of the Debian package.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app", abstract: "Creates, lists, archives and deletes apps.",
         subcommands: [
-            Create.self, List.self, AppBackupCommand.self, AppVerifyCommand.self, AppRestoreCommand.self,
-            AppDeleteCommand.self,
+            Create.self, List.self, AppBackupCommand.self, AppBackupsCommand.self, AppVerifyCommand.self,
+            AppRestoreCommand.self, AppDeleteCommand.self,
         ])
 
     struct Create: AsyncParsableCommand {

@@ -22,12 +22,17 @@ struct DoctorCommand: AsyncParsableCommand {
         for (name, address) in (connection?.internalServices ?? [:]).sorted(by: { $0.key < $1.key }) {
             findings.append(Finding(name: "\(name) is ready", isGood: await Health.isOK(address + "/health/ready")))
         }
+        if let gateway = connection?.internalServices["gateway"], let metrics = await Health.text(gateway + "/metrics")
+        {
+            findings += [Self.certificateFinding(metrics: metrics, now: Date())].compactMap(\.self)
+        }
+        findings += [Self.renewalFinding()].compactMap(\.self)
         findings.append(diskFinding())
         for finding in findings { print((finding.isGood ? finding.mark : "WRONG ") + finding.name) }
         if findings.contains(where: { !$0.isGood }) { throw ExitCode(1) }
     }
 
-    private struct Finding {
+    struct Finding {
         var name: String
         var isGood: Bool
         var mark = "ok    "
@@ -92,7 +97,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Names apps whose live data are open where no rule says otherwise: a note, because they may be so on purpose.
+    /// Names apps whose live data are open where no rule says otherwise: only a note, because this may be intended.
     private static func accessFinding(_ client: PostgresClient) async throws -> Finding {
         do {
             let rows = try await client.query(
@@ -121,14 +126,50 @@ struct DoctorCommand: AsyncParsableCommand {
             guard open.numberOfCollections > 0 else { return none }
             return Finding(
                 name: """
-                    rules open live data to whoever has the app, also without signing in, in \(open.numberOfCollections) \
-                    collections: \(open.places.joined(separator: ", ")); GET rules/report lists all of an app; to close \
-                    them, put "authenticated", a role or a field in place of "*" by PUT collections/{collection}/rules
+                    rules open live data to whoever has the app, even without signing in, in \
+                    \(open.numberOfCollections) collections: \(open.places.joined(separator: ", ")); GET rules/report \
+                    lists all of an app; to close them, put "authenticated", a role or a field in place of "*" by PUT collections/{collection}/rules
                     """, isGood: true, mark: "note  ")
         } catch let error as PostgresError where ["42P01", "42703", "3F000"].contains(error.sqlState) {
             // The finding about its schema already reports that it is missing.
             return none
         }
+    }
+
+    /// When the gateway's certificate expires; nil without TLS. ACME clients renew long before the last 14 days.
+    static func certificateFinding(metrics: String, now: Date) -> Finding? {
+        let name = "martlet_gateway_certificate_expires_seconds "
+        guard let line = metrics.split(separator: "\n").first(where: { $0.hasPrefix(name) }),
+            let seconds = Double(line.dropFirst(name.count)), seconds > 0, seconds < 1e12
+        else { return nil }
+        let expires = Date(timeIntervalSince1970: seconds)
+        let (day, left) = (expires.formatted(.iso8601.year().month().day()), expires.timeIntervalSince(now) / 86_400)
+        guard left > 0 else { return Finding(name: "the TLS certificate expired on \(day)", isGood: false) }
+        return Finding(
+            name: "the TLS certificate expires on \(day), in \(Int(left)) days", isGood: true,
+            mark: left < 14 ? "note  " : "ok    ")
+    }
+
+    /// Whether certbot's timer renews the certificate; nil unless `martlet setup` gets certificates by ACME. Its script
+    /// creates the folder (deploy/debian/libexec/lib.sh).
+    private static func renewalFinding() -> Finding? {
+        guard FileManager.default.fileExists(atPath: "/var/lib/martlet-acme") else { return nil }
+        guard systemctl("is-active", "certbot.timer") else {
+            return Finding(name: "certbot.timer renews the certificate: it is not active", isGood: false)
+        }
+        let hasFailed = systemctl("is-failed", "certbot.service")
+        let name = "certbot.timer renews the certificate"
+        return Finding(
+            name: hasFailed ? name + ": the last time it failed; see journalctl -u certbot" : name, isGood: !hasFailed)
+    }
+
+    private static func systemctl(_ question: String, _ unit: String) -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/systemctl")
+        process.arguments = [question, "--quiet", unit]
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
     }
 
     private func diskFinding() -> Finding {

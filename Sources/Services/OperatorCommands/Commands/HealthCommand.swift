@@ -24,6 +24,14 @@ struct HealthCommand: AsyncParsableCommand {
 enum Health {
     static func isOK(_ url: String) async -> Bool { await problem(url) == nil }
 
+    /// The body of an answer with status 200, at most 1 MiB.
+    static func text(_ url: String) async -> String? {
+        guard let response = try? await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .seconds(2)),
+            response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20)
+        else { return nil }
+        return String(buffer: body)
+    }
+
     /// The problem, as the end of a sentence; nil if the address answers 200.
     static func problem(_ url: String) async -> String? {
         do {

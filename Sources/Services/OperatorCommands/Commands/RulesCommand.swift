@@ -3,7 +3,7 @@ import Foundation
 import MartletCore
 import NIOHTTP1
 
-/// `martlet rules pull|plan|push`: the rules of all collections as a file, which belongs into the app's repository.
+/// `martlet rules pull|plan|push`: the rules of all collections as a file, which belongs in the app's repository.
 struct RulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rules", abstract: "Reads and sets the rules of all collections of an app as one file.",

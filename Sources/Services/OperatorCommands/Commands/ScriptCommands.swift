@@ -43,6 +43,17 @@ struct AppBackupCommand: ScriptCommand {
     var arguments: [String] = []
 }
 
+/// `martlet app backups`
+struct AppBackupsCommand: ScriptCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backups", abstract: "Lists, proves, schedules, cancels and deletes archives of apps.")
+    static let script = "app"
+    static let words = ["backups"]
+
+    @Argument(parsing: .captureForPassthrough)
+    var arguments: [String] = []
+}
+
 /// `martlet app verify`
 struct AppVerifyCommand: ScriptCommand {
     static let configuration = CommandConfiguration(

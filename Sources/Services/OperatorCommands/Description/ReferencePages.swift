@@ -185,6 +185,7 @@ enum SchemaText {
             ("minItems", "maxItems", " elements"),
         ] {
             switch (literals[low], literals[high]) {
+            case (let low?, let high?) where low == high: sentences.append("Exactly \(plain(low))\(unit).")
             case (let low?, let high?): sentences.append("\(plain(low)) to \(plain(high))\(unit).")
             case (let low?, nil): sentences.append("At least \(plain(low))\(unit).")
             case (nil, let high?): sentences.append("At most \(plain(high))\(unit).")

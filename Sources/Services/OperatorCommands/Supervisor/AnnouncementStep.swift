@@ -70,7 +70,7 @@ struct AnnouncementStep: Service {
         return connection
     }
 
-    /// Before storage first uses the app's space.
+    /// Lets clients do everything that no rule restricts. Must run before storage first uses the app's space.
     private func open(_ app: String, in client: PostgresClient) async throws {
         try await client.execute(
             """

@@ -96,21 +96,34 @@ struct LocalServer {
         return "\(scheme)://\(isAny ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
-    /// The address of the same database for another user.
+    /// The address of the same database for another user. It may list several hosts, each with a port of its own, which
+    /// no URL can. Read as libpq reads it: the user ends at the first `@` before a slash.
     ///
     /// - Throws: `UpError` unless the address is a URI with user and password before the host. Elsewhere they would
     ///   remain those of the superuser.
     static func url(_ url: String, user: String, password: String) throws -> String {
-        let isURI = url.hasPrefix("postgresql://") || url.hasPrefix("postgres://")
-        guard isURI, var parts = URLComponents(string: url), parts.host != nil,
-            !(parts.queryItems ?? []).contains(where: { ["user", "password", "passfile", "service"].contains($0.name) })
-        else {
-            throw UpError("MARTLET_DATABASE_URL must have the form postgresql://user:password@host:port/database")
+        let refusal = UpError(
+            """
+            MARTLET_DATABASE_URL must have the form postgresql://user:password@host:port/database; several hosts are \
+            separated by commas
+            """)
+        guard let scheme = ["postgresql://", "postgres://"].first(where: { url.hasPrefix($0) }) else { throw refusal }
+        var rest = url.dropFirst(scheme.count)
+        if let end = rest.firstIndex(where: { $0 == "@" || $0 == "/" }), rest[end] == "@" {
+            rest = rest[rest.index(after: end)...]
         }
-        parts.user = user
-        parts.password = password
-        guard let result = parts.string else { throw UpError("MARTLET_DATABASE_URL is not a valid address") }
-        return result
+        guard let first = rest.first, first != "/", first != "?" else { throw refusal }
+        let parameters = rest.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        for parameter in parameters.split(separator: "&") {
+            let name = String(parameter.prefix { $0 != "=" }).removingPercentEncoding
+            guard let name, !["user", "password", "passfile", "service"].contains(name) else { throw refusal }
+        }
+        return "\(scheme)\(encoded(user)):\(encoded(password))@\(rest)"
+    }
+
+    private static func encoded(_ text: String) -> String {
+        let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+        return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
 }
 

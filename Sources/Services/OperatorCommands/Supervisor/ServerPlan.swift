@@ -73,6 +73,7 @@ struct ServerPlan: Sendable {
         gateway["MARTLET_ROUTES_FILE"] = routes.path
         gateway["MARTLET_STATE_DIRECTORY"] = state.appending(path: "gateway").path
         gateway["MARTLET_HTTP_HOST"] = publicHost
+        gateway["MARTLET_PUBLIC_URL"] = LocalServer.publicURL(inherited, port: publicPort)
         gateway.merge(given.settings(of: "gateway")) { $1 }
         entries.append(
             Entry(name: "gateway", port: publicPort, internalPort: ports[Self.portCount - 1], environment: gateway))

@@ -13,17 +13,18 @@ struct ChangeCursor: Sendable, Hashable {
     enum Position: Sendable, Hashable {
         /// The follower has everything that the snapshot sees.
         case at(Snapshot)
-        /// The follower has everything that `from` sees, and those changes up to the log number `seq` that only `to`
-        /// sees.
+        /// The follower has everything that `from` sees, plus the changes that only `to` sees, up to the log number
+        /// `seq`.
         case within(from: Snapshot, to: Snapshot, seq: Int64)
-        /// The follower has the objects up to the id `last`, in a walk through all objects that began at the snapshot.
+        /// The follower is walking through all objects by id. The walk began at the snapshot and has reached the id
+        /// `last`.
         case walking(since: Snapshot, last: String)
     }
 
     let epoch: String
     let position: Position
-    /// The follower reached this range of the log by a walk, so it may have seen objects that appeared and disappeared
-    /// within it.
+    /// The follower entered this range of the log at the end of a walk, so it may have seen objects that were both
+    /// created and deleted within the range.
     let isWalked: Bool
 
     init(epoch: String, position: Position, isWalked: Bool = false) {

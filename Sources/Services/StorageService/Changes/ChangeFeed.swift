@@ -12,12 +12,12 @@ struct ChangeFeed: Sendable {
     static let maximumChanges = 500
     static let maximumSizeInBytes = 4 << 20
     static let maximumWaitInSeconds = 30
-    /// Requests beyond this number of waiting ones per copy are answered at once.
+    /// The maximum number of waiting requests per copy of the service. Further requests are answered at once.
     static let maximumWaiting = 1_000
-    /// The pause between two reads of a waiting request after signs of writes.
+    /// The pause between two reads of the log for a waiting request that was woken.
     private static let pause: Duration = .milliseconds(50)
-    /// How long a waiting request goes without reading the log. Signs normally wake it; one could only be lost together
-    /// with a notification that PostgreSQL did not accept.
+    /// The longest time that a waiting request goes without reading the log. A signal normally wakes it earlier. A
+    /// signal is only lost if PostgreSQL did not accept the notification.
     private static let lookInterval: Duration = .seconds(10)
 
     let changes: ChangeStore
@@ -44,10 +44,11 @@ struct ChangeFeed: Sendable {
         var changes: [String] = []
         /// Whether there may be more changes, so that another request makes sense at once.
         var hasMore = false
-        /// The cursor belongs to a different log, or is newer than this one. The page's cursor is at this log's end.
+        /// The cursor belongs to a different log, or is newer than this one. The page's cursor then points to the end
+        /// of this log.
         var isExpired = false
         /// Collections whose log no longer has all changes after the cursor. The remaining changes are in the page.
-        var lost: [ChangeStore.Lost] = []
+        var lost: [ChangeStore.LogGap] = []
         /// The database's time before the log was read: later writes come after the cursor.
         var now: String
     }
@@ -56,8 +57,8 @@ struct ChangeFeed: Sendable {
         let deadline = ContinuousClock.now + query.wait
         let slot = query.wait > .zero && query.cursor != nil ? waiting.take() : nil
         while true {
-            // A new stream for each pass, because an abandoned wait ends it. Created before reading, so that no write
-            // is missed in between.
+            // A new stream for each pass, because abandoning the wait ends the stream. It is created before the read,
+            // so that no write is missed in between.
             let signs = slot != nil ? signal.follow(query.space) : nil
             let page = try await pageNow(query)
             let isEmpty = page.changes.isEmpty && !page.hasMore && !page.isExpired && page.lost.isEmpty

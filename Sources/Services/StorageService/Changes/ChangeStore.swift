@@ -35,12 +35,12 @@ struct ChangeStore: Sendable {
         /// The cursor belongs to a different log, or is newer than this one, so the changes after it are unknown.
         var isForeign: Bool
         /// Collections whose log no longer has all changes after the cursor.
-        var lost: [Lost]
+        var lost: [LogGap]
         /// The log number of the first change after the cursor; nil if there is none or it was not requested.
         var first: Int64?
     }
 
-    struct Lost: Sendable, Hashable {
+    struct LogGap: Sendable, Hashable {
         var collection: String
         /// The latest transaction with changes that were pruned.
         var transaction: String
@@ -75,7 +75,7 @@ struct ChangeStore: Sendable {
         let isAhead = try row.decode(4, as: Bool.self)
         let lost = try row.decode(5, as: [String].self).map { text in
             let parts = text.split(separator: "/", maxSplits: 1)
-            return Lost(collection: String(parts[0]), transaction: String(parts[1]))
+            return LogGap(collection: String(parts[0]), transaction: String(parts[1]))
         }
         return View(
             end: end, now: try row.decode(3), isForeign: cursor.map { $0.epoch != end.epoch || isAhead } ?? false,

@@ -11,7 +11,8 @@ struct CursorSigner: Sendable {
     static let maximumSizeInBytes = ChangeCursor.maximumSizeInBytes + 128
 
     private let key: SymmetricKey
-    /// Identifies the key, so that after a change of the internal secret a cursor is expired rather than forged.
+    /// Identifies the key, so that a cursor signed before a change of the internal secret is reported as expired, not
+    /// as forged.
     private let keyName: String
 
     /// - Parameter secret: The internal secret, from which the key is derived (HKDF, RFC 5869), so that every copy

@@ -27,7 +27,7 @@ final class Live: Sendable {
         var tails: [AppSchema: LiveTail] = [:]
         var counts: [String: Int] = [:]
         var count = 0
-        /// The number of streams with a relay, which `count` includes.
+        /// The number of streams that use a relay; included in `count`.
         var relayed = 0
         var last = 0
     }
@@ -57,7 +57,7 @@ final class Live: Sendable {
     ) async throws {
         let (tail, number) = try enter(space)
         defer { leave(space) }
-        // A relay requires a direct connection, which reports when the task's part has been written.
+        // A relay requires a direct connection, which reports when everything that the task sent has been written.
         let relay = direct == nil ? nil : relay
         let outbox = Outbox(direct, relay: relay)
         // From here on all output goes through the writer.

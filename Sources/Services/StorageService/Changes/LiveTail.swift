@@ -32,7 +32,7 @@ actor LiveTail {
     private var rightsRevision = 0
     private var rightsUntil = ContinuousClock.now
     /// How many subscribers joined with rights that changed while they were joining, and how many of them have been
-    /// looked at since.
+    /// checked since.
     private var (staleJoins, knownStaleJoins) = (0, 0)
     /// The latest pass over all subscribers' rights, and what it began with.
     private var refresh: (revision: Int, joins: Int, task: Task<Void, any Error>)?
@@ -98,7 +98,8 @@ actor LiveTail {
         outbox.push(.hello(text(of: start, shape)))
         groups[shape, default: Group(position: position)].subscribers[number] = subscriber
         members[number] = shape
-        // The rights may have changed since they were read, and turns that noticed did not know this subscriber yet.
+        // The rights may have changed since they were read, and a refresh that noticed the change did not include this
+        // subscriber yet.
         if self.rights.revision != revision { staleJoins += 1 }
         if runner == nil { self.start(at: end.snapshot) }
         guard cursor != nil else { return }
@@ -148,7 +149,7 @@ actor LiveTail {
     ) async throws {
         let outbox = joined.outbox
         let push = { (delivery: Delivery) -> Void in
-            // As it is now: it may have lost a role since it joined.
+            // Looked up again, because the subscriber may have lost a role since it joined.
             guard let subscriber = self.groups[shape]?.subscribers[number] else { return }
             if let frame = delivery.frame(for: subscriber) { outbox.push(frame, isBounded: false) }
         }
@@ -178,15 +179,15 @@ actor LiveTail {
         lastSnapshot = snapshot
         lastHeartbeat = .now
         let wakes = signal.follow(space)
-        // For changes since the snapshot.
+        // There may have been changes since the snapshot.
         signal.wake(space.schema)
         runner = Task { [weak self, signal, space, generation] in
             await withTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
                 }
-                // Ahead of the cycle that would need it: it takes a tenth of a second for two thousand users and would
-                // delay events.
+                // Rights are refreshed ahead of the cycle that needs them: this takes a tenth of a second for two
+                // thousand users and would delay events.
                 tasks.addTask { [weak self] in
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil {
                         try? await self?.refreshRights(ahead: RightsStore.validity / 2)
@@ -297,8 +298,8 @@ actor LiveTail {
         while let batch = try await changes.changes(
             from: from, to: to, after: seq, of: shape, isPast: isPast, in: space)
         {
-            // Rights may have changed before a write that was just read was made. Subscribers that no longer see the
-            // same get none of it.
+            // Rights may have changed before the writes that were just read. A subscriber whose rights differ now gets
+            // none of them.
             try await refreshRights()
             for row in batch.rows {
                 let change = try LiveChange(row)
@@ -347,10 +348,10 @@ actor LiveTail {
 
     // MARK: Rights
 
-    /// Applies changes of rules and roles: a subscriber that no longer sees the same reconnects with its new rights, or
-    /// gets an error.
+    /// Applies changes of rules and roles: a subscriber that now sees other objects or fields reconnects with its new
+    /// rights, or gets an error.
     ///
-    /// - Parameter ahead: How long before they expire rights are refreshed.
+    /// - Parameter ahead: How long before their expiry rights are refreshed.
     private func refreshRights(ahead: Duration = .zero) async throws {
         let (revision, joins, now) = (rights.revision, staleJoins, ContinuousClock.now)
         guard revision != rightsRevision || rightsUntil < now + ahead || joins != knownStaleJoins else { return }
@@ -381,7 +382,7 @@ actor LiveTail {
     private func apply(_ known: [Principal: Rights]) {
         for (shape, group) in groups {
             var shapes: [LiveRequest: [Identity: Result<LiveShape, any Error>]] = [:]
-            // An unknown principal joined in the meantime, with the rights of that time.
+            // A principal that this pass did not look up joined in the meantime, with the rights of that time.
             for (number, subscriber) in group.subscribers {
                 guard let rights = known[subscriber.principal] else { continue }
                 let result =

@@ -31,7 +31,7 @@ struct OpenRelay: Endpoint {
     }
 
     private static func serve(_ id: String, _ direct: DirectBody, _ relays: LiveRelays) async throws {
-        // Afterwards everything that this task has written has reached the event loop.
+        // After this, everything that the task has written has reached the event loop.
         try await direct.eventLoop.submit {}.get()
         let relay = LiveRelay(direct)
         guard relays.add(relay, as: id) else { return }

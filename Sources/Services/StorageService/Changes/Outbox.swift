@@ -46,8 +46,8 @@ final class Outbox: Sendable {
     /// The event loop on which frames must be handed to it.
     var eventLoop: (any EventLoop)? { relay?.relay.direct.eventLoop ?? direct?.eventLoop }
 
-    /// The subscriber's entry in a relay's frame; nil if the frame must go through the task. After the first such frame
-    /// no frame goes through the task any more.
+    /// The subscriber's entry in a relay's frame; nil if the frame must go through the task. From the first such frame
+    /// on, no frame goes through the task.
     var relayed: (number: UInt32, own: UInt64)? {
         guard let relay else { return nil }
         return state.withLock { $0.isDirect && !$0.isFinished ? (relay.number, $0.own) : nil }

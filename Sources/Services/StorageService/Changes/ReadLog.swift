@@ -50,7 +50,7 @@ extension AppSchema {
     /// - Throws: `invalid-body` naming the field.
     init(_ body: BodyFields) throws {
         guard let environment = AppEnvironment(rawValue: try body.requiredString("environment")) else {
-            throw ServiceError(.invalidBody, "It must be live or test.", field: "environment")
+            throw ServiceError(.invalidBody, "Expected live or test.", field: "environment")
         }
         let app = try body.requiredString("app")
         let principal = Principal(kind: .service, appID: app, appNumber: 0, environment: environment, credentialID: "")

@@ -8,7 +8,7 @@ import MartletPostgres
 struct SyncFeed: Sendable {
     static let maximumWaitInSeconds = 30
     static let maximumPageSizeInBytes = 8 << 20
-    /// Requests beyond this number of waiting ones per copy are answered at once.
+    /// The maximum number of waiting requests per copy of the service. Further requests are answered at once.
     static let maximumWaiting = 1_000
     /// The pause between two reads of a waiting request.
     private static let pause: Duration = .milliseconds(100)
@@ -57,8 +57,8 @@ struct SyncFeed: Sendable {
         var slot: RequestSlots.Slot?
         while true {
             try scope.access.require(.find)
-            // A new stream for each pass, because an abandoned wait ends it. Created before reading, so that no write
-            // is missed in between.
+            // A new stream for each pass, because abandoning the wait ends the stream. It is created before the read,
+            // so that no write is missed in between.
             let signs = query.wait > .zero ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
             if !page.isEmpty, rights.revision != revision {
@@ -76,7 +76,7 @@ struct SyncFeed: Sendable {
         }
     }
 
-    /// What decides which objects and fields a page shows.
+    /// The parts of the query and the scope that decide which objects and fields a page shows.
     private static func shown(_ query: Query, _ scope: QueryScope) throws -> [PostgresQuery?] {
         let access = scope.access
         try access.require(.find)
@@ -108,8 +108,8 @@ struct SyncFeed: Sendable {
     ) async throws -> Page {
         let rows: PostgresRows
         do {
-            // Without the shorter limit of rules that read other objects: a device that cannot narrow its first walk
-            // would never get past the place where it was stopped.
+            // The shorter time limit for rules that read other objects does not apply here: a device that cannot narrow
+            // its first walk would never get past the object at which it was stopped.
             rows = try await changes.run(try Self.walking(query, after: last, in: scope), in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
             return Page(
@@ -129,7 +129,7 @@ struct SyncFeed: Sendable {
     static func walking(_ query: Query, after last: String, in scope: QueryScope) throws -> PostgresQuery {
         let access = scope.access
         let parts = [access.readable(for: .find), query.condition].compactMap(\.self)
-        // Conditions are not wrapped in a function, where no index would support them.
+        // Conditions are not wrapped in a function, because no index would support them there.
         let condition = parts.isEmpty ? "TRUE" : parts.map { "(\($0))" as PostgresQuery }.joined(separator: " AND ")
         var statement: PostgresQuery = """
             SELECT max(id), coalesce(count(*) < max(total), FALSE), coalesce(string_agg(object, ',' ORDER BY id), ''), ''
@@ -232,7 +232,7 @@ struct SyncFeed: Sendable {
 
     // MARK: Waiting
 
-    /// Returns true after a sign or when it is time to poll; false at the deadline.
+    /// Returns true after a signal or when it is time to poll; false at the deadline.
     static func sign(
         _ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant,
         every interval: Duration = ChangeSignal.pollInterval

@@ -7,7 +7,7 @@ import MartletPostgres
 /// Also the name of its table. Internal tables begin with `_`, so they cannot collide with collections. `_User` is the
 /// collection of users' public profiles (`UserCollection.swift`).
 public struct CollectionName: Sendable, Hashable {
-    /// Words that routes use in the place of a collection's name.
+    /// Words that routes use in place of a collection's name.
     private static let reserved: Set<String> = ["all", "query", "remove", "aggregate", "distinct", "batch"]
 
     public let text: String

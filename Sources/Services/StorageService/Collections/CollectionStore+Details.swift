@@ -5,7 +5,7 @@ import MartletPostgres
 /// Details of a collection for displaying stored data.
 extension CollectionStore {
     struct Details: Sendable {
-        /// Without removed objects if it is exact, otherwise PostgreSQL's estimate including them.
+        /// Either exact, without removed objects, or PostgreSQL's estimate, which includes them.
         var count: Int
         var isCountExact: Bool
         var sizeInBytes: Int

@@ -32,10 +32,15 @@ struct CollectionStore: Sendable {
     {
         let table = try space.table(collection)
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
+        // By name and schema, for which there is an index: a server with many apps has a great many tables.
         let rows = try await transaction.query(
             """
-            SELECT count(*) FILTER (WHERE tablename !~ '^_'), count(*) FILTER (WHERE tablename = \(collection.text))
-            FROM pg_tables WHERE schemaname = \(space.schema)
+            SELECT count(*) FILTER (WHERE name !~ '^_'), count(*) FILTER (WHERE name = \(collection.text))
+            FROM (SELECT \(collection.text)::text AS name UNION SELECT name FROM \(try space.own("_collections"))) AS named
+            WHERE EXISTS (
+                SELECT FROM pg_class
+                WHERE relname = name::name AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = \(space.schema))
+                    AND relkind = 'r')
             """)
         guard try rows[0].decode(1, as: Int.self) == 0 else { return }
         guard try rows[0].decode(0, as: Int.self) < maximumCollections else {
@@ -64,7 +69,8 @@ struct CollectionStore: Sendable {
             """)
     }
 
-    /// Creates the primary key and the indexes on every equality, on the order of creation, and on readers and writers.
+    /// Creates the primary key and the indexes for equality on any field, for the order of creation, and for readers
+    /// and writers.
     static func makeIndexes(_ table: PostgresIdentifier, in transaction: PostgresTransaction, timeout: Duration? = nil)
         async throws
     {
@@ -92,7 +98,7 @@ struct CollectionStore: Sendable {
     /// A pattern for its definition, as printed by PostgreSQL.
     static let listedPattern = "%USING gin (readers, writers)%"
 
-    /// Drops a collection that was created for objects that could not be stored.
+    /// Drops a collection that was created for objects that then could not be stored.
     func dropIfEmpty(_ collection: CollectionName, of space: AppSchema) async throws {
         let table = try space.table(collection)
         try await postgres.withTransaction(role: space.role) { transaction in
@@ -180,7 +186,8 @@ struct CollectionStore: Sendable {
         }
     }
 
-    /// Any client could take over the free name of a collection that a rule reads, and so decide whom the rule admits.
+    /// If a collection that a rule reads were renamed or dropped, any client could create one with its name and so
+    /// decide whom the rule admits.
     ///
     /// - Throws: `conflict` naming a collection whose rules read this one.
     private static func requireUnread(

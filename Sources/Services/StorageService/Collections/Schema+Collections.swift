@@ -37,7 +37,7 @@ extension Schema {
                 Operations without a rule are open to every client in an open environment, and to none in a closed \
                 one. A grantee is `*`, `authenticated`, a \
                 user's id, `role:<name>`, or `field:<path>` for the users named in that field of the object. An empty \
-                list only admits the master key. In its place, an entry with a condition may stand.
+                list only admits the master key. An entry with a condition can take the place of a grantee.
                 """))
 
     static let ruleWarning: Schema = component(
@@ -132,7 +132,7 @@ extension Schema {
                 "collection": .collectionName,
                 "place": .string.described("Such as `rules.find` or `hidden.price`."),
                 "before": .any.described("Missing if there was no rule."),
-                "after": .any.described("Missing if there is none any more."),
+                "after": .any.described("Missing if the rule was removed."),
             ], required: ["place"]))
 
     static let appRules: Schema = component(

@@ -10,8 +10,8 @@ struct ChangeFile: Endpoint {
         "Changes the readers and writers of a file, or binds it to a field of an object.",
         callers: .clientOrStaff([.update], .storage),
         details: """
-            Whoever may read the field can then read the file by `readObjectFile`. A file that everyone may read gets the \
-            caller as its only reader by being bound, unless `_readers` says otherwise.
+            Whoever may read the field can then read the file by `readObjectFile`. When a file that \
+            everyone may read is bound, the caller becomes its only reader, unless `_readers` says otherwise.
             """,
         body: .json(
             .object(
@@ -45,7 +45,7 @@ struct ChangeFile: Endpoint {
             writers: try body.strings("_writers").map { try Grantee.checked($0, field: "_writers") })
         var binding: FileBinding?
         if let value = body["_object"] { binding = try await self.binding(value, context) }
-        return try .record(try await files.change(path, grants, binding, in: scope))
+        return try .record(try await files.change(path, grants, binding, in: try await scope.present(rights)))
     }
 
     /// The binding to the field that the body names.

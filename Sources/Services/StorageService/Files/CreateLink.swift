@@ -6,7 +6,7 @@ import MartletCore
 import MartletFiles
 import MartletHTTP
 
-/// The link opens later versions of the file too, but no other file that is stored at the same path after it.
+/// The link also opens later versions of the file, but not a different file that is later stored at the same path.
 struct CreateLink: Endpoint {
     static let route = Route(
         .post, "/upload-link/**", "createLink", "Creates a signed link that opens a file without the app's secret.",

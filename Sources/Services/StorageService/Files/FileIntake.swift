@@ -9,6 +9,7 @@ import NIOCore
 /// before they are safe.
 struct FileIntake: Sendable {
     let files: FileStore
+    let rights: RightsStore
     let settings: FileSettings
 
     /// What an upload declares about its file.
@@ -20,6 +21,8 @@ struct FileIntake: Sendable {
         var condition = FileCondition.none
     }
 
+    /// The caller must be allowed to write the file before the first byte arrives and after the last one.
+    ///
     /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`, `file-quota-exceeded`; no file is then
     ///   created or changed.
     func take<Content: AsyncSequence & Sendable>(
@@ -32,8 +35,7 @@ struct FileIntake: Sendable {
         do {
             return try await files.put(
                 FileStore.Content(written, blob, declaredType: declaration.contentType), at: declaration.path,
-                declaration.grants,
-                if: declaration.condition, in: scope)
+                declaration.grants, if: declaration.condition, in: try await scope.present(rights))
         } catch let problem as ServiceError where problem.isCallersFault {
             // The row was certainly not written. After any other error it may have been, so the blob is left to
             // `OrphanFileSweep`.

@@ -39,7 +39,7 @@ extension Request {
     func pageLimit(maximum: Int = FileStore.maximumPage) throws -> Int {
         guard let text = uri.queryParameters["limit"] else { return min(100, maximum) }
         guard let limit = Int(text), (1...maximum).contains(limit) else {
-            throw ServiceError(.invalidParameter, "It must be a whole number from 1 to \(maximum).", field: "limit")
+            throw ServiceError(.invalidParameter, "Expected a whole number from 1 to \(maximum).", field: "limit")
         }
         return limit
     }

@@ -18,9 +18,10 @@ struct FileResponse: Sendable {
 
     private var tag: EntityTag { EntityTag(text: sha256) }
 
-    /// 200, 206 or 304; 412 and 416 as problems. Preconditions are evaluated in the order of RFC 9110 §13.2.2. Files
-    /// have no `Last-Modified`, so conditions on dates are ignored (§13.1.3, §13.1.4), and an `If-Range` with a date
-    /// gets the whole file. One range only: a list of many small ones would cost us more than the client.
+    /// Answers 200, 206 or 304, and throws problems for 412 and 416. Preconditions are evaluated in the order of RFC
+    /// 9110 §13.2.2. Files have no `Last-Modified`, so conditions on dates are ignored (§13.1.3, §13.1.4), and an
+    /// `If-Range` with a date gets the whole file. One range only: a list of many small ones would cost us more than
+    /// the client.
     ///
     /// - Throws: `invalid-parameter`, `precondition-failed`, `range-not-satisfiable`.
     func response(to request: Request, from backend: any FileBackend) throws -> Response {

@@ -8,16 +8,25 @@ import MartletPostgres
 /// The space whose files a request is about, with the caller's identity.
 struct FileScope: Sendable {
     let space: AppSchema
-    let identity: Identity
-    /// What an absent list of readers or writers means: everyone, or only the master key.
-    let spaceAccess: SpaceAccess
-    let credentialID: String
+    let rights: Rights
+    private let principal: Principal
 
-    init(_ space: AppSchema, _ rights: Rights, credentialID: String) {
+    init(_ space: AppSchema, _ rights: Rights, of principal: Principal) {
         self.space = space
-        identity = rights.identity
-        spaceAccess = rights.spaceAccess
-        self.credentialID = credentialID
+        self.rights = rights
+        self.principal = principal
+    }
+
+    var identity: Identity { rights.identity }
+    /// What an absent list of readers or writers means: everyone, or only the master key.
+    var spaceAccess: SpaceAccess { rights.spaceAccess }
+    var credentialID: String { principal.credentialID }
+
+    /// The same scope with the caller's present rights, for a write that comes after a body, during which they may have
+    /// changed.
+    func present(_ store: RightsStore) async throws -> FileScope {
+        guard !store.isCurrent(rights) else { return self }
+        return FileScope(space, try await store.rights(of: principal, in: space), of: principal)
     }
 
     /// The condition under which a row of `_files` or `_uploads` is visible. The master key sees everything.
@@ -45,7 +54,7 @@ struct FileScope: Sendable {
     /// Whether the caller may store a file where there is none.
     var mayCreate: Bool { identity != .anonymous || spaceAccess == .open }
 
-    /// The readers and writers of a new file without any; nil for none.
+    /// The readers and writers of a new file for which none are given; nil for no list.
     var defaultList: [String]? { spaceAccess == .open ? nil : identity.userID.map { [$0] } }
 }
 
@@ -53,8 +62,7 @@ extension ServiceContext {
     /// - Throws: `unauthorized`.
     func fileScope(_ rights: RightsStore) async throws -> FileScope {
         let (principal, space) = (try principal, try space)
-        return FileScope(
-            space, try await rights.rights(of: principal, in: space), credentialID: principal.credentialID)
+        return FileScope(space, try await rights.rights(of: principal, in: space), of: principal)
     }
 }
 

@@ -122,6 +122,7 @@ struct FileStore: Sendable {
             (SELECT 'scanning' FROM \(try scope.space.own("_hooks")) WHERE event = 'scanFile' AND enabled LIMIT 1)
             """
         var filters: [PostgresQuery] = [fits(sizeInBytes: content.sizeInBytes)]
+        if !scope.mayCreate { filters.append("(SELECT files FROM held) > 0") }
         if let extra { filters.append(extra.condition) }
         var replaced: [PostgresQuery] = [scope.writable(of: "f")]
         switch condition {
@@ -174,8 +175,8 @@ struct FileStore: Sendable {
         return rows
     }
 
-    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanFileSweep`, because it
-    /// may still be being read.
+    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanFileSweep`, because
+    /// someone may still be reading it.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
     func remove(_ path: FilePath, if condition: FileCondition, in scope: FileScope) async throws -> Bool {
@@ -278,7 +279,7 @@ struct FileStore: Sendable {
     static let forbidden = ServiceError(.forbidden, "You are not among the file's writers.")
     /// Says nothing about the path, at which there may be a file that the caller may not see.
     static let anonymous = ServiceError(
-        .forbidden, "Where what no rule allows is closed, only signed-in users can store new files.")
+        .forbidden, "In this environment, only signed-in users can store new files.")
 
     static func blob(_ row: PostgresRow, _ column: Int, of space: AppSchema) throws -> BlobName {
         guard let blob = BlobName(space: space.schema, id: try row.decode(column)) else {

@@ -34,8 +34,8 @@ struct FileVerdict: Sendable {
     }
 }
 
-/// Makes files readable, or takes the bytes from refused ones. `OrphanFileSweep` deletes these later, so that a backup
-/// or copy that has begun still finds them.
+/// Makes files readable, or removes the bytes of refused ones. `OrphanFileSweep` deletes the bytes later, so that a
+/// backup or copy that has begun still finds them.
 struct FileVerdicts: Sendable {
     let files: FileStore
 

@@ -19,7 +19,7 @@ struct FileBinding: Sendable {
     struct Object: Sendable {
         let collection: CollectionName
         let field: ObjectField
-        /// When the object was created (RFC 3339). An object that takes the id later is another one.
+        /// When the object was created (RFC 3339). An object that is created with the same id later is a different one.
         let created: String
     }
 

@@ -41,7 +41,7 @@ struct OpenLink: Endpoint {
         let space = try AppSchema(principal)
         let thumbnail = request.uri.queryParameters["thumbnail"].map(String.init)
         // The signature replaces a check of rights, which `CreateLink` has made.
-        let scope = FileScope(space, .master, credentialID: principal.credentialID)
+        let scope = FileScope(space, .master, of: principal)
         guard let file = try await files.findInAnyState(path, in: scope) else { throw ServiceError(.invalidLink) }
         func isValid(for fileID: String) -> Bool {
             let link = FileLink(

@@ -11,10 +11,11 @@ import MartletPostgres
 /// therefore remain available to readers of a file that was just replaced, and to backups whose bytes were copied after
 /// the database. Any copy of the service may run this at any time.
 struct OrphanFileSweep: PeriodicWork {
-    /// The script that created `_orphans`. Spaces that have not been used since are skipped until they are.
+    /// The script that created `_orphans`. A space that has not been used since the script was added is skipped until
+    /// its next use.
     private static let neededVersion = 6
     private static let pageLength = 1_000
-    /// A blob is written before its row, so a younger one may only appear to be an orphan.
+    /// The minimum age of an orphan. A blob is written before its row, so a younger blob may only appear to be one.
     private static let newness: TimeInterval = 3_600
 
     let postgres: PostgresClient
@@ -104,7 +105,7 @@ struct OrphanFileSweep: PeriodicWork {
                 try await settings.backend.remove(blob)
                 removed += 1
             }
-            // Only after the bytes are gone, so that the next pass completes an interrupted one.
+            // Rows are deleted only after the bytes, so that the next pass completes an interrupted one.
             try await run("DELETE FROM \(orphans) WHERE blob = ANY (\(ids))", in: space)
             if ids.count < Self.pageLength { return removed }
         }

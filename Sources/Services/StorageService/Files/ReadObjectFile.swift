@@ -39,7 +39,7 @@ struct ReadObjectFile: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let path = try request.uri.queryParameters["path"].map { try FilePath(String($0)) }
-        let fileScope = FileScope(scope.space, scope.rights, credentialID: try context.principal.credentialID)
+        let fileScope = FileScope(scope.space, scope.rights, of: try context.principal)
         guard let field = ObjectField(id, key: context.component("key")),
             let file = try await files.find(path, in: field, of: scope, fileScope)
         else { throw ServiceError(.fileNotFound) }

@@ -53,7 +53,7 @@ struct SetFileVerdict: Endpoint {
         let rows = try await verdicts.apply(
             FileVerdict(isAllowed: isAllowed, reason: reason), to: path, if: condition, in: space)
         guard rows.isEmpty else { return try .record(rows) }
-        let scope = FileScope(space, .master, credentialID: principal.credentialID)
+        let scope = FileScope(space, .master, of: principal)
         guard let file = try await files.findInAnyState(path, in: scope) else { throw ServiceError(.fileNotFound) }
         try file.requireReadable(evenWhileScanning: true)
         throw ServiceError(.preconditionFailed)

@@ -36,7 +36,7 @@ extension FileStore {
             state = try row.decode(6, as: String?.self).flatMap(FileState.init(rawValue:))
         }
 
-        /// What takes the place of `id` in a link for the scanner, which opens this version only.
+        /// Takes the place of `id` in a link for the scanner, which only opens this version.
         var idForScanner: String { Self.idForScanner(of: blob) }
 
         static func idForScanner(of blob: BlobName) -> String { "scan:" + blob.id }

@@ -138,8 +138,9 @@ struct BeforeHooks: Sendable {
             guard !mustBeNew else {
                 throw ServiceError(.preconditionFailed, "An object with this id exists.", field: "_id")
             }
-            guard found.may else {
-                throw found.seen ? Access.refusal(.update) : ServiceError(.conflict, "The id is taken.", field: "_id")
+            guard found.mayWrite else {
+                guard !found.mayRead else { throw Access.refusal(.update) }
+                throw ServiceError(.conflict, "The id is taken.", field: "_id")
             }
             return (found.before, found.after)
         case .replace(let id, let document):
@@ -155,7 +156,7 @@ struct BeforeHooks: Sendable {
                 try scope.access.require(.create)
                 return (nil, try await initial(document, scope))
             }
-            guard found.seen else {
+            guard found.mayRead else {
                 throw ServiceError(.preconditionFailed, "An object with this id exists.", field: "_id")
             }
             try Self.check(found, .update, fieldGuard)
@@ -175,7 +176,7 @@ struct BeforeHooks: Sendable {
     ) async throws -> (before: String?, after: String?) {
         let found = try await stored(
             id, document, doc, operation, fieldGuard, includingRemoved: includingRemoved, in: scope)
-        guard let found, found.seen else { throw ServiceError(.objectNotFound) }
+        guard let found, found.mayRead else { throw ServiceError(.objectNotFound) }
         try Self.check(found, operation, fieldGuard)
         return (found.before, found.after)
     }
@@ -183,8 +184,8 @@ struct BeforeHooks: Sendable {
     private static func check(_ found: Stored, _ operation: Access.Operation, _ fieldGuard: Access.HiddenFieldGuard?)
         throws
     {
-        guard found.may else { throw Access.refusal(operation) }
-        if let fieldGuard, !found.shows { throw fieldGuard.refusal }
+        guard found.mayWrite else { throw Access.refusal(operation) }
+        if let fieldGuard, !found.seesDependencies { throw fieldGuard.refusal }
     }
 
     private struct Stored {
@@ -192,9 +193,9 @@ struct BeforeHooks: Sendable {
         var after: String
         /// Whether the caller may read the object, whether they may also write it, and whether they can see every field
         /// on which the write depends.
-        var seen: Bool
-        var may: Bool
-        var shows: Bool
+        var mayRead: Bool
+        var mayWrite: Bool
+        var seesDependencies: Bool
     }
 
     /// The stored object, and the object with `doc` as its document; nil if there is none. The document only changes if
@@ -213,13 +214,14 @@ struct BeforeHooks: Sendable {
                 FROM (SELECT s.id, s.created, s.updated, s.deleted, s.version, \(readers) AS readers, \(writers) AS writers, s.doc) AS state),
                 seen, may, shows
             FROM (
-                SELECT *, \(scope.access.columns(for: operation)), (\(fieldGuard?.condition ?? "TRUE")) IS TRUE AS shows FROM \(try scope.table)
+                SELECT *, \(scope.access.columns(for: operation)),
+                    (\(fieldGuard?.condition ?? "TRUE")) IS TRUE AS shows FROM \(try scope.table)
                 WHERE id = \(id.text)\(includingRemoved ? "" : " AND deleted IS NULL" as PostgresQuery) OFFSET 0) AS s
             """, in: scope.space)
         guard let row = rows?.first else { return nil }
         return Stored(
-            before: try row.decode(0), after: try row.decode(1), seen: try row.decode(2), may: try row.decode(3),
-            shows: try row.decode(4))
+            before: try row.decode(0), after: try row.decode(1), mayRead: try row.decode(2),
+            mayWrite: try row.decode(3), seesDependencies: try row.decode(4))
     }
 
     private static func list(_ listing: Document.Listing?, _ column: StaticString) -> PostgresQuery {

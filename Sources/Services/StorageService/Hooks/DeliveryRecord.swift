@@ -11,7 +11,7 @@ struct DeliveryRecord: Encodable, Sendable {
         /// - Throws: `invalid-parameter`.
         init(parameter text: some StringProtocol) throws {
             guard let state = State(rawValue: String(text)) else {
-                throw ServiceError(.invalidParameter, "It must be waiting, done or dead.", field: "state")
+                throw ServiceError(.invalidParameter, "Expected waiting, done or dead.", field: "state")
             }
             self = state
         }

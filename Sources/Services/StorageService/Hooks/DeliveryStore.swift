@@ -7,12 +7,12 @@ import MartletPostgres
 /// Turns each change in the log, and each file to be scanned, into one delivery, and claims deliveries for one copy of
 /// the service at a time.
 struct DeliveryStore: Sendable {
-    /// The limit per hook; further changes stay in the change log.
+    /// The maximum number of waiting deliveries per hook; further changes stay in the change log.
     static let maximumWaiting = 1_000
     static let maximumWaitingInBytes = 64 << 20
     static let maximumTaken = 100
     static let maximumTakenInBytes = 4 << 20
-    /// The limit per hook for deliveries that are done or dead.
+    /// The maximum number of finished deliveries, done or dead, that are kept per hook.
     static let maximumFinished = 1_000
     static let finishedDays = 7
     /// How long a delivery remains claimed by a copy that died.
@@ -82,9 +82,9 @@ struct DeliveryStore: Sendable {
                 WHERE name = \(hook) AND enabled AND event IN ('afterSave', 'afterDelete') FOR UPDATE SKIP LOCKED
                 """)
             guard let row = locked.first else { return false }
-            // After locking: an earlier snapshot might be older than the position that another copy has just reached.
-            // It need not be `durable`, because committing this transaction also flushes the end of every transaction
-            // that the snapshot sees as ended.
+            // The snapshot is taken after locking, because an earlier one might be older than the position that another
+            // copy has just reached. The snapshot need not be `durable`, because committing this transaction also
+            // flushes the end of every transaction that the snapshot sees as ended.
             let now = try await transaction.query(
                 """
                 SELECT pg_current_snapshot()::text, \(epoch),
@@ -173,7 +173,8 @@ struct DeliveryStore: Sendable {
             """
             INSERT INTO \(queue) (id, hook, collection, object, body, size)
             SELECT f.delivery, h.name, '_File', f.path, '', 0
-            FROM \(try space.own("_hooks")) AS h, (\(try filesToTake(for: hook, in: space)) ORDER BY f.updated LIMIT \(Self.maximumTaken)) AS f
+            FROM \(try space.own("_hooks")) AS h,
+                (\(try filesToTake(for: hook, in: space)) ORDER BY f.updated LIMIT \(Self.maximumTaken)) AS f
             WHERE h.name = \(hook) AND h.enabled AND h.event = 'scanFile'
                 AND (SELECT count(*) FROM \(queue) WHERE hook = \(hook) AND state = 'waiting') < \(Self.maximumWaiting)
             ON CONFLICT (id) DO NOTHING RETURNING 1

@@ -13,7 +13,7 @@ import NIOCore
 /// again. In contrast to other deliveries 410 does not disable the hook, because new files would then be readable
 /// unchecked.
 struct FileScan: Sendable {
-    /// How long the scanner may begin to read a file's bytes.
+    /// How long the link to a file's bytes is valid; the scanner must begin to read within this time.
     static let linkSeconds: Int64 = 900
     private static let undecided = "The scanner has not decided yet."
     private static let invalidAnswer = "The answer has no verdict: expected {\"allow\":true} or {\"allow\":false}."
@@ -38,7 +38,7 @@ struct FileScan: Sendable {
             // This copy is shutting down.
         } catch {
             logger.warning(
-                "Could not have a file scanned; it is tried again.",
+                "Could not have a file scanned; retrying.",
                 metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])
         }
     }

@@ -18,7 +18,7 @@ struct Hook: Sendable, Equatable {
     static let maximumPerSpace = 50
     static let timeoutRange = 100...10_000
     static let defaultTimeoutInMilliseconds = 5_000
-    /// How long the former secret also signs after it was replaced.
+    /// How long requests are also signed with the former secret after it was replaced.
     static let formerSecretSeconds = 86_400
 
     var name: String
@@ -30,7 +30,7 @@ struct Hook: Sendable, Equatable {
     var isEnabled: Bool
     /// The callers of a function besides the master key.
     var callers: [String]
-    /// The salts from which secrets are derived: the current one, then the former one while it also signs.
+    /// The salts from which secrets are derived: the current one, then the former one while it is still used.
     var salts: [[UInt8]]
     var created: Date
     var updated: Date
@@ -111,7 +111,8 @@ struct HookBody: Codable, Sendable {
         }
         guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {
             throw ServiceError(
-                .invalidBody, "It must be from \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
+                .invalidBody,
+                "Expected a number from \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
                 field: "timeoutMilliseconds")
         }
         let callers = callers ?? []

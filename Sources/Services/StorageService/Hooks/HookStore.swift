@@ -8,9 +8,9 @@ final class HookStore: Sendable {
     private let postgres: PostgresClient
     private let spaces: Spaces
     private let rights: RightsStore
-    private let memory = Mutex<[AppSchema: Remembered]>([:])
+    private let memory = Mutex<[AppSchema: CachedHooks]>([:])
 
-    private struct Remembered {
+    private struct CachedHooks {
         var hooks: [Hook]
         /// The revision of the rights, which increases with every notification.
         var revision: Int
@@ -33,7 +33,7 @@ final class HookStore: Sendable {
             return known.hooks
         }
         let hooks = try await list(of: space).filter(\.isEnabled)
-        memory.withLock { $0[space] = Remembered(hooks: hooks, revision: revision, until: now + RightsStore.validity) }
+        memory.withLock { $0[space] = CachedHooks(hooks: hooks, revision: revision, until: now + RightsStore.validity) }
         return hooks
     }
 
@@ -59,8 +59,8 @@ final class HookStore: Sendable {
         return try Hook(row)
     }
 
-    /// Creates or changes the hook. If it was disabled, or its event or collection changes, it is notified of changes
-    /// from now on.
+    /// Creates or changes the hook. If it was disabled, or its event or collection changes, it is only notified of
+    /// changes made from now on.
     ///
     /// - Throws: `limit-exceeded` beyond `Hook.maximumPerSpace`; `conflict` for a second `scanFile` hook.
     func set(_ body: HookBody, _ name: HookName, of space: AppSchema) async throws -> (hook: Hook, isNew: Bool) {

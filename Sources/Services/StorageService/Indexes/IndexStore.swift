@@ -144,7 +144,7 @@ struct IndexStore: Sendable {
         }
     }
 
-    /// Writes what staff do into the audit log. Triggers cannot, because an index is not a row in a table.
+    /// Records what staff do in the audit log. Triggers cannot do this, because an index is not a row in a table.
     private static func record(
         _ action: String, _ index: String, _ collection: CollectionName, _ space: AppSchema,
         _ transaction: PostgresTransaction

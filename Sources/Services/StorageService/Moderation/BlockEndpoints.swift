@@ -3,17 +3,17 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What a block hides is for the app's rules to say, by `$user.blocked` and `$user.blockedBy`.
+/// The app's rules determine what a block hides, by `$user.blocked` and `$user.blockedBy`.
 struct BlockUser: Endpoint {
     static let route = Route(
         .put, "/auth/me/blocks/{user}", "blockUser", "Blocks another user for the signed-in user.", callers: .user,
         parameters: [.path("user", .string, "The other user's id.")],
         details: """
-            Hides what the app's rules say, in lists, streams and pushes by rules, within a second. A user can block at \
-            most 1,000 others. The answer does not tell whether there is such a user.
+            The app's rules decide what the block hides. It takes effect in lists, streams and pushes by rules within \
+            a second. A user can block at most 1,000 others. The answer does not reveal whether the other user exists.
             """,
         answers: [
-            .answer(204, "The user is blocked, also if they were before.")
+            .answer(204, "The user is blocked, whether or not they were before.")
         ])
 
     let blocks: BlockStore
@@ -35,7 +35,7 @@ struct UnblockUser: Endpoint {
         callers: .user,
         parameters: [.path("user", .string, "The other user's id.")],
         answers: [
-            .answer(204, "The user is not blocked, also if they were not before.")
+            .answer(204, "The user is not blocked, whether or not they were before.")
         ])
 
     let blocks: BlockStore
@@ -50,7 +50,7 @@ struct UnblockUser: Endpoint {
 
 struct ListBlocks: Endpoint {
     static let route = Route(
-        .get, "/auth/me/blocks", "listBlocks", "Lists whom the signed-in user has blocked, the latest first.",
+        .get, "/auth/me/blocks", "listBlocks", "Lists the users whom the signed-in user has blocked, latest first.",
         callers: .user,
         answers: [
             .answer(

@@ -10,7 +10,10 @@ struct ReportObject: Endpoint {
         .post, "/storage/{collection}/{id}/report", "reportObject", "Reports an object to the app's moderators.",
         callers: .user,
         parameters: [.collection, .path("id", .objectID)],
-        details: "A user may report 100 objects a day. To report a user, report the object in `_User`.",
+        details: """
+            A user may report 100 objects a day, and have 500 open reports. To report a user, report the object in \
+            `_User`.
+            """,
         body: .json(
             .object(
                 ["reason": .string.length(1, ReportStore.maximumTextInBytes)], required: ["reason"])),
@@ -80,8 +83,8 @@ struct ReadReport: Endpoint {
         callers: .manager(.read, .storage),
         parameters: [.path("id", .uuid)],
         details: """
-            `copy` has every field, also hidden ones. It is missing if the object had more than 64 KiB, and after its \
-            author's account was deleted.
+            `copy` has every field, including hidden ones. It is missing if the object had more than 64 KiB, and after \
+            its author's account was deleted.
             """,
         answers: [.answer(200, "The report.", .json(.report))],
         errors: [404: "There is no such report (`not-found`)."])
@@ -102,17 +105,17 @@ struct ResolveReport: Endpoint {
         callers: .manager(.update, .storage),
         parameters: [.path("id", .uuid)],
         details: """
-            `hide` takes the object from everyone but the app's server, also if it was removed: its lists of readers \
-            and writers become empty. `restore` gives a hidden object its former lists, as long as one of its reports \
-            is kept. Both are changes like others, except that `before…` hooks are not asked. If the object cannot be \
-            changed, no report is resolved.
+            `hide` hides the object from everyone except the app's server, even if it was removed: its lists of \
+            readers and writers become empty. `restore` gives a hidden object its former lists, as long as one of its \
+            reports is kept. Both are changes like others, except that `before…` hooks are not called. If the object \
+            cannot be changed, no report is resolved.
             """,
         body: .json(
             .object(
                 [
                     "resolution": .string.length(0, ReportStore.maximumTextInBytes).described(
                         "What was decided, for the app's own use."),
-                    "action": .values("hide", "restore").described("What becomes of the object."),
+                    "action": .values("hide", "restore").described("What happens to the object."),
                 ])),
         answers: [
             .answer(

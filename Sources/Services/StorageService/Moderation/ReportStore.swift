@@ -8,7 +8,9 @@ import NIOCore
 struct ReportStore: Sendable {
     static let maximumTextInBytes = 1_000
     static let maximumPerDay = 100
-    /// Larger objects are not copied.
+    /// Open reports are kept until they are resolved, with their copies.
+    static let maximumOpenPerUser = 500
+    /// The size of the largest object that is copied.
     static let maximumCopyInBytes = 64 << 10
     /// How long a resolved report is kept.
     static let retentionInDays: Int32 = 90
@@ -63,7 +65,7 @@ struct ReportStore: Sendable {
     /// Stores a user's report; a second one of the same object changes nothing. Nil if there is no object that the
     /// user may read, by `get` or by `find`.
     ///
-    /// - Throws: `too-many-requests` beyond `maximumPerDay`.
+    /// - Throws: `too-many-requests` beyond `maximumPerDay`; `limit-exceeded` beyond `maximumOpenPerUser`.
     func add(_ reason: String, on object: ObjectID, by user: String, in scope: QueryScope) async throws
         -> (report: Report, isNew: Bool)?
     {
@@ -80,16 +82,17 @@ struct ReportStore: Sendable {
                     """
                 let known = try await transaction.query("SELECT \(Self.columns) FROM \(table) WHERE \(isOfUser)")
                 if let row = known.first { return (try Self.report(row), false) }
-                try await checkLimit(of: user, table, transaction)
+                try await checkLimits(of: user, table, transaction)
                 let rows = try await transaction.query(
                     """
                     INSERT INTO \(table) (id, collection, object, reporter, reason, copy)
-                    SELECT \(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(scope.collection.text), \(object.text), \(user), \(reason), \(Self.copy)
+                    SELECT \(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(scope.collection.text), \(object.text),
+                        \(user), \(reason), \(Self.copy)
                     FROM \(try scope.table) WHERE \(readable)
                     ON CONFLICT ON CONSTRAINT _reports_once DO NOTHING RETURNING \(Self.columns)
                     """)
                 if let row = rows.first { return (try Self.report(row), true) }
-                // The same user has just reported it in another request, unless the object has just gone.
+                // The same user has just reported it in another request, unless the object has just been deleted.
                 let other = try await transaction.query("SELECT \(Self.columns) FROM \(table) WHERE \(isOfUser)")
                 return try other.first.map { (try Self.report($0), false) }
             }
@@ -98,13 +101,20 @@ struct ReportStore: Sendable {
         }
     }
 
-    private func checkLimit(of user: String, _ table: PostgresIdentifier, _ transaction: PostgresTransaction)
+    private func checkLimits(of user: String, _ table: PostgresIdentifier, _ transaction: PostgresTransaction)
         async throws
     {
-        let count: Int = try await transaction.query(
-            "SELECT count(*) FROM \(table) WHERE reporter = \(user) AND created > now() - interval '1 day'")[0].decode(
-                0)
-        guard count < Self.maximumPerDay else {
+        let row = try await transaction.query(
+            """
+            SELECT count(*) FILTER (WHERE created > now() - interval '1 day'), count(*) FILTER (WHERE resolved IS NULL)
+            FROM \(table) WHERE reporter = \(user)
+            """)[0]
+        guard try row.decode(1, as: Int.self) < Self.maximumOpenPerUser else {
+            throw ServiceError(
+                .limitExceeded,
+                "A user may have at most \(Self.maximumOpenPerUser) reports that no moderator has resolved yet.")
+        }
+        guard try row.decode(0, as: Int.self) < Self.maximumPerDay else {
             throw ServiceError(
                 .tooManyRequests, "A user may report \(Self.maximumPerDay) objects a day.", retryAfter: 3_600)
         }
@@ -135,8 +145,8 @@ struct ReportStore: Sendable {
         ).map(Self.report)
     }
 
-    /// Resolves a report and every other open report of the same object, and acts on the object, both or neither.
-    /// Returns how many reports were open, or nil if there is no such report. Idempotent.
+    /// Resolves a report and every other open report of the same object, and acts on the object; both happen or
+    /// neither. Returns how many reports were open, or nil if there is no such report. Idempotent.
     ///
     /// - Throws: `object-not-found`, `conflict`, `forbidden`: the object cannot be hidden or restored.
     func resolve(_ id: UUID, _ resolution: String, _ action: Action?, of space: AppSchema) async throws -> Int? {
@@ -162,8 +172,8 @@ struct ReportStore: Sendable {
         return count
     }
 
-    /// Does nothing if the object is hidden already, or is not hidden. Removed objects can be hidden, too: clients
-    /// could read them, or restore them.
+    /// Does nothing if the object already is, or is not, hidden. Removed objects can be hidden, too: clients could
+    /// otherwise read or restore them.
     private func carryOut(
         _ action: Action, on object: ObjectID, in scope: QueryScope, _ transaction: PostgresTransaction
     ) async throws {
@@ -191,7 +201,7 @@ struct ReportStore: Sendable {
         guard written != nil else { throw ServiceError(.objectNotFound) }
     }
 
-    /// In all reports of the object, because each can be deleted with its reporter.
+    /// Stores the former lists in all reports of the object, because each report can be deleted with its reporter.
     private func keep(
         _ lists: PostgresJSON?, of object: ObjectID, _ scope: QueryScope, _ transaction: PostgresTransaction
     ) async throws {
@@ -212,7 +222,7 @@ struct ReportStore: Sendable {
             """)
         guard let row = rows.first else {
             throw ServiceError(
-                .conflict, "The object's former readers and writers are not known. Set them by a PATCH of the object.")
+                .conflict, "The object's former readers and writers are unknown. Set them with a PATCH of the object.")
         }
         return try row.decode(0)
     }

@@ -51,24 +51,20 @@ struct Batch: Sendable {
     /// Runs each write independently: a failure is an outcome, and the others continue.
     ///
     /// - Parameters:
-    ///   - revision: The revision of rights before `rights` were read.
     ///   - present: Reads the caller's rights again, in case they changed while hooks were asked.
     func run(
-        _ items: [Item], in space: AppSchema, with rights: Rights, at revision: Int, requestID: String,
+        _ items: [Item], in space: AppSchema, with rights: Rights, requestID: String,
         present: () async throws -> Rights
     ) async throws -> [Outcome] {
-        var (rights, revision) = (rights, revision)
+        var rights = rights
         var outcomes: [Outcome] = []
         let deadline = ContinuousClock.now + before.settings.totalTime
         for item in items {
             var scope = QueryScope(space: space, collection: item.collection, rights: rights)
             do {
                 let item = try await before.asked(item, in: scope, until: deadline)
-                let latest = self.rights.revision
-                if latest != revision {
-                    rights = try await present()
-                    (scope.rights, revision) = (rights, latest)
-                }
+                if !self.rights.isCurrent(rights) { rights = try await present() }
+                scope.rights = rights
                 outcomes.append(try await run(item, scope, objects))
             } catch let problem as ServiceError where problem.isCallersFault || problem.code == .hookFailed {
                 let body = try await problem.response(requestID: requestID).wholeBody()

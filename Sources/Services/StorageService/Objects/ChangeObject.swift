@@ -41,8 +41,7 @@ struct ChangeObject: Endpoint {
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let write = BeforeHooks.Write.change(id, sent, isUpsert: isUpsert && precondition == nil)
         let document = isAsked ? try await before.saving(write, sent, in: scope) : sent
-        // Rights may have changed while the body arrived and hooks were asked.
-        let present = try await context.scope(rights)
+        let present = try await context.present(scope, rights)
         return try await idempotency.perform(request, body, in: present) { objects in
             if let written = try await objects.change(id, by: document, if: precondition, in: present) {
                 return try .object(written)

@@ -42,8 +42,7 @@ struct CreateObject: Endpoint {
         let isAsked = try await before.concern([.beforeSave], in: scope)
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let document = isAsked ? try await before.saving(.create(sent, mustBeNew: mustBeNew), sent, in: scope) : sent
-        // Rights may have changed while the body arrived and hooks were asked.
-        let present = try await context.scope(rights)
+        let present = try await context.present(scope, rights)
         return try await idempotency.perform(request, body, in: present) { objects in
             let written = try await objects.create(document, mustBeNew: mustBeNew, in: present)
             return try .object(written, status: written.isNew ? .created : .ok)

@@ -44,8 +44,7 @@ struct CreateObjects: Endpoint {
         let isAsked = try await before.concern([.beforeSave], in: scope)
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let documents = isAsked ? try await before.saving(body, in: scope) : try Documents(body)
-        // Rights may have changed while the body arrived and hooks were asked.
-        let present = try await context.scope(rights)
+        let present = try await context.present(scope, rights)
         return try await idempotency.perform(request, body, in: present) { objects in
             envelope.response(try await objects.createAll(documents, in: present), of: scope.space, status: .created)
         }

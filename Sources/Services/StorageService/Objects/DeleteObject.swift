@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import NIOCore
 
 /// Respects `If-Match` as `ReplaceObject` does.
 struct DeleteObject: Endpoint {
@@ -12,6 +13,7 @@ struct DeleteObject: Endpoint {
             .collection,
             .path("id", .objectID),
             .ifMatch,
+            .idempotencyKey,
         ],
         answers: [
             .answer(204, "The object is deleted.")
@@ -21,19 +23,23 @@ struct DeleteObject: Endpoint {
             412: "The entity tag does not match `If-Match` (`precondition-failed`).",
         ])
 
-    let objects: ObjectStore
+    let idempotency: Idempotency
     let rights: RightsStore
     let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
-        _ = try await before.asked(.delete(id), in: scope)
-        // Rights may have changed while hooks were asked.
-        let present = try await context.scope(rights)
-        guard try await objects.delete(id, if: precondition, in: present) else {
-            throw ServiceError(.objectNotFound)
+        if try await before.concern([.beforeDelete], in: scope) {
+            if let earlier = try await idempotency.earlier(request, ByteBuffer(), in: scope) { return earlier }
+            _ = try await before.asked(.delete(id), in: scope)
         }
-        return Response(status: .noContent)
+        let present = try await context.present(scope, rights)
+        return try await idempotency.perform(request, ByteBuffer(), in: present) { objects in
+            guard try await objects.delete(id, if: precondition, in: present) else {
+                throw ServiceError(.objectNotFound)
+            }
+            return Response(status: .noContent)
+        }
     }
 }

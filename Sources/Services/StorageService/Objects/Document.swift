@@ -56,7 +56,7 @@ struct Document: Sendable {
             setsLists = sent.setsLists
         }
 
-        /// Whether the document itself, or a hook's client, has one of these fields.
+        /// Whether the document, or the client's document that a hook replaced, has one of these fields.
         func touches(anyOf names: Set<FieldName>) -> Bool {
             !written.isDisjoint(with: names) || !added.isDisjoint(with: names)
         }
@@ -170,7 +170,7 @@ struct Documents: Sendable {
         self.fields = fields
     }
 
-    /// Passes each object's text to the closure, one after the other; memory used for one is freed before the next.
+    /// Passes each object's text to the closure, one after the other; the memory used for one is freed before the next.
     static func forEach(of bytes: [UInt8], _ object: ([JSONText.Member], Range<Int>) throws -> Void) throws {
         var failure: (any Error)?
         try bytes.withUnsafeBufferPointer { bytes in

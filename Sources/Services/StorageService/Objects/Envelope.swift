@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// The answer of all lists of objects (A2): `{"config":…,"translation":…,"count":n,"data":[…]}`.
+/// The answer of all lists of objects: `{"config":…,"translation":…,"count":n,"data":[…]}`.
 ///
 /// `config` and `translation` are the most recently published versions known to this process; null if none is live.
 struct Envelope: Sendable {

@@ -61,7 +61,7 @@ struct Idempotency: Sendable {
     private static func check(_ key: String) throws {
         guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
             throw ServiceError(
-                .invalidParameter, "It must have 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
+                .invalidParameter, "Expected 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
         }
     }
 
@@ -110,15 +110,18 @@ struct Idempotency: Sendable {
         guard try row.decode(0, as: [UInt8].self) == digest else {
             throw ServiceError(.idempotencyKeyReused, field: "Idempotency-Key")
         }
-        var response = Response.json(
-            ByteBuffer(bytes: try row.decode(3, as: [UInt8].self)), status: .init(code: try row.decode(1, as: Int.self))
-        )
+        let (status, body) = (try row.decode(1, as: Int.self), try row.decode(3, as: [UInt8].self))
+        var response =
+            body.isEmpty
+            ? Response(status: .init(code: status))
+            : Response.json(ByteBuffer(bytes: body), status: .init(code: status))
         response.headers[.eTag] = try row.decode(2, as: String?.self)
         response.headers[Self.replayed] = "true"
         return response
     }
 
-    /// The parts in which a repeated request must be the same: method, path with parameters, `If-Match`, body.
+    /// A digest of the parts that must be the same in a repeated request: method, path with parameters, `If-Match`,
+    /// body.
     private static func digest(_ request: Request, _ body: ByteBuffer) -> [UInt8] {
         var hash = SHA256()
         for part in [request.method.rawValue, request.uri.string, request.headers[.ifMatch] ?? ""] {

@@ -50,7 +50,7 @@ struct ObjectStore: Sendable {
     var isInTransaction: Bool { transaction != nil }
 
     struct Page: Sendable {
-        /// Number of objects in `rows`, or of all matches when the query wanted the total.
+        /// The number of objects in `rows`, or of all matches if the query requests the total.
         var count: Int
         /// One row, whose cell 1 contains the objects' JSON texts joined by commas; nil for none.
         var rows: PostgresRows?
@@ -375,7 +375,8 @@ struct ObjectStore: Sendable {
                 INSERT INTO \(table) (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
                     SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, \(readers)::text[] AS readers,
-                        \(writers)::text[] AS writers\(Self.rest(access, fieldGuard))) AS new\(Self.unrefused(access, fieldGuard, mayReplace: false))
+                        \(writers)::text[] AS writers\(Self.rest(access, fieldGuard))) AS new\
+                    \(Self.unrefused(access, fieldGuard, mayReplace: false))
                 RETURNING *),
             written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
@@ -406,7 +407,8 @@ struct ObjectStore: Sendable {
             upserted AS (
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
                 SELECT id, doc, readers, writers FROM (
-                    SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, (\(readers))::text[] AS readers,
+                    SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc,
+                        (\(readers))::text[] AS readers,
                         (\(writers))::text[] AS writers\(Self.rest(access, fieldGuard, "TRUE") { "(SELECT \($0) FROM old)" })
                     WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
                     OFFSET 0) AS new\(Self.unrefused(access, fieldGuard))
@@ -555,7 +557,7 @@ struct ObjectStore: Sendable {
     }
 
     /// Makes an update fail if the rules do not allow its result, before a unique index could reveal values of other
-    /// objects. Asked only about a row that the caller may change. `old` is the row as it was locked; `stored` can be
+    /// objects. Applied only to a row that the caller may change. `old` is the row as it was locked; `stored` can be
     /// an earlier state, from before another write for which this one has waited.
     private static func judged(
         _ access: Access, _ doc: PostgresQuery, _ document: Document, _ precondition: Precondition?
@@ -569,8 +571,10 @@ struct ObjectStore: Sendable {
              AND CASE WHEN old.may AND old.shows\(Self.precondition(precondition)) THEN (
                 SELECT (\(updatable)) OR storage.fail('MT403', 'update')
                 FROM (
-                    SELECT old.id, old.before_created AS created, now() AS updated, NULL::timestamptz AS deleted, old.before_version + 1 AS version,
-                        \(list(document.readers, "old.before_readers")) AS readers, \(list(document.writers, "old.before_writers")) AS writers,
+                    SELECT old.id, old.before_created AS created, now() AS updated, NULL::timestamptz AS deleted,
+                        old.before_version + 1 AS version,
+                        \(list(document.readers, "old.before_readers")) AS readers,
+                        \(list(document.writers, "old.before_writers")) AS writers,
                         \(past), (\(doc)) AS new_doc OFFSET 0) AS states
                 CROSS JOIN LATERAL (SELECT states.new_doc) AS next (doc)) ELSE FALSE END
             """
@@ -721,7 +725,12 @@ struct ObjectStore: Sendable {
         // other statement waits for it.
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
-                try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.costlySeconds)s'")
+                // A wait for a lock ends first, because it says nothing about the patterns.
+                try await transaction.executeScript(
+                    """
+                    SET LOCAL statement_timeout = '\(Self.costlySeconds)s';
+                    SET LOCAL lock_timeout = '\(Self.costlySeconds - 1)s'
+                    """)
                 return try await transaction.query(statement.sql)
             }
         } catch let error as PostgresError {
@@ -737,8 +746,8 @@ struct ObjectStore: Sendable {
     /// For filters with patterns, which may take unlimited time for a single object.
     private static let costlySeconds = 3
 
-    /// Reads a page as a small one first, because most are and the size is not known in advance. A larger page is read
-    /// again once the budget for answers has room for it.
+    /// Reads a page as a small one first, because most are small and the size is not known in advance. A larger page is
+    /// read again once the budget for answers has room for it.
     ///
     /// - Throws: `unavailable`.
     private func readingPage(

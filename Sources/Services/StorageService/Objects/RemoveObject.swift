@@ -39,8 +39,7 @@ struct RemoveObject: Endpoint {
             if let earlier = try await idempotency.earlier(request, ByteBuffer(), in: scope) { return earlier }
             _ = try await before.asked(.remove(id), in: scope)
         }
-        // Rights may have changed while hooks were asked.
-        let present = try await context.scope(rights)
+        let present = try await context.present(scope, rights)
         return try await idempotency.perform(request, ByteBuffer(), in: present) { objects in
             guard let removed = try await objects.remove(id, if: precondition, in: present) else {
                 throw ServiceError(.objectNotFound)

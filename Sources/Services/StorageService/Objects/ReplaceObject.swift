@@ -39,8 +39,7 @@ struct ReplaceObject: Endpoint {
         let isAsked = try await before.concern([.beforeSave], in: scope)
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let document = isAsked ? try await before.saving(.replace(id, sent), sent, in: scope) : sent
-        // Rights may have changed while the body arrived and hooks were asked.
-        let present = try await context.scope(rights)
+        let present = try await context.present(scope, rights)
         return try await idempotency.perform(request, body, in: present) { objects in
             guard let written = try await objects.replace(id, with: document, if: precondition, in: present) else {
                 throw ServiceError(.objectNotFound)

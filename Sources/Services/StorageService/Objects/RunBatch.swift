@@ -56,7 +56,6 @@ struct RunBatch: Endpoint {
         let (items, isTransaction) = try Self.items(Array(body.readableBytesView))
         let (principal, names) = (try context.principal, items.map(\.collection))
         func present() async throws -> Rights { try await self.rights.rights(of: principal, in: space, to: names) }
-        let revision = self.rights.revision
         let rights = try await present()
         guard isTransaction else {
             guard request.headers[Idempotency.header] == nil else {
@@ -66,7 +65,7 @@ struct RunBatch: Endpoint {
             }
             return Self.response(
                 try await batch.run(
-                    items, in: space, with: rights, at: revision, requestID: context.requestID, present: present))
+                    items, in: space, with: rights, requestID: context.requestID, present: present))
         }
         guard let first = items.first else { return Self.response([]) }
         let scope = QueryScope(space: space, collection: first.collection, rights: rights)
@@ -74,7 +73,7 @@ struct RunBatch: Endpoint {
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let asked = isAsked ? try await batch.asked(items, in: space, with: rights) : items
         // Rights may have changed while hooks were asked.
-        let latest = isAsked ? try await present() : rights
+        let latest = self.rights.isCurrent(rights) ? rights : try await present()
         return try await idempotency.perform(request, body, in: scope) { objects in
             Self.response(try await batch.runAll(asked, in: space, with: latest, objects))
         }

@@ -24,14 +24,22 @@ extension FilterCompiler {
         let place = try GeoPoint(value, allowingPairs: true, field: operands.target.name)
         let path = try operands.target.documentPath("$nearSphere").expression
         use(operands.target, .geo)
-        if operands.isOutermost, subqueryDepth == 0 {
-            guard filter.order == nil else {
-                throw operands.refusal("A filter can have only one $nearSphere to sort by.")
-            }
-            filter.order = GeoArea.distance(of: path, from: place)
+        if rule == nil, subqueryDepth == 0, isRequired {
+            try sort(by: GeoArea.distance(of: path, from: place), operands)
         }
         let radians = try Self.radians(operands)
         return try count { GeoArea.near(path, place, radians: radians) }
+    }
+
+    /// A place at the top takes precedence over those in `$and`, of which the first counts.
+    private mutating func sort(by distance: PostgresQuery, _ operands: Operands) throws {
+        guard operands.isOutermost else {
+            filter.order = filter.order ?? distance
+            return
+        }
+        guard !isSortedAtTop else { throw operands.refusal("A filter can have only one $nearSphere to sort by.") }
+        isSortedAtTop = true
+        filter.order = distance
     }
 
     private static func radians(_ operands: Operands) throws -> Double? {

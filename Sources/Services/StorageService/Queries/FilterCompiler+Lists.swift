@@ -2,13 +2,13 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// Lists where a rule's filter expects a value.
+/// How a rule's conditions apply to fields that contain lists.
 ///
-/// One element that matches suffices, as in a client's filter, except in a document about to be written: there its
-/// writer could add elements for which the rule would not hold, so each element that the write adds must match. In a
-/// negation, one that matches is enough to refuse.
+/// One matching element is enough, as in a client's filter. In a document about to be written, each element that the
+/// write adds must match; otherwise its writer could add elements for which the rule does not hold. In a negation, one
+/// matching element is enough to refuse the write.
 extension FilterCompiler {
-    /// The most elements that a rule looks up.
+    /// The maximum number of elements of a list that a rule looks up.
     static let maximumLookedUp = 100
 
     /// The opposite of a condition, which does not hold where the condition is unknown.
@@ -18,7 +18,7 @@ extension FilterCompiler {
         return "(\(try condition(&self))) IS NOT TRUE"
     }
 
-    /// The condition on a field, for each element that the write adds if the field is a list.
+    /// Applies the condition to a field or, if the field is a list, to each element that the write adds.
     func onAdded(_ target: Target, _ condition: PostgresQuery) -> PostgresQuery {
         guard isNew, !isNegated, case .document(let path) = target else { return condition }
         let old: PostgresQuery =

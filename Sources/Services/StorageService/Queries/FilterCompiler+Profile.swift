@@ -5,7 +5,7 @@ import MartletPostgres
 /// The caller's public profile in a rule: `{"city":"$user.city"}`, `{"$user.emailVerified":true}`.
 ///
 /// Read from the caller's document in `_User` by the statement itself, once, because nothing in the subquery depends on
-/// the row. `RulePlace` adds that there is such a document.
+/// the row. `RulePlace` adds the condition that this document exists.
 extension FilterCompiler {
     /// The caller's document with `emailVerified`, as a row `doc`; `users` is the scope of `_User`.
     private static func caller(_ user: String, _ users: QueryScope) throws -> PostgresQuery {
@@ -37,7 +37,7 @@ extension FilterCompiler {
     /// A condition on a field of the profile: `{"$user.level":{"$gte":3}}`.
     mutating func profileCondition(_ path: FieldPath, _ value: JSONValue, depth: Int) throws -> PostgresQuery {
         guard let caller = try callerDocument, let rule else { return "FALSE" }
-        // Without `$old`, `$new` and Pointers, whose columns are not those of the profile.
+        // `$old`, `$new` and Pointers cannot be used here, because their columns are not those of the profile.
         var compiler = FilterCompiler(
             scope: scope.scope(of: .users), now: now, subqueryDepth: subqueryDepth + 1, rule: rule.inner)
         (compiler.budget, compiler.isNegated) = (budget, isNegated)

@@ -64,12 +64,13 @@ extension FilterCompiler {
         filter.collections.formUnion(compiler.filter.collections.union([hop.collection]))
         filter.isCostly = filter.isCostly || compiler.filter.isCostly
         filter.dependsOnOtherState = true
-        // Without the uses of the Pointer's target, which is read by id.
+        // Uses in the Pointer's target do not count, because the target is read by id.
         filter.addUsesElsewhere(of: compiler.filter)
         let exists: PostgresQuery = """
             EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE jsonb_build_array(\(path)) END) \
             AS hop (pointer) JOIN \(try other.source) ON id = pointer->>'objectId' \
-            WHERE pointer->>'__type' = 'Pointer' AND pointer->>'className' = \(hop.collection.text) AND \(other.isKnownToRules) AND \(condition) OFFSET 0)
+            WHERE pointer->>'__type' = 'Pointer' AND pointer->>'className' = \(hop.collection.text)
+                AND \(other.isKnownToRules) AND \(condition) OFFSET 0)
             """
         return onAdded(target, lookingUp(path, exists))
     }
@@ -148,8 +149,8 @@ extension FilterCompiler {
         ServiceError(.invalidFilter, "\(variable) can only be used with $in and $nin.", field: target.name)
     }
 
-    /// `{"$in":"$user.roles"}`: the field is the name of one of the user's roles, or a list with one, or as
-    /// `isAmongProfile` and `isAmongBlocks`; nil for any other value.
+    /// `{"$in":"$user.roles"}`: the field is the name of one of the user's roles, or a list with one. Also compiles the
+    /// lists of `isAmongProfile` and `isAmongBlocks`. Nil for any other value.
     func isAmongVariable(_ value: JSONValue, _ target: Target) throws -> PostgresQuery? {
         guard rule != nil, case .string(let text) = value, let variable = try variable(text, target) else { return nil }
         switch variable {
@@ -203,12 +204,13 @@ extension FilterCompiler {
 }
 
 extension Target {
-    /// Compares with a time of the database, which has the form of a Date only in documents.
+    /// Compares with a time of the database. Times are Dates in documents and timestamps in system columns.
     func comparison(_ sign: StaticString, withTime time: PostgresQuery) -> PostgresQuery {
         guard case .document(let path) = self else { return "\(expression) \(unescaped: sign) \(time)" }
         return """
             (jsonb_typeof(\(path.expression)) = 'object' AND \(path.expression)->>'__type' = 'Date' \
-            AND (\(path.expression)->>'iso') COLLATE "C" \(unescaped: sign) to_char(\(time) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+            AND (\(path.expression)->>'iso') COLLATE "C" \(unescaped: sign) to_char(\(time) AT TIME ZONE 'UTC',
+                'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
             """
     }
 

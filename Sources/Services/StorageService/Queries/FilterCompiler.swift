@@ -86,6 +86,10 @@ struct FilterCompiler {
     var isNew: Bool
     /// Whether the condition being compiled stands in an odd number of negations.
     var isNegated = false
+    /// Whether every matching object fulfils the condition being compiled: it is at the top, or in `$and` there.
+    var isRequired = true
+    /// Whether a member at the top determines the order by distance.
+    var isSortedAtTop = false
     var budget = Budget()
     var filter = Filter(condition: "TRUE")
 
@@ -176,6 +180,9 @@ struct FilterCompiler {
         guard case .array(let filters) = value, !filters.isEmpty else {
             throw ServiceError(.invalidFilter, "\(name) must be a list of filters.", field: name)
         }
+        let wasRequired = isRequired
+        isRequired = wasRequired && name == "$and"
+        defer { isRequired = wasRequired }
         let parts = try filters.map { filter -> PostgresQuery in "(\(try compile(filter, depth: depth + 1)))" }
         return "(\(parts.joined(separator: separator)))"
     }

@@ -27,7 +27,7 @@ struct Include: Sendable {
         for path in paths {
             guard let parts = try? FieldPath(String(path)).parts else {
                 throw ServiceError(
-                    .invalidParameter, "It must be fields or dotted paths, separated by commas.", field: "include")
+                    .invalidParameter, "Expected fields or dotted paths, separated by commas.", field: "include")
             }
             guard parts.count <= Self.maximumDepth else {
                 throw ServiceError(

@@ -91,7 +91,7 @@ struct ListQuery: Sendable {
     static func integer(_ text: Substring, _ name: String, in range: ClosedRange<Int>) throws -> Int {
         guard let number = Int(text), range.contains(number) else {
             throw ServiceError(
-                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).",
+                .invalidParameter, "Expected a whole number from \(range.lowerBound) to \(range.upperBound).",
                 field: name)
         }
         return number
@@ -101,7 +101,7 @@ struct ListQuery: Sendable {
         switch text {
         case "1", "true": true
         case "0", "false": false
-        default: throw ServiceError(.invalidParameter, "It must be true or false.", field: name)
+        default: throw ServiceError(.invalidParameter, "Expected true or false.", field: name)
         }
     }
 
@@ -115,7 +115,7 @@ struct ListQuery: Sendable {
     static func keys(_ text: Substring, _ name: String) throws -> [String] {
         let keys = text.split(separator: ",").map(String.init)
         guard !keys.isEmpty, keys.count <= 100, keys.allSatisfy({ !$0.holds(".") && PostgresLiteral($0) != nil }) else {
-            throw ServiceError(.invalidParameter, "It must be 1 to 100 names of top-level fields.", field: name)
+            throw ServiceError(.invalidParameter, "Expected 1 to 100 names of top-level fields.", field: name)
         }
         return keys
     }

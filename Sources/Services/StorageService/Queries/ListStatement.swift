@@ -126,7 +126,7 @@ private struct Source {
     static let once: PostgresQuery = " OFFSET 0"
 
     private let whole: PostgresQuery
-    /// Empty if no index supports them (`IndexBranches`).
+    /// Empty if no index supports the filter and order (`IndexBranches`).
     private let branches: [PostgresQuery]
     /// Whether the plan depends on the values.
     let isPlannedForValues: Bool

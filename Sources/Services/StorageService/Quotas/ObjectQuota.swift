@@ -7,8 +7,8 @@ import Synchronization
 
 /// Limits the number of objects, and their size on disk, in each environment of an app.
 ///
-/// Usage is measured and not counted, so that a write costs nothing more: each copy of the service looks every 15
-/// seconds which environments are full. A limit can thus be exceeded by what is written in between.
+/// Usage is measured rather than counted, so that writes cost nothing extra: every 15 seconds, each copy of the service
+/// finds out which environments are full. Writes in between can therefore exceed a limit.
 final class ObjectQuota: PeriodicWork {
     struct Limits: Sendable, Equatable {
         /// Nil for no limit.
@@ -19,7 +19,7 @@ final class ObjectQuota: PeriodicWork {
     struct Usage: Encodable, Sendable, Equatable {
         /// An estimate. Removed objects count until they are deleted for good.
         var objects: Int
-        /// What tables and indexes take on disk.
+        /// The size of tables and indexes on disk.
         var bytes: Int
         /// Nil for no limit.
         var maximumObjects: Int?
@@ -75,7 +75,7 @@ final class ObjectQuota: PeriodicWork {
             maximumBytes: try row.decode(3))
     }
 
-    /// Sets the limits of both environments of an app. What is stored beyond a new limit stays.
+    /// Sets the limits of both environments of an app. Existing objects beyond a new limit are kept.
     func limit(_ app: String, to limits: Limits) async throws {
         if limits == Limits() {
             try await postgres.execute("DELETE FROM storage.object_limits WHERE app = \(app)")
@@ -88,7 +88,7 @@ final class ObjectQuota: PeriodicWork {
                 SET maximum_objects = excluded.maximum_objects, maximum_bytes = excluded.maximum_bytes
                 """)
         }
-        // Otherwise in the next round: a table may be locked.
+        // This fails if a table is locked; the next round then measures again.
         try? await measure()
     }
 

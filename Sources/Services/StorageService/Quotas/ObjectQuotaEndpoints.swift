@@ -6,7 +6,7 @@ import MartletHTTP
 struct ReadObjectUsage: Endpoint {
     static let route = Route(
         .get, "/objects/usage", "readObjectUsage",
-        "Returns how many objects the environment has, how much room they take, and their limits.",
+        "Returns how many objects the environment has, how much space they take, and their limits.",
         callers: .manager(.read, .storage),
         answers: [
             .answer(200, "The usage and the limits.", .json(.objectUsage))
@@ -29,8 +29,8 @@ struct SetObjectLimits: Endpoint {
             .path("app", .string, "The app's id.")
         ],
         details: """
-            A limit that is null or absent is removed. Existing objects beyond a new limit are kept, but no more can be \
-            stored. Usage is measured every 15 seconds. Needs the right to update `applications`.
+            A limit that is null or absent is removed. Existing objects beyond a new limit are kept, but no more can \
+            be stored. Usage is measured every 15 seconds. Needs the right to update `applications`.
             """,
         body: .json(
             .object(
@@ -64,7 +64,7 @@ extension Schema {
         .object(
             [
                 "objects": .integer.described("An estimate. Removed objects count until they are deleted for good."),
-                "bytes": .integer.described("What collections and their indexes take on disk."),
+                "bytes": .integer.described("The size of collections and their indexes on disk."),
                 "maximumObjects": .integer.described("Absent if there is no limit."),
                 "maximumBytes": .integer.described("Absent if there is no limit."),
             ], required: ["objects", "bytes"]))

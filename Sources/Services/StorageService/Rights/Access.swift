@@ -14,11 +14,11 @@ struct Access: Sendable {
     var isClosed = false
     /// Whether it is `_User`, which only auth writes.
     var isOfUsers = false
-    /// Nil for the master key, which no condition concerns.
+    /// Nil for the master key, to which no condition applies.
     var place: RulePlace?
     /// The change of an object that is judged, for entries with limits on it; nil if the object is written as a whole.
     var change: Document?
-    /// Whether limits on changes are left out, to ask what some change could reach.
+    /// Whether limits on changes are ignored, to find out what some change could reach.
     var ignoresLimits = false
 
     static let master = Access(identity: .master, rules: .none)
@@ -47,8 +47,8 @@ struct Access: Sendable {
         ServiceError(
             .forbidden,
             """
-            No rule allows this, and what no rule allows is closed: \(operation.rawValue). The app's developer sets \
-            rules with PUT collections/{collection}/rules.
+            No rule allows the operation "\(operation.rawValue)", and this environment is closed to everything that no \
+            rule allows. The app's developer sets rules with PUT collections/{collection}/rules.
             """)
     }
 
@@ -152,8 +152,9 @@ struct Access: Sendable {
             ? ServiceError(
                 .forbidden,
                 """
-                No rule allows new fields, and what no rule allows is closed: addField. The app's developer sets \
-                rules with PUT collections/{collection}/rules, or declares the field in the collection's schema.
+                No rule allows new fields ("addField"), and this environment is closed to everything that no rule \
+                allows. The app's developer sets rules with PUT collections/{collection}/rules, or declares the field \
+                in the collection's schema.
                 """, field: field.text)
             : ServiceError(.forbidden, "The collection's rules do not allow new fields.", field: field.text)
     }
@@ -286,7 +287,7 @@ struct Access: Sendable {
     private enum Permission: Equatable {
         case granted
         case denied
-        /// For some objects, to which one of these ways is open.
+        /// For some objects: those to which one of these ways is open.
         case some([Way])
 
         var ways: [Way] { if case .some(let ways) = self { ways } else { [] } }

@@ -8,7 +8,7 @@ import MartletHTTP
 struct AppRules: Sendable {
     static let maximumSizeInBytes = 4 << 20
 
-    /// What the rules were made from (`revision`); nil if it does not matter.
+    /// The revision from which the rules were made (`revision`); nil if it does not matter.
     var base: String?
     /// Nil to leave it as it is.
     var access: SpaceAccess?

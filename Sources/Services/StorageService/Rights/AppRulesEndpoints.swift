@@ -24,7 +24,7 @@ struct SetAllRules: Endpoint {
         .put, "/rules", "setAllRules", "Sets the rules of many collections, all or none.",
         callers: .manager(.update, .storage),
         parameters: [
-            .query("plan", .flag, "Whether only to say what would change.")
+            .query("plan", .flag, "Whether to only show what would change.")
         ],
         details: """
             Collections that are not named keep their rules; missing ones are created. Without `access`, the \

@@ -79,7 +79,7 @@ struct ChangeLimits: Sendable, Equatable {
             }
             members.append(.init("operations", .object(listed)))
         }
-        // A limit that allows nothing is nevertheless one.
+        // Limits that allow nothing must not be mistaken for no limits.
         return .object(members.isEmpty ? [.init("fields", .array([]))] : members)
     }
 
@@ -92,8 +92,8 @@ struct ChangeLimits: Sendable, Equatable {
         }
     }
 
-    /// What the change has that is not within these limits for the caller: a field, or the object's lists. Nil if it is
-    /// within them.
+    /// The part of the change that exceeds these limits for the caller: a field, or the object's lists. Nil if all of
+    /// it is within them.
     ///
     /// - Parameter kept: Fields that the change does not reach, because the server keeps them.
     func excess(of change: Document, ignoring kept: Set<FieldName>, _ context: ConditionContext) -> String? {

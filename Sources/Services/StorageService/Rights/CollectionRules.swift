@@ -5,8 +5,8 @@ import MartletHTTP
 /// An app's rules for a collection. What an absent rule means depends on the space (`SpaceAccess`).
 ///
 /// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: any user named by that field of the
-/// object, by id, by a pointer, or in a list of these. In its place, a `RuleCondition` may stand. An empty list only
-/// admits the master key.
+/// object, by id, by a pointer, or in a list of these. A `RuleCondition` can take the place of a grantee. An empty list
+/// only admits the master key.
 struct CollectionRules: Sendable, Equatable {
     enum Operation: String, Sendable, CaseIterable {
         case find, get, count, create, update, delete, addField
@@ -115,7 +115,7 @@ struct CollectionRules: Sendable, Equatable {
 
     func grantees(_ operation: Operation) -> Grantees? { rules?[operation] }
 
-    /// The same rules with another one for `operation`; nil for none.
+    /// The same rules with a different one for `operation`; nil removes it.
     func replacing(_ operation: Operation, with grantees: Grantees?) -> CollectionRules {
         var changed = self
         changed.rules = rules ?? [:]
@@ -229,7 +229,7 @@ extension CollectionRules {
         if grantee.hasPrefix("role:") {
             let role = String(grantee.dropFirst(5))
             return context.roles.contains(role)
-                ? nil : "There is no role \"\(role)\". Make it first, with PUT roles/\(role)."
+                ? nil : "There is no role \"\(role)\". Create it first, with PUT roles/\(role)."
         }
         if grantee.hasPrefix("field:") { return objection(toPath: String(grantee.dropFirst(6)), context) }
         if grantee == "owner" || context.fields[FieldName(topOf: grantee)] != nil {

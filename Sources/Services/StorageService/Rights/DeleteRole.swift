@@ -6,7 +6,7 @@ import MartletHTTP
 /// Lists of readers and writers keep the role's name, so they apply again if the role is created again.
 struct DeleteRole: Endpoint {
     static let route = Route(
-        .delete, "/roles/{role}", "deleteRole", "Deletes a role and takes it from all its members.",
+        .delete, "/roles/{role}", "deleteRole", "Deletes a role and removes it from all its members.",
         callers: .manager(.delete, .users),
         parameters: [.role],
         answers: [

@@ -79,7 +79,7 @@ struct FieldPresets: Sendable, Equatable {
 
     /// - Throws: `invalid-body` naming a value that is not allowed.
     func check() throws {
-        // Any user: an id may have to stand in a Pointer.
+        // An arbitrary user, whose id may be needed in a Pointer.
         let context = ConditionContext(identity: .user("u", roles: []), environment: .live, states: .one)
         for (name, values) in [("create", create), ("update", update)] {
             for member in values {
@@ -96,7 +96,7 @@ struct FieldPresets: Sendable, Equatable {
             throw ServiceError(.invalidBody, problem.detail, field: member.name)
         }
         guard resolved["__op"] == nil || resolved["__op"] == .string("Increment") else {
-            throw ServiceError(.invalidBody, "Increment is the only operation that can stand here.", field: member.name)
+            throw ServiceError(.invalidBody, "Increment is the only operation allowed here.", field: member.name)
         }
         _ = try Document(
             ByteBuffer(string: JSONValue.object([.init(member.name, resolved)]).text), allowingOperations: true)
@@ -151,7 +151,7 @@ struct FieldPresets: Sendable, Equatable {
                 ? "(\(document)) || \(values.stored)" : "storage.apply(\(document), \(values.stored), FALSE)"
         }
 
-        /// The document that replaces `old`, of which the fields in `kept` stay.
+        /// The document that replaces `old`; the fields in `kept` keep their values from `old`.
         func replacing(_ old: PostgresQuery, with document: PostgresQuery) -> PostgresQuery {
             let names = presets.kept.map(\.text).sorted()
             return updating("((\(document)) - \(names)::text[]) || \(Access.fields(names, of: old))")
@@ -184,7 +184,7 @@ extension Document {
         let isPath = operations != nil
         let text = try Self.text(of: json.bytes, without: names, areNamesPaths: isPath)
         var document = try Document(ByteBuffer(bytes: text), allowingOperations: isPath)
-        // Those of a hook's document are its client's.
+        // In a hook's document, these are the fields that its client sent.
         document.touched = touched.without(names)
         return document
     }

@@ -61,7 +61,7 @@ struct Grantees: Sendable, Equatable {
         names.filter { $0.hasPrefix("field:") }.map { String($0.dropFirst(6)) }
     }
 
-    /// Every name, also in the entries with conditions.
+    /// Every name, including those in entries with conditions.
     var allNames: [String] { names + conditions.flatMap(\.who) }
 
     var json: JSONValue {

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The code is shown this once; only its SHA-256 is stored.
+/// The code is shown only once; only its SHA-256 is stored.
 struct CreateRoleInvitation: Endpoint {
     /// RFC 5321 §4.5.3.1.3. Auth checks the rest.
     private static let maximumAddressInBytes = 254
@@ -35,6 +35,7 @@ struct CreateRoleInvitation: Endpoint {
             403: "The caller does not manage the role (`forbidden`).",
             404: "For the app's server: there is no such role (`role-not-found`).",
             501: "`email` was sent, and no mail server is configured (`not-implemented`).",
+            504: "The mail may or may not be sent (`upstream-timeout`). The invitation is open: revoke it or wait.",
         ])
 
     let invitations: RoleInvitationStore
@@ -54,11 +55,11 @@ struct CreateRoleInvitation: Endpoint {
             mail.code = invitation.code ?? ""
             do {
                 try await mailing.send(mail)
-            } catch {
-                // Without the mail, no one has the code.
-                // In a task of its own, because the request's may be cancelled.
+            } catch let problem as ServiceError where problem.code != .upstreamTimeout {
+                // Without the mail, no one has the code. If it may still arrive, its code must work.
+                // This runs in a separate task, because the request's task may be cancelled.
                 try await Task { [id = invitation.id] in try await invitations.withdraw(id, in: space) }.value
-                throw error
+                throw problem
             }
             invitation.code = nil
         }
@@ -147,8 +148,8 @@ struct JoinRole: Endpoint {
         .post, "/auth/me/roles", "joinRole", "Makes the signed-in user a member of a role, by an invitation's code.",
         callers: .user,
         details: """
-            After ten wrong codes in ten minutes, a user's attempts are 429. A user who is a member already uses \
-            nothing up.
+            After ten wrong codes in ten minutes, a user's further attempts are refused with 429. If the user is \
+            already a member, the code is not used up.
             """,
         body: .json(.object(["code": .string], required: ["code"])),
         answers: [
@@ -168,7 +169,7 @@ struct JoinRole: Endpoint {
         let caller = try await rights.callerOfRole(try context.principal, in: space)
         guard let user = caller.userID else { throw RoleManagement.refusal }
         let text = try await BodyFields(request, ["code"]).requiredString("code")
-        switch try await invitations.take(RoleInvitationCode(text), by: user, in: space) {
+        switch try await invitations.join(by: RoleInvitationCode(text), as: user, in: space) {
         case .joined(let role): return try .encoding(Answer(role: role))
         case .refused:
             throw ServiceError(

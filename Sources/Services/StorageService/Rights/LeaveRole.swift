@@ -5,10 +5,10 @@ import MartletHTTP
 /// A role that the user has through another role stays.
 struct LeaveRole: Endpoint {
     static let route = Route(
-        .delete, "/roles/{role}/members/me", "leaveRole", "Takes the role from the signed-in user.", callers: .user,
+        .delete, "/roles/{role}/members/me", "leaveRole", "Removes the signed-in user from the role.", callers: .user,
         parameters: [.role],
         answers: [
-            .answer(204, "The user is not a member, also if the user was none before.")
+            .answer(204, "The user is not a member, whether or not they were before.")
         ])
 
     let roles: RoleStore

@@ -3,13 +3,15 @@ import MartletAPI
 /// An identity with the rules of its space, constant during one request.
 struct Rights: Sendable {
     let identity: Identity
-    /// Nil for the master key, which no rule concerns.
+    /// Nil for the master key, to which no rule applies.
     private let space: AppSchema?
-    private let collections: [String: CollectionRules]
+    private var collections: [String: CollectionRules]
     /// What clients may do where no rule says otherwise.
     let spaceAccess: SpaceAccess
     /// Whether the environment is closed to clients.
     let isClosed: Bool
+    /// When a `RightsStore` read them; nil for rights of another origin.
+    var moment: RightsStore.Moment?
 
     init(
         identity: Identity, in space: AppSchema? = nil, collections: [String: CollectionRules],
@@ -24,8 +26,9 @@ struct Rights: Sendable {
 
     /// The same rights with the rules of these collections.
     func with(_ collections: [String: CollectionRules]) -> Rights {
-        Rights(
-            identity: identity, in: space, collections: collections, spaceAccess: spaceAccess, isClosed: isClosed)
+        var rights = self
+        rights.collections = collections
+        return rights
     }
 
     /// The same rights with other rules of one collection.

@@ -38,8 +38,8 @@ final class RightsStore: Sendable {
         var fields: [FieldName: [String]]
         /// The top-level fields of each unique index, including indexes being built.
         var unique: [Set<FieldName>] = []
-        /// The fields of each ordered index that is ready and contains every object, also removed ones (so none that
-        /// is unique), with `-` in front for descending order.
+        /// The fields of each ordered index that is ready and contains every object, including removed ones (which
+        /// excludes unique indexes), with `-` in front for descending order.
         var ordered: [[String]] = []
         /// What objects must fit; nil for anything.
         var schema: CollectionSchema?
@@ -79,14 +79,16 @@ final class RightsStore: Sendable {
     func rights(
         of principal: Principal, in space: AppSchema, to collections: [CollectionName] = [], evenIfClosed: Bool = false
     ) async throws -> Rights {
+        let moment = Moment(revision: revision, time: .now)
         let identity = try await identity(of: principal, in: space)
         if identity == .master { return .master }
-        let rights = try await rights(of: identity, in: space)
+        var rights = try await rights(of: identity, in: space)
+        rights.moment = moment
         guard evenIfClosed || !rights.isClosed else { throw Access.closed }
         return try await complete(rights, with: collections, in: space)
     }
 
-    /// The rights of an identity other than the master key, also if the environment is closed to clients.
+    /// The rights of an identity other than the master key, even if the environment is closed to clients.
     func rights(of identity: Identity, in space: AppSchema) async throws -> Rights {
         let known = try await known(of: space)
         return Rights(
@@ -124,6 +126,24 @@ final class RightsStore: Sendable {
 
     /// Changes with every invalidation. Values derived from rights must then be derived again.
     var revision: Int { memory.withLock { $0.generation } }
+
+    /// A point in time at which rights were read.
+    struct Moment: Sendable {
+        var revision: Int
+        var time: ContinuousClock.Instant
+    }
+
+    /// How long rights that were read may be used for the rest of a request. Much shorter than `validity`, to which it
+    /// adds if a notification is lost.
+    static let freshness: Duration = .seconds(1)
+
+    /// Whether a request may still use these rights. If not, they must be read again. Does not query the database.
+    func isCurrent(_ rights: Rights) -> Bool {
+        // The master key has all rights, whatever changes.
+        if rights.identity == .master { return true }
+        guard let moment = rights.moment else { return false }
+        return moment.revision == revision && ContinuousClock.now < moment.time + Self.freshness
+    }
 
     func forget(_ space: AppSchema) {
         memory.withLock { memory in
@@ -168,7 +188,7 @@ final class RightsStore: Sendable {
         return !found.isEmpty
     }
 
-    /// The rules as stored. Those that this version cannot read close their collection, and no other.
+    /// The rules as stored. Rules that this version cannot read close only their own collection.
     private func rules(_ text: String, of collection: String, _ space: AppSchema) -> CollectionRules {
         do {
             return try CollectionRules(JSONValue(parsing: text.utf8))

@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// Orders the mail with the code of an invitation from auth, which has the templates and the mail server.
+/// Asks auth, which has the templates and the mail server, to mail the code of an invitation.
 struct RoleInvitationMailing: Sendable {
     private static let timeout: Duration = .seconds(5)
 
@@ -24,13 +24,17 @@ struct RoleInvitationMailing: Sendable {
     }
 
     /// - Throws: `invalid-body`; `not-implemented` without a mail server; `too-many-requests`; `unavailable` if auth
-    ///   cannot be reached.
+    ///   cannot be reached; `upstream-timeout` if the mail may have been ordered all the same.
     func send(_ mail: RoleInvitationMail) async throws {
         let outcome: RoleInvitationMail.Outcome
         do {
             outcome = try await order(mail)
-        } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure || error is DecodingError {
-            throw ServiceError(.unavailable, "The mail cannot be ordered at the moment.", cause: "\(error)")
+        } catch let error where Self.isUnordered(error) {
+            throw ServiceError(.unavailable, "The mail cannot be sent at the moment.", cause: "\(error)")
+        } catch {
+            throw ServiceError(
+                .upstreamTimeout, "It is not known whether the mail will be sent. The invitation stays open.",
+                cause: "\(error)")
         }
         switch outcome {
         case .ordered: break
@@ -42,7 +46,16 @@ struct RoleInvitationMailing: Sendable {
         case .noMailServer:
             throw ServiceError(.notImplemented, "No mail server is configured; leave out the address to get a code.")
         case .tooManyMails:
-            throw ServiceError(.tooManyRequests, "Too many mails were ordered this hour.", retryAfter: 600)
+            throw ServiceError(.tooManyRequests, "Too many mails were requested this hour.", retryAfter: 600)
+        }
+    }
+
+    /// Whether auth was not asked, or refused. Otherwise its answer was lost or is late.
+    private static func isUnordered(_ error: any Error) -> Bool {
+        switch error {
+        case is ServiceCalls.Failure: true
+        case OutgoingFailure.unreachable, OutgoingFailure.privateAddress, OutgoingFailure.invalidURL: true
+        default: false
         }
     }
 }

@@ -4,7 +4,7 @@ import MartletCore
 import MartletPostgres
 
 /// Invitations to roles. Everything that changes the members of a role locks its row first, so a code is not used more
-/// often than it may be, and a user who joins and is removed at once ends in one of the two states.
+/// often than allowed, and a user who is added and removed concurrently ends up in one of the two states.
 struct RoleInvitationStore: Sendable {
     static let maximumOpen = 100
     static let maximumUses = 1_000
@@ -31,7 +31,7 @@ struct RoleInvitationStore: Sendable {
         var created: String
     }
 
-    enum Taking: Sendable {
+    enum JoinOutcome: Sendable {
         case joined(role: String)
         /// The code is unknown, used, expired or revoked, or its inviter no longer manages the role.
         case refused
@@ -112,20 +112,21 @@ struct RoleInvitationStore: Sendable {
     /// Adds a user to the role of an invitation code; nil if the text is not a code. If the user is already a member,
     /// the code stays valid.
     ///
-    /// The attempt is counted before the code is looked at and forgiven afterwards, so parallel guesses gain nothing.
+    /// The attempt is counted before the code is checked, and no longer counts after a success, so parallel guesses
+    /// gain nothing.
     ///
     /// - Throws: `limit-exceeded`.
-    func take(_ code: RoleInvitationCode?, by user: String, in space: AppSchema) async throws -> Taking {
+    func join(by code: RoleInvitationCode?, as user: String, in space: AppSchema) async throws -> JoinOutcome {
         try await spaces.prepare(space)
-        let taking = try await postgres.withTransaction(role: space.role) { transaction -> Taking in
+        let outcome = try await postgres.withTransaction(role: space.role) { transaction -> JoinOutcome in
             guard try await countGuess(of: user, in: space, transaction) else { return .tooManyGuesses }
             guard let code, let role = try await use(code, by: user, in: space, transaction) else { return .refused }
             try await transaction.execute("DELETE FROM \(try space.own("_role_guesses")) WHERE member = \(user)")
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
             return .joined(role: role)
         }
-        if case .joined = taking { rights.forget(space) }
-        return taking
+        if case .joined = outcome { rights.forget(space) }
+        return outcome
     }
 
     /// Returns false if the user has made too many.
@@ -155,7 +156,7 @@ struct RoleInvitationStore: Sendable {
             SELECT FROM \(try space.own("_roles")) WHERE name = (SELECT role FROM \(table) WHERE digest = \(code.digest))
             FOR NO KEY UPDATE
             """)
-        // In a statement of its own, which sees what others did before this transaction got the lock.
+        // In a separate statement, which sees what others did before this transaction got the lock.
         let rows = try await transaction.query(
             """
             SELECT i.role, EXISTS (SELECT FROM \(members) AS m WHERE m.role = i.role AND m.member = \(user)) FROM \(table) AS i
@@ -168,7 +169,7 @@ struct RoleInvitationStore: Sendable {
         try await management.checkLimits(adding: [user], to: role, transaction)
         let used = try await transaction.execute(
             "UPDATE \(table) SET uses_left = uses_left - 1 WHERE digest = \(code.digest) AND uses_left > 0")
-        // It was revoked meanwhile.
+        // The invitation was revoked meanwhile.
         guard used == 1 else { return nil }
         try await transaction.execute(
             "INSERT INTO \(members) (role, member) VALUES (\(role), \(user)) ON CONFLICT DO NOTHING")

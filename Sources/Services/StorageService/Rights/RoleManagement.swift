@@ -2,7 +2,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// What managers of roles may do, as conditions on the stored members and managers. Nothing of it is cached.
+/// What managers of roles may do, as conditions on the stored members and managers. None of it is cached.
 struct RoleManagement: Sendable {
     static let maximumManagers = 100
     /// The limits of changes by users. The app's server may exceed them.
@@ -14,7 +14,7 @@ struct RoleManagement: Sendable {
 
     let space: AppSchema
 
-    /// The condition that a user manages a role: by id, or by a role of theirs, also an inherited one.
+    /// The condition that a user manages a role: by id, or through one of their roles, including inherited ones.
     func manages(_ user: PostgresQuery, _ role: PostgresQuery) throws -> PostgresQuery {
         let members = try space.own("_role_members")
         return """

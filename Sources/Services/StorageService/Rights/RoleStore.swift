@@ -120,7 +120,7 @@ struct RoleStore: Sendable {
         try await transaction.execute("INSERT INTO \(roles) (name) VALUES (\(name)) ON CONFLICT DO NOTHING")
     }
 
-    /// Takes the role from a user. Waits for whoever is changing the role.
+    /// Removes a user from the role. Waits for other changes of the role that are in progress.
     func leave(_ name: String, _ user: String, of space: AppSchema) async throws {
         try await spaces.prepare(space)
         try await postgres.withTransaction(role: space.role) { transaction in

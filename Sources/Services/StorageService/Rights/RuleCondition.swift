@@ -55,7 +55,8 @@ struct RuleCondition: Sendable, Equatable {
         self.init(number: number, who: who, filter: filter, through: try Self.hops(body["through"]), limits: limits)
     }
 
-    /// - Parameter comparesStates: For a part of an entry, whether the entry does; nil for a whole one.
+    /// - Parameter comparesStates: For a part of an entry, whether the whole entry compares states; nil for a whole
+    ///   entry.
     private init(
         number: Int, who: [String], filter: JSONValue, through: [Hop]?, limits: ChangeLimits?,
         comparesStates: Bool? = nil
@@ -145,7 +146,7 @@ struct RuleCondition: Sendable, Equatable {
         return .object(members)
     }
 
-    /// What a filter mentions, wherever it stands.
+    /// What a filter mentions, at any depth.
     private struct Words {
         var namesUser = false
         var readsProfile = false

@@ -129,7 +129,7 @@ struct RuleExplanation: Sendable {
             rules = rules.replacing(operation, with: Grantees([.condition(part)]))
             if try await !trial.run(rules, ignoring: .both).isAllowed { failed.append(excess(of: part) ?? name) }
         }
-        // Together they may refuse what each of them allows.
+        // All parts together may refuse what each of them allows.
         guard let first = failed.first else { return ("where", 1 / Double(parts.count + 1)) }
         return (first, Double(failed.count) / Double(parts.count))
     }

@@ -28,7 +28,7 @@ struct RulePlace: Sendable {
         filter.collections.filter { $0 != collection && collections[$0.text] == nil }.min { $0.text < $1.text }
     }
 
-    /// As `filter`, but also if a collection is missing.
+    /// As `filter`, but also compiles the condition if a collection is missing.
     func compiled(
         _ condition: RuleCondition, for identity: Identity, _ states: ConditionContext.States
     ) throws -> Filter {

@@ -25,8 +25,9 @@ struct RuleReport: Sendable {
     let rules: CollectionRules
     let spaceAccess: SpaceAccess
 
-    /// The kinds of caller who may, from the largest. Each one only if it may do more than those before it. An empty
-    /// list means nobody but the master key. At most `maximumNames` users and roles are looked at.
+    /// The kinds of caller who may perform the operation, largest first. A kind is only listed if it may do more than
+    /// those before it. An empty list means nobody but the master key. At most `maximumNames` users and roles are
+    /// checked.
     func kinds(of operation: CollectionRules.Operation) -> [Kind] {
         kinds("rules.\(operation.rawValue)", rules.grantees(operation), { $0.reach(of: operation) }) {
             .none.replacing(operation, with: $0)
@@ -78,7 +79,8 @@ struct RuleReport: Sendable {
             let place = [collection?.text, "rules", operation.rawValue].compactMap(\.self).joined(separator: ".")
             let lack = rules.grantees(operation) == nil ? "There is no rule: anyone" : "Anyone"
             return Warning(
-                place: place, message: "\(lack) who has the app may \(operation.deed(reach)), also without signing in.")
+                place: place,
+                message: "\(lack) who has the app may \(operation.phrase(reach)), even without signing in.")
         }
     }
 
@@ -99,7 +101,7 @@ struct RuleReport: Sendable {
 }
 
 extension CollectionRules.Operation {
-    fileprivate func deed(_ reach: Access.Reach) -> String {
+    fileprivate func phrase(_ reach: Access.Reach) -> String {
         let objects = reach == .all ? "every object" : "some objects"
         return switch self {
         case .find: "list \(objects)"

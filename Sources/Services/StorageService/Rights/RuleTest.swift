@@ -3,7 +3,7 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// A request of which the app's developer wants to know what the rules make of it.
+/// A request for which the app's developer asks how the rules decide.
 struct RuleTest: Sendable {
     enum Operation: String, CaseIterable, Sendable {
         case get, find, create, update, delete
@@ -35,7 +35,7 @@ struct RuleTest: Sendable {
 
     /// Nil for a caller without a user.
     let user: UserID?
-    /// Nil for those that the user has.
+    /// Nil for the roles that the user has.
     let roles: [String]?
     let operation: Operation
     let subject: Subject
@@ -56,7 +56,7 @@ struct RuleTest: Sendable {
         }
         roles = try body.strings("roles", upTo: Self.maximumRoles)
         guard roles?.allSatisfy(Grantee.isRoleName) != false, user != nil || roles == nil else {
-            throw ServiceError(.invalidBody, "Expected names of roles, beside a user.", field: "roles")
+            throw ServiceError(.invalidBody, "Expected names of roles, together with a user.", field: "roles")
         }
         guard let operation = Operation(rawValue: try body.requiredString("operation")) else {
             let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
@@ -104,7 +104,7 @@ struct RuleTest: Sendable {
         }
     }
 
-    /// What the rules make of the request.
+    /// How the rules decide about the request.
     struct Verdict: Encodable, Sendable {
         var allowed: Bool
         /// The first entry that admits the request, or `no rule`.

@@ -3,9 +3,9 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// Runs a request's own statements under various rules, and takes each back.
+/// Runs a request's own statements under various rules, and rolls each one back.
 struct RuleTrial: Sendable {
-    /// What became of the request.
+    /// The outcome of the request.
     enum Outcome: Sendable {
         case allowed
         /// Nil for an object that a list omits.

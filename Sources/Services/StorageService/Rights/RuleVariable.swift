@@ -133,7 +133,7 @@ struct ConditionContext: Sendable {
             case .userID: return identity.userID.map { .string($0) } ?? .null
             case .environment: return .string(environment.rawValue)
             case .roles, .blocked, .blockedBy, .now, .profile, .field:
-                throw ServiceError(.invalidFilter, "\(text.prefix(80)) cannot stand here.", field: field)
+                throw ServiceError(.invalidFilter, "\(text.prefix(80)) cannot be used here.", field: field)
             }
         }
     }

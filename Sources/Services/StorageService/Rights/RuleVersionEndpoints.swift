@@ -75,8 +75,8 @@ struct CompareRuleVersions: Endpoint {
     }
 }
 
-/// Sets the rules of an earlier version, as a new version. They are validated as any others: a role that they name may
-/// be gone.
+/// Sets the rules of an earlier version, as a new version. They are validated like any others, because a role that they
+/// name may have been deleted.
 struct RestoreRuleVersion: Endpoint {
     static let route = Route(
         .post, "/collections/{collection}/rules/versions/{number}/restore", "restoreRuleVersion",

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// What the rules of collections have been.
+/// The history of collections' rules.
 struct RuleVersions: Sendable {
     /// Older versions are deleted.
     static let maximumVersions = 100
@@ -60,8 +60,8 @@ struct RuleVersions: Sendable {
         )
     }
 
-    /// Appends the rules that the transaction has just stored, after those that it has replaced if they are in no
-    /// version. The transaction holds the lock of the collection's row.
+    /// Appends the rules that the transaction has just stored as a new version. If the rules that it replaced are in no
+    /// version, they are appended first. The transaction holds the lock of the collection's row.
     static func append(
         _ rules: PostgresJSON, replacing former: PostgresJSON?, of collection: CollectionName, in space: AppSchema,
         by author: String, _ transaction: PostgresTransaction

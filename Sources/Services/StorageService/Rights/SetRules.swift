@@ -16,9 +16,9 @@ struct SetRules: Endpoint {
             .collection
         ],
         details: """
-            Where a grantee may stand, an entry `{"who":[…],"where":{…}}` may stand: it admits these callers to the \
-            objects that match the filter. The answer says in `through` to which collections the Pointers in its \
-            dotted names lead. An error names the place, such as `rules.find.1.where.state`.
+            An entry `{"who":[…],"where":{…}}` can take the place of a grantee. It admits the callers in `who` to the \
+            objects that match the filter. The answer says in `through` to which collections the Pointers in dotted \
+            names of the filter lead. An error names the place, such as `rules.find.1.where.state`.
             """,
         body: .json(.rules),
         answers: [

@@ -17,14 +17,13 @@ struct TestRules: Endpoint {
             `user` is a user's id, or null for a caller who is not signed in; `roles` replaces the roles that the user \
             has. The request is about the stored `object` with this id, or about a `document` that is not stored. \
             `create` has a `document`; `update` also has a `change` (as with `PATCH`) or a `replacement` (as with \
-            `PUT`). The request's own statements run, and are taken back. Before-hooks are not called.
+            `PUT`). The statements of the real request run and are rolled back. Before-hooks are not called.
 
-            A request that is stopped by something else than rules, such as the schema, gets that problem as its \
-            answer.
+            If something other than rules refuses the request, such as the schema, the answer is that error.
             """,
         body: .json(.ruleTest),
         answers: [
-            .answer(200, "What the rules make of the request.", .json(.ruleVerdict))
+            .answer(200, "How the rules decide about the request.", .json(.ruleVerdict))
         ],
         errors: [
             400: "A member is missing or wrong (`invalid-body`).",

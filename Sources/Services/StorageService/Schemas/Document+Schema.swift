@@ -66,7 +66,7 @@ extension Documents {
 }
 
 extension JSONValue {
-    /// The object with the members of `values` in place of its own of the same names.
+    /// The object, in which the members of `values` replace those of the same names.
     fileprivate func setting(_ values: Document?) throws -> JSONValue {
         guard let values, case .object(let members) = self,
             case .object(let others) = try checked({ () throws(JSONError) in

@@ -19,8 +19,8 @@ extension ObjectStore {
         }
     }
 
-    /// Runs a write whose result depends on stored objects, in a transaction, and takes it back unless the objects it
-    /// has written fit the schema. Without a schema, just runs it.
+    /// Runs a write whose result depends on stored objects, in a transaction, and rolls it back unless the objects that
+    /// it has written fit the schema. Without a schema, just runs it.
     ///
     /// - Parameter write: Returns the ids of the objects that it has written.
     /// - Throws: `document-refused`.

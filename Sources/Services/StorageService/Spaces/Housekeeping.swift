@@ -75,7 +75,9 @@ struct Housekeeping: PeriodicWork {
         try await delete(
             """
             DELETE FROM \(keys) WHERE ctid = ANY (ARRAY(
-                SELECT ctid FROM \(keys) WHERE created < now() - make_interval(secs => \(Double(Idempotency.retentionInSeconds))) LIMIT \(Self.batch)))
+                SELECT ctid FROM \(keys)
+                WHERE created < now() - make_interval(secs => \(Double(Idempotency.retentionInSeconds)))
+                LIMIT \(Self.batch)))
             """, role)
         try await delete(
             """
@@ -120,7 +122,8 @@ struct Housekeeping: PeriodicWork {
         try await delete(
             """
             DELETE FROM \(reports) WHERE id = ANY (ARRAY(
-                SELECT id FROM \(reports) WHERE resolved < now() - make_interval(days => \(ReportStore.retentionInDays)) LIMIT \(Self.batch)))
+                SELECT id FROM \(reports)
+                WHERE resolved < now() - make_interval(days => \(ReportStore.retentionInDays)) LIMIT \(Self.batch)))
             """, role)
     }
 

@@ -211,7 +211,8 @@ struct EnvironmentCopy {
     }
 
     /// Closes the test environment to clients, in the same transaction: the users who may sign up in test differ from
-    /// those in live. What is closed in live for lack of a rule is so in the copy, also after it is opened.
+    /// those in live. What is closed in live because no rule allows it is also closed in the copy, even after the copy
+    /// is opened.
     func close() async throws {
         try await transaction.executeScript("RESET ROLE")
         let rows = try await transaction.query("SELECT access FROM storage.spaces WHERE schema = \(live.schema)")

@@ -118,7 +118,7 @@ struct WipeEnvironment: Endpoint {
             _ = try await $0.query(
                 "SELECT storage.record_index('wipe-environment', \(test.schema), 'environment', 'test')")
             try await EnvironmentCopy.dropCollections(of: test, in: $0)
-            // Users belong to auth, and stay.
+            // Users belong to auth and are kept.
             try await $0.execute(
                 """
                 INSERT INTO \(try test.own("_collections")) (name, rules)

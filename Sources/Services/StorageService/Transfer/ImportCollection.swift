@@ -116,15 +116,15 @@ struct ImportCollection: JobHandler {
             var position = 0
             do {
                 try await transfers.spool.read(options.file) { portion in
-                    try seeColumns(try splitter.feed(portion.readableBytesView))
-                    if columns?.isTypeMissing == false { throw Enough() }
+                    try inspectColumns(try splitter.feed(portion.readableBytesView))
+                    if columns?.isTypeMissing == false { throw TypesKnown() }
                     position += portion.readableBytes
                     try await job.report(
                         JobProgress(done: position, total: options.sizeInBytes, message: "finding types"))
                 }
                 try checkEnd(position)
-                try seeColumns(try splitter.finish())
-            } catch is Enough {}
+                try inspectColumns(try splitter.finish())
+            } catch is TypesKnown {}
             report.delimiter = splitter.delimiter.map { String(UnicodeScalar($0)) }
             guard let columns else { throw FileFault(line: 1, reason: "The file has no header.") }
             report.columns = columns.columns.map {
@@ -132,9 +132,9 @@ struct ImportCollection: JobHandler {
             }
         }
 
-        private struct Enough: Error {}
+        private struct TypesKnown: Error {}
 
-        private mutating func seeColumns(_ records: [RawRecord]) throws(FileFault) {
+        private mutating func inspectColumns(_ records: [RawRecord]) throws(FileFault) {
             for record in records {
                 switch record.content {
                 case .cells(let cells) where columns == nil:

@@ -57,14 +57,14 @@ struct ImportOptions: Codable, Sendable {
         skipBad = try ListQuery.flag("skipBad", in: request)
         emptyIsNull = try ListQuery.flag("emptyIsNull", in: request)
         guard let existing = Existing(rawValue: String(parameters["existing"] ?? "refuse")) else {
-            throw ServiceError(.invalidParameter, "It must be refuse, replace or skip.", field: "existing")
+            throw ServiceError(.invalidParameter, "Expected refuse, replace or skip.", field: "existing")
         }
         self.existing = existing
         delimiter = try Self.delimiter(parameters["delimiter"])
         types = try Self.types(parameters["types"])
         idField = parameters["idField"].map(String.init)
         if let idField, idField.isEmpty || idField.utf8.count > 128 || idField.holds(".") {
-            throw ServiceError(.invalidParameter, "It must be the name of a top-level field.", field: "idField")
+            throw ServiceError(.invalidParameter, "Expected the name of a top-level field.", field: "idField")
         }
         let csvOnly: [(name: String, isGiven: Bool)] = [
             ("delimiter", delimiter != nil), ("types", !types.isEmpty), ("emptyIsNull", emptyIsNull),
@@ -79,7 +79,7 @@ struct ImportOptions: Codable, Sendable {
         case nil: return nil
         case ",", ";", "\t": return text.map(String.init)
         case "tab": return "\t"
-        default: throw ServiceError(.invalidParameter, "It must be a comma, a semicolon or tab.", field: "delimiter")
+        default: throw ServiceError(.invalidParameter, "Expected a comma, a semicolon or tab.", field: "delimiter")
         }
     }
 
@@ -92,7 +92,7 @@ struct ImportOptions: Codable, Sendable {
                 types.count < TransferLimits.columns
             else {
                 let names = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ServiceError(.invalidParameter, "It must be column:type, …; types are \(names).", field: "types")
+                throw ServiceError(.invalidParameter, "Expected column:type, …; types are \(names).", field: "types")
             }
             types[String(entry[..<colon])] = type
         }

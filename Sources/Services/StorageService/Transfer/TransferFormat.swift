@@ -13,7 +13,7 @@ enum TransferFormat: String, Codable, Sendable, CaseIterable {
     /// - Throws: `invalid-parameter`.
     init(parameter text: Substring?) throws {
         guard let text, let format = TransferFormat(rawValue: String(text)) else {
-            throw ServiceError(.invalidParameter, "It must be json, jsonl or csv.", field: "format")
+            throw ServiceError(.invalidParameter, "Expected json, jsonl or csv.", field: "format")
         }
         self = format
     }

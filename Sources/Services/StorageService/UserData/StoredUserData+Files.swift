@@ -69,7 +69,8 @@ extension StoredUserData {
         for row in rows { lines.writeUserData("role", of: .storage, try row.decode(0)) }
         let managed = try await run(
             """
-            SELECT json_build_object('name', role)::text FROM \(try owner.space.own("_role_managers")) WHERE manager = \(owner.id) ORDER BY role LIMIT \(RightsStore.maximumRolesOfUser)
+            SELECT json_build_object('name', role)::text FROM \(try owner.space.own("_role_managers"))
+            WHERE manager = \(owner.id) ORDER BY role LIMIT \(RightsStore.maximumRolesOfUser)
             """, owner)
         for row in managed { lines.writeUserData("managedRole", of: .storage, try row.decode(0)) }
         let blocked = try await run(

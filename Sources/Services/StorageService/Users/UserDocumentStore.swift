@@ -52,7 +52,8 @@ struct UserDocumentStore: Sendable {
         return """
             WITH item AS (
                 SELECT * FROM jsonb_to_recordset(\(items)) AS item (
-                    id text, new_version bigint, new_doc jsonb, new_created timestamptz, new_updated timestamptz, verified boolean, is_hidden boolean)),
+                    id text, new_version bigint, new_doc jsonb, new_created timestamptz, new_updated timestamptz,
+                        verified boolean, is_hidden boolean)),
             old AS MATERIALIZED (
                 SELECT id, deleted, updated AS before_updated, version AS before_version, readers AS before_readers, doc AS before_doc
                 FROM \(table) WHERE id = ANY (\(ids)) ORDER BY id FOR UPDATE),

@@ -8,7 +8,7 @@ import NIOHTTP1
 import ServiceLifecycle
 
 /// Follows the live versions of configurations and translations in `config`, so that lists can include them without a
-/// request (A2).
+/// request.
 ///
 /// While `config` is unavailable, the last known versions are used.
 final class ConfigFeed: Service {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Starts programs in a process group of their own, with a clean environment and no open descriptors but input and
+/// Starts programs in their own process group, with a clean environment and no open descriptors but input and
 /// output.
 enum Child {
     enum Input {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Runs a program on potentially hostile input: under `prlimit`, in a process group of its own, with a clean
+/// Runs a program on potentially hostile input: under `prlimit`, in its own process group, with a clean
 /// environment and no open descriptors but its input and output. It is killed when its time is up.
 public struct LimitedProcess: Sendable {
     public var limits = ProcessLimits()

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A long-running program that answers each line of input with one line: under limits, in a process group of its own,
+/// A long-running program that answers each line of input with one line: under limits, in its own process group,
 /// with a clean environment and no open descriptors but its connection to us.
 ///
 /// After a failure it cannot be used any more. It is ended with the last reference, and ends by itself when this

@@ -63,7 +63,7 @@ public struct S3Files: FileBackend {
             }
             return meter.result
         } catch {
-            // In a task of its own, because this one may be cancelled. Uploads missed here are removed by
+            // In a separate task, because this one may be cancelled. Uploads missed here are removed by
             // `removeAbandoned`.
             if let upload { Task { try? await upload.abort() } }
             throw error

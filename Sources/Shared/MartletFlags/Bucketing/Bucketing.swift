@@ -60,7 +60,7 @@ public struct Namespace: Sendable, Hashable {
     }
 }
 
-/// Ranges with a seed and hash of their own, for namespaces and holdouts.
+/// Ranges with their own seed and hash, for namespaces and holdouts.
 public struct BucketFilter: Sendable, Hashable {
     public let seed: String
     public let ranges: [BucketRange]

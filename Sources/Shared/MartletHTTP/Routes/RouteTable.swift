@@ -49,7 +49,7 @@ public struct RouteTable {
 }
 
 extension Request {
-    /// Who is named in the audit log by what the request changes; nil for reads, and unless staff call.
+    /// The staff member whom the audit log names for the request's changes; nil for reads and for other callers.
     fileprivate func staffActor(_ context: ServiceContext) -> StaffActor? {
         guard method != .get, method != .head, let principal = context.verifiedPrincipal, principal.kind == .staff
         else { return nil }
@@ -193,9 +193,9 @@ private struct QueryCheck: Sendable {
 
     private static func expected(_ range: ClosedRange<Int>) -> String {
         switch (range.lowerBound, range.upperBound) {
-        case (.min, .max): "It must be a whole number."
-        case (let lowest, .max): "It must be a whole number from \(lowest)."
-        case (let lowest, let highest): "It must be a whole number from \(lowest) to \(highest)."
+        case (.min, .max): "Expected a whole number."
+        case (let lowest, .max): "Expected a whole number from \(lowest)."
+        case (let lowest, let highest): "Expected a whole number from \(lowest) to \(highest)."
         }
     }
 
@@ -206,9 +206,9 @@ private struct QueryCheck: Sendable {
         case .integer(let range): Int(value).map(range.contains) == true ? nil : Self.expected(range)
         case .choice(let choices):
             choices.contains { $0 == value }
-                ? nil : "It must be \(choices.dropLast().joined(separator: ", ")) or \(choices.last ?? "")."
-        case .time: Date(rfc3339: String(value)) == nil ? "It must be a time such as 2026-11-21T08:48:59Z." : nil
-        case .uuid: UUID(uuidString: String(value)) == nil ? "It must be an id (a UUID)." : nil
+                ? nil : "Expected \(choices.dropLast().joined(separator: ", ")) or \(choices.last ?? "")."
+        case .time: Date(rfc3339: String(value)) == nil ? "Expected a time such as 2026-11-21T08:48:59Z." : nil
+        case .uuid: UUID(uuidString: String(value)) == nil ? "Expected an id (a UUID)." : nil
         }
     }
 }

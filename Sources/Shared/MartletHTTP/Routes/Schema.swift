@@ -24,7 +24,7 @@ public struct Schema: Sendable {
         self.keywords = keywords.map { (name: $0.0, value: $0.1) }
     }
 
-    /// Adds a keyword that has no function of its own.
+    /// Adds a keyword that has no function here.
     public func keyword(_ name: String, _ value: Literal) -> Schema { adding(name, .literal(value)) }
     public func keyword(_ name: String, _ schema: Schema) -> Schema { adding(name, .schema(schema)) }
 

@@ -1,4 +1,4 @@
-/// Gives transactions connections of their own.
+/// Gives transactions their own connections.
 final class Leases {
     private let context: EngineContext
     /// One connection is reserved for queries outside transactions, so that these cannot starve, and neither can a

@@ -4,10 +4,13 @@ import MartletCore
 /// member who acts.
 final class Sender {
     private let queryTimeout: Nanoseconds
+    /// Zero for no limit.
+    private let lockTimeout: Nanoseconds
     private let parameters = ParameterBuffer()
 
     init(configuration: PostgresConfiguration) {
         queryTimeout = configuration.queryTimeout.nanoseconds
+        lockTimeout = configuration.lockTimeout.nanoseconds
     }
 
     /// False if libpq refuses; the connection is then unusable. If `isSent` is false, too, nothing was executed.
@@ -31,11 +34,15 @@ final class Sender {
     }
 
     /// Sets `statement_timeout` in the segment of the statement, for whose messages PostgreSQL then starts a new time.
-    /// A failure reverts it.
+    /// Sets `lock_timeout` below it, so that a statement that waits for a lock does not fail as one that works too
+    /// long. A failure reverts both.
     private func send(_ request: Request, within limit: Duration, on connection: Connection) -> Bool {
-        request.settings.append("SET statement_timeout = \(max(1, limit.nanoseconds / 1_000_000))")
+        let nanoseconds = limit.nanoseconds
+        let forLocks = min(lockTimeout > 0 ? lockTimeout : .max, nanoseconds / 3 * 2)
+        request.settings.append("SET statement_timeout = \(max(1, nanoseconds / 1_000_000))")
+        request.settings.append("SET lock_timeout = \(max(1, forLocks / 1_000_000))")
         return connection.send(request, parameters: parameters)
-            && sendSetting("RESET statement_timeout", of: request, on: connection)
+            && sendSetting("RESET statement_timeout", after: ["RESET lock_timeout"], of: request, on: connection)
     }
 
     /// Raises `statement_timeout` for one statement. Outside transactions this happens in separate segments around it,
@@ -53,13 +60,16 @@ final class Sender {
             && sendSetting("RESET statement_timeout", of: request, on: connection)
     }
 
-    private func sendSetting(_ sql: String, of request: Request, on connection: Connection) -> Bool {
+    private func sendSetting(
+        _ sql: String, after others: [String] = [], of request: Request, on connection: Connection
+    ) -> Bool {
         var query = PostgresQuery(unescaped: sql)
         query.isPrepared = false
         query.role = request.query.role
         let setting = Request(
             .internalStatement, query, timeout: request.timeout + Engine.internalStatementTimeout,
             lease: request.lease)
+        setting.settings = others
         return connection.send(setting, parameters: parameters)
     }
 }

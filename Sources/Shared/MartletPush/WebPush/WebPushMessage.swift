@@ -14,7 +14,7 @@ public struct WebPushMessage: Sendable {
     /// How long the push service keeps the message for an unreachable browser; zero for not at all.
     public var timeToLive: Duration
     public var urgency: Urgency?
-    /// Of the waiting messages with the same topic only the latest is kept (§5.4). Base64url characters.
+    /// Of several waiting messages with the same topic, only the latest is kept (§5.4). Base64url characters.
     public var topic: String?
 
     public init(
@@ -41,7 +41,7 @@ public enum WebPushMessageFault: Error, Sendable, Equatable {
     case payloadTooLarge(sizeInBytes: Int)
     case invalidTopic
 
-    /// A word for records.
+    /// A short machine-readable reason, for records.
     public var reason: String {
         switch self {
         case .payloadTooLarge: "payload-too-large"

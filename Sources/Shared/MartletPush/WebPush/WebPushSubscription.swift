@@ -2,7 +2,8 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// A browser's address for messages and the keys to encrypt them (W3C Push API §8): `PushSubscription.toJSON()`.
+/// The address at which a browser receives messages, and the keys with which to encrypt them (W3C Push API §8):
+/// `PushSubscription.toJSON()`.
 public struct WebPushSubscription: Sendable {
     /// Actual endpoints have about 200 characters.
     public static let maximumEndpointLength = 1_000
@@ -66,7 +67,7 @@ enum WebPushEndpoint {
             let host = parts.host,
             !host.isEmpty, parts.user == nil, parts.password == nil, parts.fragment == nil,
             let scheme = parts.scheme?.lowercased(),
-            // Without TLS on this machine only, for tests.
+            // Without TLS only on this machine, for tests.
             scheme == "https" || (scheme == "http" && host == "127.0.0.1")
         else { return nil }
         let isUsual = parts.port == nil || (scheme == "https" && parts.port == 443)

@@ -4,8 +4,8 @@ public enum DataCategory: String, Sendable, CaseIterable {
     case metricBucket = "metric_bucket"
     case logItem = "log_item"
 
-    /// - Parameter itemType: The type of an envelope's item; unknown types are `default`. Nil is returned for a client
-    ///   report, which has no limit.
+    /// - Parameter itemType: The type of an envelope's item; unknown types are `default`. The result is nil for a
+    ///   client report, which has no limit.
     public init?(itemType: String) {
         switch itemType {
         case "client_report": return nil

@@ -3,7 +3,7 @@ public import MartletCore
 
 extension Event {
     private static let maximumMessageLength = 8_000
-    /// Limits for parsing; the stored content has lower ones. The number of threads is what a real app may have.
+    /// Limits for parsing; the stored content has lower ones. Real apps can reach the maximum number of threads.
     private static let (maximumExceptions, maximumThreads, maximumImages, maximumFramesPerEnd) = (50, 1_000, 2_000, 500)
 
     /// The report in Sentry's format, translated from a KSCrash report on Apple's systems or from former names of
@@ -36,7 +36,7 @@ extension Event {
     }
 
     /// - Parameters:
-    ///   - value: The report in Sentry's format. Nil is returned if it is not an object.
+    ///   - value: The report in Sentry's format. The result is nil if it is not an object.
     ///   - id: The id in the envelope; nil uses the event's own.
     public init?(_ value: JSONValue, id: UUID?) {
         guard value.isObject else { return nil }

@@ -66,7 +66,7 @@ public struct Event: Sendable {
     var images: [Image] = []
     public internal(set) var fingerprint: [String] = []
     public internal(set) var tags: [Tag] = []
-    /// The affected person: the user's id, or else e-mail address, or else name. Nil if unknown.
+    /// The affected person: the user's id, or else the e-mail address, or else the name. Nil if unknown.
     public internal(set) var person: String?
     /// For example `iOS 17.2`; empty if unknown.
     public internal(set) var os = ""

@@ -1,6 +1,6 @@
 import MartletCore
 
-/// The members of an event by name, and a list of what is wrong with them.
+/// The members of an event by name, and a list of their errors.
 ///
 /// Checks only the types of values, according to the published schema (getsentry/sentry-data-schemas).
 struct EventFields {

@@ -44,7 +44,7 @@ public struct Frame: Sendable, Equatable {
         return text.hasPrefix("0x") || text.hasPrefix("0X") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
     }
 
-    /// Decides by an image's path on Apple's systems; nil for others.
+    /// Decides by the image's path on Apple's systems; nil on other systems.
     static func isInApp(package: String) -> Bool? {
         if ["/System/", "/usr/lib/", "/Library/"].contains(where: {
             package.hasPrefix($0) || package.hasPrefix("/private/preboot" + $0)

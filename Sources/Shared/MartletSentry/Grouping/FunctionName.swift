@@ -112,7 +112,7 @@ public enum FunctionName {
         }
     }
 
-    /// The name after `(1) await resume partial function for `; nil if it does not begin with that.
+    /// The name after `(1) await resume partial function for `; nil if it does not begin with such a prefix.
     private static func afterResumption(_ name: Substring) -> Substring? {
         guard name.utf8.first == UInt8(ascii: "("), name.has("resume partial") else { return nil }
         let digits = name.utf8.dropFirst().prefix(while: NameBytes.isDigit)
@@ -149,7 +149,7 @@ public enum FunctionName {
         return String(decoding: kept, as: UTF8.self)
     }
 
-    /// The part before ` in _3B2A`; nil if the bytes do not end with that.
+    /// The part before ` in _3B2A`; nil if the bytes do not end with such a suffix.
     private static func discriminated(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         let digits = NameBytes.count(atEndOf: bytes) { NameBytes.isDigit($0) || (0x41...0x5a).contains($0) }
         let front = bytes.dropLast(digits)

@@ -16,7 +16,7 @@ public struct Grouping: Sendable, Equatable {
     /// The hashed parts: those of the app's own calls, and those of all calls.
     public let appParts: [String]
     public let systemParts: [String]
-    /// 32 hexadecimal digits.
+    /// Whether the string contains an ASCII word. Compares bytes, because a report has thousands of names.
     public let appHash: String
     public let systemHash: String
     /// Whether calls without names decide the grouping: the same crash in another build is then another issue, until

@@ -4,7 +4,7 @@ import Foundation
 public enum MessagePattern {
     private static let maximumLength = 1_000
 
-    /// The first two lines, with each such word replaced by its kind: `cannot open <quoted> after <duration>`.
+    /// The first two lines, with each such part replaced by its kind: `cannot open <quoted> after <duration>`.
     public static func of(_ message: String) -> String {
         let lines = message.cut(toBytes: maximumLength).split(separator: "\n").prefix(2).map { Substring($0).trimmed }
         return words(Array(lines.joined(separator: "\n").utf8))

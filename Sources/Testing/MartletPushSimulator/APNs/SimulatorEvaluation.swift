@@ -40,7 +40,7 @@ struct SimulatorEvaluation {
         let (key, reason) = state.tokens.key(request.headers["authorization"], at: now)
         guard let key else { return .refused(reason == "TooManyProviderTokenUpdates" ? 429 : 403, reason) }
         if let refusal = refusal(key) { return refusal }
-        return of(device: request.device, &state)
+        return answer(for: request.device, &state)
     }
 
     private func refusal(_ key: SimulatedKey) -> SimulatorAnswer? {
@@ -68,7 +68,7 @@ struct SimulatorEvaluation {
         return request.payload.count > (type == "voip" ? 5_120 : 4_096) ? .refused(413, "PayloadTooLarge") : nil
     }
 
-    private func of(device: String, _ state: inout APNsSimulator.State) -> SimulatorAnswer? {
+    private func answer(for device: String, _ state: inout APNsSimulator.State) -> SimulatorAnswer? {
         switch state.devices[device] ?? .registered {
         case .registered: return .accepted
         case .unregistered(let since): return SimulatorAnswer(status: 410, reason: "Unregistered", timestamp: since)

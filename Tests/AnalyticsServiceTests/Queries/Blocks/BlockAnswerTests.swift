@@ -33,7 +33,7 @@ import Testing
 
     private static func happening(receivedAgo: Int, _ numbers: inout SeededGenerator) -> Happening {
         let late = Bool.random(using: &numbers) ? Int.random(in: 0...100_000, using: &numbers) : 0
-        // Many at whole minutes.
+        // Many events happen at whole minutes.
         let seconds = (receivedAgo + late) / 60 * 60 + 60
         let microseconds =
             Int.random(in: 0...4, using: &numbers) == 0 ? Int.random(in: 0...999_999, using: &numbers) : 0

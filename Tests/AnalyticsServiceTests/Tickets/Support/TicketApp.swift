@@ -20,7 +20,7 @@ enum Colleague: String, CaseIterable {
 }
 
 extension AnalyticsOptions {
-    /// With an auth service that knows the three and nobody else.
+    /// Options with an auth service that knows the three staff members and nobody else.
     static var withColleagues: AnalyticsOptions {
         var options = AnalyticsOptions()
         options.staff = StaffDirectory { ids, _, _ in

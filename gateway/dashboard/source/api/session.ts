@@ -82,6 +82,16 @@ export async function signIn(
   take(opened);
 }
 
+/** The end of a sign-in at a provider. */
+export async function finishAtProvider(given: {
+  code: string;
+  codeVerifier: string;
+  secondFactorCode: string | undefined;
+  staySignedIn: boolean;
+}): Promise<void> {
+  take(await post("/auth/oidc/finish", { ...given, device: navigator.platform || "browser" }));
+}
+
 /** For what cannot be undone: the password once more, and the code of the second factor if there is one. */
 export async function confirmSession(password: string, code: string | undefined): Promise<void> {
   take(await post("/auth/confirm", { password, code }));

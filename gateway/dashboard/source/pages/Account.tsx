@@ -112,7 +112,9 @@ function TurnOn({ close }: { close: () => void }) {
   if (recovery) {
     return (
       <Dialog title={t("Recovery codes")} close={close}>
-        <Notice tone="warning">{t("Each works once, when your device is lost. They are shown this once.")}</Notice>
+        <Notice tone="warning">
+          {t("If you lose your device, each of these codes works once. They are shown only once.")}
+        </Notice>
         <pre className="json-view">{recovery.join("\n")}</pre>
         <footer>
           <Copy text={recovery.join("\n")} />

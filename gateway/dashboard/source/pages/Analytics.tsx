@@ -10,10 +10,12 @@ import { setQuery, useAddress } from "../system/router";
 import { plural, t } from "../text";
 import { Asked, Question, questions, useAsked } from "./AnalyticsQuestion";
 import { Counts, Funnel, People, Retention } from "./AnalyticsCharts";
-import { Screens, Sessions } from "./AnalyticsSessions";
-import { Live, SingleEvents } from "./AnalyticsEvents";
 import { questionOf } from "./SavedQuestions";
 
+const Screens = lazy(async () => (await import("./AnalyticsSessions")).Screens);
+const Sessions = lazy(async () => (await import("./AnalyticsSessions")).Sessions);
+const Live = lazy(async () => (await import("./AnalyticsEvents")).Live);
+const SingleEvents = lazy(async () => (await import("./AnalyticsEvents")).SingleEvents);
 const SavedList = lazy(async () => (await import("./SavedList")).SavedList);
 const SaveDialog = lazy(async () => (await import("./SavedList")).SaveDialog);
 

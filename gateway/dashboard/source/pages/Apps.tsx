@@ -163,7 +163,7 @@ function NewApp({ close, made }: { close: () => void; made: () => void }) {
     return (
       <Dialog title={t("{name} is ready", { name: answer.app.name })} close={close} isWide>
         <Notice tone="warning">
-          {t("These keys are shown this once. Store the master key where only your server can read it.")}
+          {t("These keys are shown only once. Store the master key where only your server can read it.")}
         </Notice>
         <dl className="facts">
           {Object.entries(keyNames).map(([name, title]) => {

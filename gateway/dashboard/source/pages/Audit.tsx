@@ -133,7 +133,8 @@ export function AuditPage() {
               <>
                 <dt>{t("Of")}</dt>
                 <dd className="break">
-                  {shown.target} <Button
+                  {shown.target}{" "}
+                  <Button
                     kind="quiet"
                     isSmall
                     onPress={() => {
@@ -165,6 +166,12 @@ export function AuditPage() {
 /** A filter by text, used when the field is left or Enter is pressed. */
 export function TextFilter({ name, value, label }: { name: string; value: string; label: string }) {
   const [text, setText] = useState(value);
+  // A link or a button may change the filter, too.
+  const [known, setKnown] = useState(value);
+  if (known !== value) {
+    setKnown(value);
+    setText(value);
+  }
   return (
     <input
       type="search"

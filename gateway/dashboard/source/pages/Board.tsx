@@ -4,9 +4,10 @@ import { useEffect, useRef, useState } from "react";
 import type { Ticket } from "../../generated/api";
 import { Answer, send } from "../api/client";
 import { callIn, given, Place, usePlace } from "../shell/place";
-import { Badge, Link, sayProblem, Show } from "../system/basics";
+import { Badge, Button, Link, sayProblem, Show } from "../system/basics";
 import { Loaded, useLoad } from "../system/load";
 import { go } from "../system/router";
+import { say } from "../system/toast";
 import { number, t } from "../text";
 import { initials } from "./Crashes";
 import { Filter, priorities, statuses, types, typeTones } from "./TicketWords";
@@ -20,12 +21,22 @@ interface Drop {
   end?: "top" | "bottom";
 }
 
+/** Tickets that a column shows at first, and is longer by. */
+const step = 50;
+const most = 200;
+
 export function BoardView({ filter }: { filter: Filter }) {
   const place = usePlace();
+  // Tickets of each column. Every change by somebody reads all of them again.
+  const shown = useRef(step);
   const board = useLoad(
-    () => callIn(place, "GET /admin/apps/{app}/tickets/board", { query: { ...filter, limit: 200 } }),
+    () => callIn(place, "GET /admin/apps/{app}/tickets/board", { query: { ...filter, limit: shown.current } }),
     [place.app.id, place.environment, JSON.stringify(filter)]
   );
+  const more = () => {
+    shown.current = Math.min(most, shown.current + step);
+    board.reload();
+  };
   useLive(place, board);
   const labels = useLoad(
     async () => (await callIn(place, "GET /admin/apps/{app}/tickets/labels")).data as { name: string; color: string }[],
@@ -55,7 +66,12 @@ export function BoardView({ filter }: { filter: Filter }) {
       path: { ticket: id },
       body: { status: drop.status, ...position }
     })
-      .then(() => board.reload(), (error) => {
+      .then(() => {
+        board.reload();
+        const former = placeOf(old, id);
+        if (!former || former.status === drop.status) return;
+        say(t("Moved to {name}", { name: t(statuses[drop.status] ?? "To do") }), { undo: () => move(id, former) });
+      }, (error) => {
         board.show(old);
         sayProblem(error);
       });
@@ -66,7 +82,11 @@ export function BoardView({ filter }: { filter: Filter }) {
     setDragged(null);
     setOver(null);
     if (!id || over?.before === id) return;
-    move(id, over?.before !== undefined ? { status, before: over.before } : { status, end: "bottom" });
+    const column = board.data?.columns?.find((one) => one.status === status);
+    const last = column?.next ? column.tickets?.filter((one) => one.number !== id).pop()?.number : undefined;
+    // Where the column goes on, its real end is out of sight, and so is the place after the last one shown.
+    const end = last !== undefined ? { status, before: last } : { status, end: "bottom" as const };
+    move(id, over?.before !== undefined ? { status, before: over.before } : end);
   };
   const key = (event: KeyboardEvent, ticket: Ticket, column: number, row: number) => {
     const columns = board.data?.columns ?? [];
@@ -148,7 +168,12 @@ export function BoardView({ filter }: { filter: Filter }) {
                     </li>
                   ))}
                 </ol>
-                {column.next && (
+                {column.next && shown.current < most && (
+                  <div className="table-more">
+                    <Button isSmall onPress={more}>{t("Show more")}</Button>
+                  </div>
+                )}
+                {column.next && shown.current >= most && (
                   <Link className="table-more" to={place.to("tickets", { view: "list", status: column.status })}>
                     {t("All of them in the list")}
                   </Link>
@@ -195,6 +220,17 @@ function Card({ ticket, colours }: { ticket: Ticket; colours: Map<string, string
   );
 }
 
+/** Where a ticket stands, as a drop that brings it back. */
+function placeOf(board: Board, id: number): Drop | undefined {
+  for (const { status, tickets = [] } of board.columns ?? []) {
+    const row = tickets.findIndex((one) => one.number === id);
+    if (row < 0 || !status) continue;
+    const above = tickets[row - 1]?.number;
+    return above === undefined ? { status, end: "top" } : { status, after: above };
+  }
+  return undefined;
+}
+
 /** The board as it will be, before the server has answered. */
 function moved(board: Board, id: number, drop: Drop): Board {
   const ticket = (board.columns ?? []).flatMap((column) => column.tickets ?? []).find((one) => one.number === id);
@@ -218,6 +254,8 @@ function moved(board: Board, id: number, drop: Drop): Board {
   return { ...board, columns };
 }
 
+const quietInMilliseconds = 150;
+
 /** Follows changes by others: the stream says that there are some, and the board is read again. */
 function useLive(place: Place, board: Loaded<Board>): void {
   const generation = board.data?.generation;
@@ -226,6 +264,14 @@ function useLive(place: Place, board: Loaded<Board>): void {
     if (!hasBoard) return;
     const stop = new AbortController();
     let after = generation ?? 0;
+    // Many tickets that change at once are one change of the board.
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    const reload = () => {
+      waiting ??= setTimeout(() => {
+        waiting = undefined;
+        board.reload();
+      }, quietInMilliseconds);
+    };
     const follow = async () => {
       while (!stop.signal.aborted) {
         try {
@@ -247,7 +293,7 @@ function useLive(place: Place, board: Loaded<Board>): void {
             for (const event of events) {
               const id = /^id: ?(\d+)/m.exec(event)?.[1];
               if (id) after = Math.max(after, Number(id));
-              if (/^event: ?changed/m.test(event)) board.reload();
+              if (/^event: ?changed/m.test(event)) reload();
             }
           }
         } catch {
@@ -257,6 +303,9 @@ function useLive(place: Place, board: Loaded<Board>): void {
       }
     };
     void follow();
-    return () => stop.abort();
+    return () => {
+      stop.abort();
+      clearTimeout(waiting);
+    };
   }, [hasBoard, place.app.id, place.environment]);
 }

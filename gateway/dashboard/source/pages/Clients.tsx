@@ -123,7 +123,7 @@ export function Clients() {
       {secret && (
         <SecretDialog
           title={t("The application's secret")}
-          note={t("The application signs in with it. It is shown this once.")}
+          note={t("The application signs in with it. It is shown only once.")}
           secret={secret}
           close={() => setSecret("")} />
       )}

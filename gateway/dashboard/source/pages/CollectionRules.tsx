@@ -33,7 +33,7 @@ export function JSONPart({ collection, part }: { collection: string; part: "rule
       <p className="note">
         {part === "rules" ?
           t("Who may read and write. Without a rule, the access of the environment decides: closed or open.") :
-          t("What objects look like: JSON Schema. Checked on every write from then on.")}
+          t("A JSON Schema says what objects look like. From then on, every write is checked.")}
       </p>
       <Show from={loaded}>
         {(data) => (

@@ -3,9 +3,14 @@
 import { useState } from "react";
 import { usePlace } from "../shell/place";
 import { Button, Empty } from "../system/basics";
+import { lazy } from "../system/lazy";
 import { t } from "../text";
 import { DocumentList, NewDocument } from "./document";
+import type { Colour } from "./catalogue";
 import { DocumentPage } from "./DocumentEditor";
+
+const Screens = lazy(async () => (await import("./ConfigurationScreens")).Screens);
+const Themes = lazy(async () => (await import("./ConfigurationThemes")).Themes);
 
 export function ConfigurationsPage() {
   const [isNew, setNew] = useState(false);
@@ -26,20 +31,12 @@ export function ConfigurationsPage() {
           title={t("New configuration")}
           label={t("App version, and theme")}
           placeholder="1.2.0~Dark"
-          hint={t("Versions without one get that of the newest version below.")}
+          hint={t("Versions without one get that of the newest older version.")}
           start={() => ({ mainSettings: {}, colors: [] })}
           close={() => setNew(false)} />
       )}
     </>
   );
-}
-
-interface Colour {
-  name: string;
-  red: number;
-  green: number;
-  blue: number;
-  alpha?: number;
 }
 
 export function ConfigurationPage({ name }: { name: string }) {
@@ -60,6 +57,18 @@ export function ConfigurationPage({ name }: { name: string }) {
           name: "settings",
           title: t("Settings"),
           show: (draft, change) => <Values draft={draft} change={change} isReadOnly={!place.may("config", "update")} />
+        },
+        {
+          name: "screens",
+          title: t("Screens"),
+          show: (draft, change) => (
+            <Screens name={name} draft={draft} change={change} isReadOnly={!place.may("config", "update")} />
+          )
+        },
+        {
+          name: "themes",
+          title: t("Themes"),
+          show: (draft) => <Themes name={name} draft={draft} isReadOnly={!place.may("config", "create")} />
         }
       ]} />
   );

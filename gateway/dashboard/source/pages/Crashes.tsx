@@ -15,7 +15,6 @@ import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, number, plural, shortDay, t, Text, time } from "../text";
 import { TextFilter } from "./Audit";
-import { Releases } from "./Releases";
 
 export const levelTone: Record<string, Tone> = {
   fatal: "bad",
@@ -44,6 +43,7 @@ export function IssueState({ state }: { state?: string }) {
 }
 
 const tabs = ["issues", "releases", "alerts", "symbols"] as const;
+const Releases = lazy(async () => (await import("./Releases")).Releases);
 const CrashAlerts = lazy(async () => (await import("./CrashAlerts")).CrashAlerts);
 const Symbols = lazy(async () => (await import("./Symbols")).Symbols);
 

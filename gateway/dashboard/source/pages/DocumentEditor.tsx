@@ -7,7 +7,7 @@ import { Area } from "../api/session";
 import { given, usePlace } from "../shell/place";
 import { Badge, Button, Menu, Notice, PageHead, sayProblem, Show, Tabs } from "../system/basics";
 import { useConfirm } from "../system/dialog";
-import { Finding, JSONEditor, parse, pretty, useUnsaved } from "../system/json";
+import { Finding, JSONEditor, parse, pretty, useUnsaved, Words } from "../system/json";
 import { Loaded } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
@@ -25,11 +25,13 @@ interface EditorProperties {
   views?: {
     name: string;
     title: string;
-    show: (draft: any, change: (draft: any) => void, save: (draft: any) => Promise<void>) => ReactNode;
+    show: (draft: any, change: (draft: any) => void, reload: () => void) => ReactNode;
   }[];
   actions?: (loaded: Loaded<Tagged<Draft>>) => ReactNode;
   start?: unknown;
   note?: string;
+  /** Completions in the JSON tab. */
+  words?: (draft: any) => Words;
 }
 
 /** The page of one document. */
@@ -53,23 +55,33 @@ export function DocumentPage(properties: EditorProperties) {
       </div>
     );
   }
-  return <Editor key={loaded.data.tag ?? ""} {...properties} loaded={{ ...loaded, data: loaded.data }} />;
+  return <Editor key="draft" {...properties} loaded={{ ...loaded, data: loaded.data }} />;
 }
 
 function Editor(
-  { kind, name, area, back, title, views = [], actions, note, loaded }: EditorProperties & {
+  { kind, name, area, back, title, views = [], actions, note, words, loaded }: EditorProperties & {
     loaded: Loaded<Tagged<Draft>> & { data: Tagged<Draft> };
   }
 ) {
   const place = usePlace();
   const { query } = useAddress();
-  const { body, tag } = loaded.data;
+  const { body, tag: latest } = loaded.data;
   const stored = useMemo(() => pretty(body.draft), [body]);
   const [text, setText] = useState(stored);
+  // What the text was made from. If the draft changes elsewhere while there are edits here, saving them is refused.
+  const [{ from, tag, seen }, setFrom] = useState({ from: stored, tag: latest, seen: latest });
+  const take = () => {
+    setText(stored);
+    setFrom({ from: stored, tag: latest, seen: latest });
+  };
+  if (seen !== latest) {
+    if (text === from) take();
+    else setFrom({ from, tag, seen: latest });
+  }
   const [findings, setFindings] = useState<Finding[]>([]);
   const [publishing, setPublishing] = useState(false);
   const [dialog, ask] = useConfirm();
-  const isChanged = text !== stored;
+  const isChanged = text !== from;
   useUnsaved(isChanged);
   const parsed = useMemo(() => parse(text), [text]);
   const tab = query.get("tab") ?? views[0]?.name ?? "json";
@@ -79,11 +91,12 @@ function Editor(
     request(`POST ${path}/check`, given(place, { kind, name })).then((answer) =>
       setFindings(answer.body.findings ?? [])
     ).catch(() => undefined);
-  }, []);
+  }, [tag]);
 
   const store = async (draft: unknown) => {
+    let newTag: string | null;
     try {
-      await putDraft(place, kind, name, draft, tag);
+      newTag = await putDraft(place, kind, name, draft, tag);
     } catch (error) {
       if (error instanceof Problem && error.status === 422 && Array.isArray(error.body.findings)) {
         setFindings(error.body.findings);
@@ -91,6 +104,7 @@ function Editor(
       throw error;
     }
     setText(pretty(draft));
+    setFrom({ from: pretty(draft), tag: newTag, seen });
     loaded.reload();
   };
   const save = async () => {
@@ -124,7 +138,7 @@ function Editor(
         back={back}
         note={note}>
         {actions?.(loaded)}
-        {isChanged && !isReadOnly && <Button onPress={() => setText(stored)}>{t("Discard")}</Button>}
+        {isChanged && !isReadOnly && <Button onPress={take}>{t("Discard")}</Button>}
         {!isReadOnly && (
           <Button onPress={save} isDisabled={(!isChanged && tag !== null) || parsed.error !== undefined}>
             {t("Save draft")}
@@ -180,7 +194,7 @@ function Editor(
                   title: t("Delete {name}?", { name }),
                   action: t("Delete"),
                   typed: name,
-                  text: t("The draft is gone for good, and clients no longer get it."),
+                  text: t("The draft will be deleted for good, and clients no longer get it."),
                   act: async () => {
                     await request("DELETE " + path, { ...given(place, { kind, name }), headers: { "if-match": "*" } });
                     if (back) go(back.to);
@@ -211,7 +225,7 @@ function Editor(
       {view ?
         (parsed.error ?
           <Notice tone="bad">{t("The JSON has an error. Fix it in the JSON tab first.")}</Notice> :
-          view.show(parsed.value, change, store)) :
+          view.show(parsed.value, change, loaded.reload)) :
         tab === "diff" ?
         <Changes kind={kind} name={name} on={tag} isLive={body.document.liveVersion != null} isUnsaved={isChanged} /> :
         tab === "versions" ?
@@ -225,6 +239,7 @@ function Editor(
               setFindings([]);
             }}
             findings={findings}
+            words={words?.(parsed.value ?? body.draft)}
             isReadOnly={isReadOnly}
             lines={30} />
         )}

@@ -111,7 +111,8 @@ export function Changes(
   );
 }
 
-async function readLive(place: Place, kind: Kind, name: string): Promise<unknown> {
+/** The content of the live version; null if there is none. */
+export async function readLive(place: Place, kind: Kind, name: string): Promise<unknown> {
   const versions = (await request(`GET ${path}/versions`, { ...given(place, { kind, name }), query: { limit: 100 } }))
     .body.data as ConfigVersion[];
   const live = versions.find((one) => one.isLive);
@@ -156,6 +157,7 @@ export function Versions(
     });
   return (
     <>
+      <Scheduled kind={kind} name={name} isReadOnly={isReadOnly} />
       <Show from={list}>
         {(rows) => (
           <Table
@@ -215,6 +217,50 @@ export function Versions(
       </Show>
       {shown !== null && <VersionDialog kind={kind} name={name} version={shown} close={() => show(null)} />}
       {dialog}
+    </>
+  );
+}
+
+interface Schedule {
+  id: string;
+  kind: string;
+  name: string;
+  at: string;
+  note: string;
+  state: "waiting" | "published" | "cancelled" | "failed";
+  problem: string | null;
+}
+
+/** Publications that are to come, and the last one that failed. */
+function Scheduled({ kind, name, isReadOnly }: { kind: Kind; name: string; isReadOnly: boolean }) {
+  const place = usePlace();
+  const list = useLoad(async () => {
+    const query = { limit: 200 };
+    const all = (await request("GET /admin/apps/{app}/config/schedules", { ...given(place), query })).body
+      .data as Schedule[];
+    const mine = all.filter((one) => one.kind === kind && one.name === name);
+    return mine.filter((one, index) => one.state === "waiting" || (one.state === "failed" && index === 0));
+  }, [kind, name, place.environment]);
+  const cancel = async (schedule: Schedule) => {
+    await request("DELETE /admin/apps/{app}/config/schedules/{id}", given(place, { id: schedule.id }));
+    say(t("Cancelled"));
+    list.reload();
+  };
+  return (
+    <>
+      {(list.data ?? []).map((one) => (
+        <Notice key={one.id} tone={one.state === "failed" ? "bad" : "neutral"}>
+          {one.state === "failed" ?
+            t("The publication planned for {when} failed: {reason}", {
+              when: time(one.at),
+              reason: one.problem ?? ""
+            }) :
+            t("Will be published: {when}", { when: time(one.at) })} {one.note}{" "}
+          {one.state === "waiting" && !isReadOnly && (
+            <Button isSmall onPress={() => cancel(one)}>{t("Cancel the publication")}</Button>
+          )}
+        </Notice>
+      ))}
     </>
   );
 }

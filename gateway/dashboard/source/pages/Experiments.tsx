@@ -6,14 +6,16 @@ import { given, usePlace } from "../shell/place";
 import { Badge, Button, Tone } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { Choice, Form, TextField } from "../system/form";
+import { lazy } from "../system/lazy";
 import { Loaded } from "../system/load";
 import { go } from "../system/router";
 import { say } from "../system/toast";
 import { t, Text } from "../text";
 import { DocumentList, Draft, putDraft } from "./document";
 import { DocumentPage } from "./DocumentEditor";
-import { Results } from "./ExperimentResults";
-import { SampleSize } from "./SampleSize";
+
+const Results = lazy(async () => (await import("./ExperimentResults")).Results);
+const SampleSize = lazy(async () => (await import("./SampleSize")).SampleSize);
 
 export function ExperimentsPage() {
   const [isNew, setNew] = useState(false);

@@ -21,7 +21,7 @@ export function FileDialog({ file, close, changed }: { file: StoredFile; close: 
     ask({
       title: t("Delete {name}?", { name: file.name }),
       action: t("Delete"),
-      text: t("It is gone for good."),
+      text: t("It will be deleted for good."),
       act: async () => {
         await request("DELETE " + addressOfFile(file.path), given(place));
         changed();

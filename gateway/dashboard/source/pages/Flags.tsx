@@ -5,6 +5,7 @@ import { usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Choice, Form, TextField } from "../system/form";
+import { JSONEditor, parse, pretty } from "../system/json";
 import { Table } from "../system/table";
 import { plural, t } from "../text";
 import { Value } from "./Configuration";
@@ -40,6 +41,7 @@ export function FlagsPage() {
 function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: any) => void; isReadOnly: boolean }) {
   const flags: Record<string, Flag> = draft.flags ?? {};
   const [isNew, setNew] = useState(false);
+  const [edited, edit] = useState<string | null>(null);
   const rows = Object.entries(flags).sort(([a], [b]) => a.localeCompare(b));
   const set = (name: string, next: Flag) => change({ ...draft, flags: { ...flags, [name]: next } });
   const remove = (name: string) => {
@@ -106,13 +108,26 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
             cell: ([name]) => (
               <Menu
                 label={t("More about {name}", { name })}
-                items={[{ title: t("Remove"), act: () => remove(name), isDanger: true, isHidden: isReadOnly }]} />
+                items={[
+                  { title: t("Edit as JSON…"), act: () => edit(name), isHidden: isReadOnly },
+                  { title: t("Remove"), act: () => remove(name), isDanger: true, isHidden: isReadOnly }
+                ]} />
             )
           }
         ]} />
       <p className="hint">
-        {t("Rules are edited as JSON: conditions, percentages and variants have their place there.")}
+        {t("Rules, variants and percentages are edited as JSON, in the menu of a flag.")}
       </p>
+      {edited !== null && flags[edited] && (
+        <FlagJSON
+          name={edited}
+          flag={flags[edited] ?? {}}
+          close={() => edit(null)}
+          keep={(flag) => {
+            set(edited, flag);
+            edit(null);
+          }} />
+      )}
       {isNew && (
         <NewFlag
           taken={Object.keys(flags)}
@@ -123,6 +138,24 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
           }} />
       )}
     </div>
+  );
+}
+
+function FlagJSON(
+  { name, flag, close, keep }: { name: string; flag: Flag; close: () => void; keep: (flag: Flag) => void }
+) {
+  const [text, setText] = useState(pretty(flag));
+  const parsed = parse(text);
+  return (
+    <Dialog title={name} close={close} isWide>
+      <Form
+        action={t("Keep in the draft")}
+        cancel={close}
+        isDisabled={parsed.error !== undefined}
+        send={async () => keep(parsed.value as Flag)}>
+        <JSONEditor label={t("Flag")} text={text} change={setText} />
+      </Form>
+    </Dialog>
   );
 }
 

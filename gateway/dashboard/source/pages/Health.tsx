@@ -94,7 +94,7 @@ export function Backups({ backup }: { backup: ServerHealth["backup"] }) {
         ) :
         (
           <Empty icon="clock" title={t("Not set up")}>
-            {t("martlet backup has made none on this machine. OPERATIONS.md says how to back up.")}
+            {t("martlet backup has made no backup on this machine. OPERATIONS.md says how to back up.")}
           </Empty>
         )}
     </Section>
@@ -102,13 +102,71 @@ export function Backups({ backup }: { backup: ServerHealth["backup"] }) {
 }
 
 function Proof({ proof }: { proof: NonNullable<ServerHealth["backup"]>["proof"] }) {
-  if (!proof) return <>{t("No backup has been restored to try it: martlet backup verify.")}</>;
+  if (!proof) return <>{t("No backup has been tested by restoring it: run martlet backup verify.")}</>;
   return (
     <>
-      {t("Last tried by restoring it: {when}", { when: ago(proof.time) })}{" "}
+      {t("Last tested by restoring it: {when}", { when: ago(proof.time) })} <Proved proof={proof} />
+    </>
+  );
+}
+
+function Proved({ proof }: { proof: { time: string; result: string } }) {
+  return (
+    <span title={time(proof.time)}>
       {proof.result === "good" ?
         <Badge tone="good">{t("Restores")}</Badge> :
         <Badge tone="bad">{t("Does not restore")}</Badge>}
-    </>
+    </span>
+  );
+}
+
+export function AppBackups({ apps }: { apps: NonNullable<ServerHealth["appBackups"]> }) {
+  return (
+    <Section title={t("Archives of apps")}>
+      <Table
+        label={t("Archives of apps")}
+        rows={apps}
+        id={(one) => one.app}
+        columns={[
+          { name: "app", title: t("App"), cell: (one) => <code>{one.app}</code> },
+          {
+            name: "time",
+            title: t("Last archive"),
+            width: "190px",
+            cell: (one) => one.time && <span title={time(one.time)}>{ago(one.time)}</span>
+          },
+          {
+            name: "run",
+            title: t("Last run"),
+            width: "140px",
+            cell: (one) =>
+              one.lastResult === "good" ? <Badge tone="good">{t("Fine")}</Badge> :
+              one.lastResult === "failed" ? <Badge tone="bad">{t("Failed")}</Badge> :
+              t("Cancelled")
+          },
+          {
+            name: "proof",
+            title: t("Tested by restoring it"),
+            width: "210px",
+            cell: (one) => one.proof && <Proved proof={one.proof} />
+          },
+          {
+            name: "count",
+            title: t("Archives"),
+            isNumber: true,
+            width: "100px",
+            isExtra: true,
+            cell: (one) => number(one.archives)
+          },
+          {
+            name: "size",
+            title: t("Size"),
+            isNumber: true,
+            width: "120px",
+            isExtra: true,
+            cell: (one) => one.sizeInBytes !== undefined && bytes(one.sizeInBytes)
+          }
+        ]} />
+    </Section>
   );
 }

@@ -183,7 +183,7 @@ export function SecretDialog(
   return (
     <Dialog title={title ?? t("The hook's secret")} close={close}>
       <Notice tone="warning">
-        {note ?? t("With it, your server checks that a call comes from here. It is shown only this once.")}
+        {note ?? t("Your server uses it to check that a call comes from here. It is shown only once.")}
       </Notice>
       <span className="secret">
         <code>{secret}</code>

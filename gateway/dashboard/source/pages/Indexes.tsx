@@ -68,7 +68,7 @@ export function Indexes({ collection }: { collection: string }) {
             id={(one) => one.name}
             empty={
               <Empty icon="data" title={t("No indexes of its own")}>
-                {t("Equality is fast without one. Add one for ranges and orders over many objects.")}
+                {t("Filters by equality are fast without an index. Add one for ranges and orders over many objects.")}
               </Empty>
             }
             columns={[
@@ -161,7 +161,7 @@ export function Indexes({ collection }: { collection: string }) {
                 change={setFields}
                 isCode
                 placeholder="age, -title"
-                hint={t("With - for descending.")} />
+                hint={t("Put - in front for descending order.")} />
               <Choice
                 label={t("Kind")}
                 value={kind}

@@ -111,7 +111,7 @@ function NewInvitation({ close, done }: { close: () => void; done: () => void })
   if (code) {
     return (
       <Dialog title={t("The invitation's code")} close={close}>
-        <Notice tone="warning">{t("Whoever has it can sign up, once. It is shown this once.")}</Notice>
+        <Notice tone="warning">{t("Whoever has it can sign up with it once. It is shown only once.")}</Notice>
         <span className="secret">
           <code>{code}</code>
           <Copy text={code} />

@@ -69,7 +69,7 @@ export function JobsPage() {
             more={list.more}
             empty={
               <Empty icon="clock" title={t("No jobs yet")}>
-                {t("Import a file into a collection: its menu in Storage begins one.")}
+                {t("To import a file, use the menu of a collection on the page Storage.")}
               </Empty>
             }
             columns={[

@@ -16,7 +16,7 @@ const kinds: Record<Key["kind"], { title: Text; about: Text }> = {
   secret: { title: "Secret", about: "Ships inside the app; lets clients call the API. Rules decide what they may do." },
   master: {
     title: "Master key",
-    about: "For your own servers: everything of this app. Only from the networks you allow."
+    about: "For your own servers: allows everything in this app, but only from networks that you allow."
   },
   ingest: { title: "Ingest key", about: "Only sends events and crash reports." },
   evaluation: { title: "Evaluation key", about: "Only asks for flags, with any OpenFeature SDK." }
@@ -36,7 +36,7 @@ export function Keys() {
       action: t("Rotate"),
       isDanger: false,
       text: t(
-        "A new key of the same kind is made. The old one works for one more day, so that you can replace it without an outage."
+        "A new key of the same kind is created. The old one works for one more day, so that you can replace it without an outage."
       ),
       act: async () => {
         setShown(await callIn(place, "POST /admin/apps/{app}/keys/{id}/rotate", { path: { id: key.id }, body: {} }));
@@ -56,7 +56,7 @@ export function Keys() {
     });
   return (
     <Section
-      note={t("Keys are stored as hashes: a key is shown once, when it is made.")}
+      note={t("Keys are stored as hashes: a key is shown only once, when it is created.")}
       actions={place.may("applications", "update") && (
         <Button
           kind="primary"
@@ -147,7 +147,7 @@ export function Keys() {
       )}
       {shown && (
         <Dialog title={t("The new key")} close={() => setShown(null)}>
-          <Notice tone="warning">{t("It is shown this once.")}</Notice>
+          <Notice tone="warning">{t("It is shown only once.")}</Notice>
           <span className="secret">
             <code>{shown.key}</code>
             <Copy text={shown.key} />

@@ -6,14 +6,14 @@ import { given, usePlace } from "../shell/place";
 import { Dialog } from "../system/dialog";
 import { Form, TextField } from "../system/form";
 import { t } from "../text";
-import { base } from "./LanguageGrid";
+import { base, patchLanguages } from "./LanguageGrid";
 
 export function Add(
-  { kind, name, draft, save, source, close, done }: {
+  { kind, name, published, source, close, done }: {
     kind: "key" | "language";
     name: string;
-    draft: any;
-    save: (draft: any) => Promise<void>;
+    /** The languages that there are. */
+    published: Record<string, boolean>;
     source: string;
     close: () => void;
     done: () => void;
@@ -31,7 +31,7 @@ export function Add(
         body: { localizations: { [source]: { stringUnit: { state: "translated", value } } } }
       });
     } else {
-      await save({ ...draft, languages: { ...draft.languages, [text]: { published: false } } });
+      await patchLanguages(place, name, { ...published, [text]: false });
     }
     done();
   };
@@ -65,7 +65,7 @@ export function Add(
               isRequired
               autoFocus
               placeholder="de-AT"
-              hint={t("It is off until you set published to true in the JSON.")} />
+              hint={t("It is off until you turn it on, above its texts.")} />
           )}
       </Form>
     </Dialog>

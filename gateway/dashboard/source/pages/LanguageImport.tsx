@@ -1,7 +1,7 @@
-// Reads texts from a file.
+// Reads texts from a file, and writes them to one.
 
 import { useState } from "react";
-import { request } from "../api/client";
+import { download, request } from "../api/client";
 import { Problem } from "../api/problem";
 import { given, usePlace } from "../shell/place";
 import { Notice } from "../system/basics";
@@ -19,6 +19,52 @@ const formats: Record<string, Text> = {
   json: "JSON, flat",
   csv: "Table (CSV)"
 };
+
+/** The end of the file's name; formats that hold one language need it in the call. */
+const endings: Record<string, { ending: string; isOfLanguage: boolean }> = {
+  xcstrings: { ending: "xcstrings", isOfLanguage: false },
+  xliff: { ending: "xliff", isOfLanguage: true },
+  strings: { ending: "strings", isOfLanguage: true },
+  android: { ending: "xml", isOfLanguage: true },
+  json: { ending: "json", isOfLanguage: true },
+  csv: { ending: "csv", isOfLanguage: false }
+};
+
+export function Export({ name, close }: { name: string; close: () => void }) {
+  const place = usePlace();
+  const [format, setFormat] = useState("xcstrings");
+  const [language, setLanguage] = useState("");
+  const { ending = format, isOfLanguage = false } = endings[format] ?? {};
+  const send = async () => {
+    const of = isOfLanguage ? language.trim() : "";
+    await download("GET /admin/apps/{app}/config/translation/{name}/export", {
+      ...given(place, { name }),
+      query: { format, language: of }
+    }, [name, of].filter(Boolean).join("-") + "." + ending);
+    close();
+  };
+  return (
+    <Dialog title={t("Export texts")} close={close}>
+      <Form send={send} action={t("Export")} cancel={close}>
+        <Choice
+          label={t("Format")}
+          value={format}
+          change={setFormat}
+          options={Object.entries(formats).map(([value, title]) => ({ value, title: t(title) }))} />
+        {isOfLanguage && (
+          <TextField
+            label={t("Language tag")}
+            value={language}
+            change={setLanguage}
+            isCode
+            isRequired
+            placeholder="de"
+            hint={t("en-XA is a pseudo-language: accents, in brackets, a third longer.")} />
+        )}
+      </Form>
+    </Dialog>
+  );
+}
 
 export function Import({ name, close, done }: { name: string; close: () => void; done: () => void }) {
   const place = usePlace();

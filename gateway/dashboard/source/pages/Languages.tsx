@@ -1,14 +1,16 @@
 // Translations: a grid of keys and languages, edited in place.
 
 import { useState } from "react";
-import { download } from "../api/client";
-import { given, usePlace } from "../shell/place";
+import { usePlace } from "../shell/place";
 import { Button } from "../system/basics";
+import { lazy } from "../system/lazy";
 import { t } from "../text";
 import { DocumentList, NewDocument } from "./document";
 import { DocumentPage } from "./DocumentEditor";
-import { Grid } from "./LanguageGrid";
-import { Import } from "./LanguageImport";
+
+const Grid = lazy(async () => (await import("./LanguageGrid")).Grid);
+const Import = lazy(async () => (await import("./LanguageImport")).Import);
+const Export = lazy(async () => (await import("./LanguageImport")).Export);
 
 export function LanguagesPage() {
   const [isNew, setNew] = useState(false);
@@ -39,6 +41,7 @@ export function LanguagesPage() {
 export function TranslationPage({ name }: { name: string }) {
   const place = usePlace();
   const [isImporting, setImporting] = useState(false);
+  const [isExporting, setExporting] = useState(false);
   return (
     <DocumentPage
       kind="translation"
@@ -48,20 +51,13 @@ export function TranslationPage({ name }: { name: string }) {
       views={[{
         name: "grid",
         title: t("Texts"),
-        show: (draft, _, save) => <Grid name={name} draft={draft} save={save} />
+        show: (_, __, reload) => <Grid name={name} changed={reload} />
       }]}
       actions={(loaded) => (
         <>
           {place.may("languages", "update") && <Button onPress={() => setImporting(true)}>{t("Import")}</Button>}
-          <Button
-            icon="download"
-            onPress={() =>
-              download("GET /admin/apps/{app}/config/translation/{name}/export", {
-                ...given(place, { name }),
-                query: { format: "xcstrings" }
-              }, name + ".xcstrings")}>
-            {t("Export")}
-          </Button>
+          <Button icon="download" onPress={() => setExporting(true)}>{t("Export")}</Button>
+          {isExporting && <Export name={name} close={() => setExporting(false)} />}
           {isImporting && (
             <Import
               name={name}

@@ -4,11 +4,13 @@ import type { Mail } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Empty, PageHead, Show, Tabs, Tone } from "../system/basics";
 import { Select } from "../system/form";
+import { lazy } from "../system/lazy";
 import { usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, t } from "../text";
-import { Templates } from "./MailTemplates";
+
+const Templates = lazy(async () => (await import("./MailTemplates")).Templates);
 
 const tones: Record<string, Tone> = {
   sent: "good",
@@ -126,7 +128,7 @@ function Suppressed() {
           more={list.more}
           empty={
             <Empty icon="mail" title={t("No address is suppressed")}>
-              {t("Addresses that bounced or complained are listed here, and get no mail.")}
+              {t("Addresses whose mail bounced, or whose owners complained, are listed here and get no mail.")}
             </Empty>
           }
           columns={[

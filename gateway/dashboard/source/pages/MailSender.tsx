@@ -163,7 +163,7 @@ function Test() {
         </Form>
         {outcome && (
           <Notice tone={outcome.isSent ? "good" : "bad"}>
-            {outcome.isSent ? t("The mail server took it.") : t("It was not sent: {reason}", {
+            {outcome.isSent ? t("The mail server accepted it.") : t("It was not sent: {reason}", {
               reason: outcome.reason ?? "–"
             })}
           </Notice>

@@ -90,6 +90,7 @@ function Tiles({ place }: { place: Place }) {
       {place.may("notifications", "read") && (
         <Tile to={place.to("push")} label={t("Recent pushes")} value={messages?.data?.length} more={t("Messages")} />
       )}
+      {may("status", "read") && <RequestTile />}
       {may("status", "read") && <ServerTile />}
     </div>
   );
@@ -121,6 +122,25 @@ async function readNumbers(place: Place) {
       skip
   ]);
   return { people, live, crashes, releases, tickets, messages };
+}
+
+/** Requests to the whole server; the gateway counts them by service, not by app. */
+function RequestTile() {
+  const { data: rows, reload } = useLoad(async () => {
+    const query = { from: new Date(Date.now() - 86_400_000).toISOString(), interval: "hour" };
+    return (await orNothing(call("GET /admin/requests", { query })))?.data;
+  }, []);
+  useInterval(reload, 60);
+  const sum = (wanted: number | undefined) =>
+    rows?.filter((row) => wanted === undefined || row.statusClass === wanted)
+      .reduce((total, row) => total + (row.count ?? 0), 0);
+  return (
+    <Tile
+      to="/status"
+      label={t("Requests, 24 hours")}
+      value={sum(undefined)}
+      more={rows && t("{n} failed (5xx)", { n: sum(5) ?? 0 })} />
+  );
 }
 
 /** By itself, because the server waits for those of its services that do not answer. */

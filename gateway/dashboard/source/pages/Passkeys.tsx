@@ -2,7 +2,6 @@
 
 import { useState } from "react";
 import type { PasskeySettings } from "../../generated/api";
-import { Problem } from "../api/problem";
 import { callIn, usePlace } from "../shell/place";
 import { Button, Notice, Show } from "../system/basics";
 import { useConfirm } from "../system/dialog";
@@ -15,17 +14,10 @@ const path = "/admin/apps/{app}/auth/passkeys/settings";
 
 export function Passkeys() {
   const place = usePlace();
-  const settings = useLoad(
-    () =>
-      callIn(place, `GET ${path}`).catch((error) => {
-        if (error instanceof Problem && error.status === 404) return null;
-        throw error;
-      }),
-    [place.app.id, place.environment]
-  );
+  const settings = useLoad(() => callIn(place, `GET ${path}`), [place.app.id, place.environment]);
   return (
     <Show from={settings} lines={5}>
-      {(stored) => <Fields key={stored?.rpId ?? ""} stored={stored} changed={settings.reload} />}
+      {(found) => <Fields key={found.rpId ?? ""} stored={found.rpId ? found : null} changed={settings.reload} />}
     </Show>
   );
 }
@@ -75,7 +67,8 @@ function Fields({ stored, changed }: { stored: PasskeySettings | null; changed: 
         report={report}
         isReadOnly={isReadOnly}
         isDisabled={!domain.trim() || !origins.trim()}
-        extra={stored && place.may("users", "delete") && <Button kind="danger" onPress={remove}>{t("Turn off")}</Button>}>
+        extra={stored && place.may("users", "delete") && <Button kind="danger" onPress={remove}>{t("Turn off")}
+        </Button>}>
         <TextField
           label={t("Domain")}
           value={domain}
@@ -84,7 +77,7 @@ function Fields({ stored, changed }: { stored: PasskeySettings | null; changed: 
           isRequired
           isDisabled={isReadOnly}
           placeholder="example.org"
-          hint={t("Passkeys belong to it for good. To try them out on this machine: localhost.")}
+          hint={t("Passkeys are bound to it for good. To try them out on this machine, use localhost.")}
           error={errorOf("rpId", problem)} />
         <TextField
           label={t("Name that users see")}

@@ -150,7 +150,7 @@ export function ProviderDialog(
           value={nonceRequired}
           change={setNonceRequired}
           isDisabled={isReadOnly}
-          hint={t("Without one, whoever steals a token on its way can use it.")} />
+          hint={t("Without one, somebody who steals a token in transit can use it.")} />
       </Form>
     </Dialog>
   );

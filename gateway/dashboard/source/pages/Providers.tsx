@@ -30,7 +30,7 @@ export function Providers() {
     });
   return (
     <Section
-      note={t("Secrets are stored sealed and never shown again.")}
+      note={t("Secrets are stored encrypted and never shown again.")}
       actions={place.may("users", "update") && (
         <Button icon="plus" onPress={() => edit("new")}>{t("New provider")}</Button>
       )}>

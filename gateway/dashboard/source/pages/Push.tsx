@@ -9,7 +9,6 @@ import { useInterval, useLoad, usePages } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, t, Text } from "../text";
-import { Credentials } from "./PushKeys";
 
 export const messageStates: Record<string, { title: Text; tone: Tone }> = {
   scheduled: { title: "Scheduled", tone: "accent" },
@@ -21,6 +20,7 @@ export const messageStates: Record<string, { title: Text; tone: Tone }> = {
 };
 
 const tabs = ["messages", "rules", "segments", "templates", "devices", "credentials"] as const;
+const Credentials = lazy(async () => (await import("./PushKeys")).Credentials);
 const PushDocuments = lazy(async () => (await import("./PushDocuments")).PushDocuments);
 
 export function PushPage() {

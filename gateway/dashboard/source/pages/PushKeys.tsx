@@ -14,7 +14,7 @@ import { t, Text } from "../text";
 const services: Record<string, { title: string; about: Text }> = {
   apns: { title: "Apple (APNs)", about: "A key file (.p8) from Apple's developer portal." },
   fcm: { title: "Google (FCM)", about: "A service account from the Firebase console, as JSON." },
-  webpush: { title: "Web Push", about: "For browsers. Martlet makes the key; you give a contact." }
+  webpush: { title: "Web Push", about: "For browsers. Martlet creates the key; you give a contact." }
 };
 
 export function Credentials() {
@@ -27,7 +27,7 @@ export function Credentials() {
   const [dialog, ask] = useConfirm();
   const canUpdate = place.may("notifications", "update");
   return (
-    <Section note={t("Each environment has keys of its own. Secrets are stored sealed and never shown again.")}>
+    <Section note={t("Each environment has keys of its own. Secrets are stored encrypted and never shown again.")}>
       <Show from={list}>
         {(found) => (
           <Table
@@ -45,7 +45,7 @@ export function Credentials() {
                   <span className="two-lines">
                     <span className="strong">{services[one.kind]?.title}</span>
                     <span className="faint">
-                      {t(services[one.kind]?.about ?? "For browsers. Martlet makes the key; you give a contact.")}
+                      {t(services[one.kind]?.about ?? "For browsers. Martlet creates the key; you give a contact.")}
                     </span>
                   </span>
                 )

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { request } from "../api/client";
 import { given, usePlace } from "../shell/place";
-import { Badge, Button, Copy, PageHead, Show, Tabs } from "../system/basics";
+import { Badge, Button, Copy, PageHead, sayProblem, Show, Tabs } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { JSONEditor, parse, pretty, useUnsaved } from "../system/json";
 import { useLoad } from "../system/load";
@@ -23,6 +23,7 @@ export function RecordPage({ collection, id }: { collection: string; id: string 
     return { tag: answer.tag, object: answer.body as StoredObject };
   }, [place.app.id, place.environment, collection, id]);
   const [dialog, ask] = useConfirm();
+  const here = place.to(`storage/${encodeURIComponent(collection)}/${encodeURIComponent(id)}`);
   const back = { to: place.to("storage/" + encodeURIComponent(collection)), title: collection };
   return (
     <div className="page">
@@ -43,9 +44,20 @@ export function RecordPage({ collection, id }: { collection: string; id: string 
               ask({
                 title: t("Delete this object?"),
                 action: t("Delete"),
-                text: t("It is gone for good."),
+                text: t("Right afterwards you can store it again, as a new object with the same id."),
                 act: async () => {
                   await request("DELETE " + path, given(place, { collection, id }));
+                  const object = loaded.data && contentOf(loaded.data.object);
+                  say(t("Deleted"), {
+                    undo: object && place.may("storage", "create") ?
+                      () =>
+                        void request("POST /admin/apps/{app}/storage/{collection}", {
+                          ...given(place, { collection }),
+                          body: { ...object, _id: id },
+                          headers: { "if-none-match": "*" }
+                        }).then(() => go(here), sayProblem) :
+                      undefined
+                  });
                   go(back.to);
                 }
               })}>
@@ -70,7 +82,7 @@ function Editor(
   }
 ) {
   const place = usePlace();
-  const content = Object.fromEntries(Object.entries(data.object).filter(([name]) => !system.includes(name)));
+  const content = contentOf(data.object);
   const stored = pretty(content);
   const [text, setText] = useState(stored);
   const { query } = useAddress();
@@ -79,12 +91,11 @@ function Editor(
   const canUpdate = place.may("storage", "update");
   useUnsaved(text !== stored);
   const save = async () => {
-    await request("PUT " + path, {
-      ...given(place, { collection, id }),
-      body: parsed.value,
-      headers: data.tag ? { "if-match": data.tag } : {}
-    });
-    say(t("Saved"));
+    const store = (body: unknown, tag: string | null) =>
+      request("PUT " + path, { ...given(place, { collection, id }), body, headers: tag ? { "if-match": tag } : {} });
+    const { tag } = await store(parsed.value, data.tag);
+    // Of use until somebody else changes the object.
+    say(t("Saved"), { undo: tag ? () => void store(content, tag).then(saved, sayProblem) : undefined });
     saved();
   };
   return (
@@ -143,6 +154,9 @@ function Editor(
     </>
   );
 }
+
+const contentOf = (object: StoredObject) =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => !system.includes(name)));
 
 function kindOf(value: unknown): string {
   if (value === null) return "null";

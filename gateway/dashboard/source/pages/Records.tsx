@@ -24,14 +24,16 @@ export function Records({ collection }: { collection: string }) {
   const isFiltered = conditions.length > 0;
   const list = usePages<StoredObject>(async (cursor) => {
     const address = "POST /admin/apps/{app}/storage/query/{collection}?cursor=" + encodeURIComponent(cursor ?? "");
+    // Later pages are longer, so that the end of a long list is near.
+    const limit = cursor ? 500 : 100;
     const body =
-      (await request(address, { ...given(place, { collection }), body: filter, query: { order, limit: 100 } })).body;
+      (await request(address, { ...given(place, { collection }), body: filter, query: { order, limit } })).body;
     return { data: body.data, next: body.cursor };
   }, [place.app.id, place.environment, collection, order, JSON.stringify(filter), query.get("at")]);
   const setConditions = (next: Condition[]) => setQuery({ filter: next.length ? JSON.stringify(next) : "" });
   const fields = useMemo(() => fieldsOf(list.data ?? []), [list.data]);
   const columns = fields.slice(0, 7);
-  const spots = useMemo(() => spotsOf(list.data ?? [], collection, place), [list.data]);
+  const spots = useMemo(() => spotsOf((list.data ?? []).slice(0, mostSpots), collection, place), [list.data]);
   const showsMap = spots.length > 0 && query.get("view") === "map";
   const sortBy = (field: string) => setQuery({ order: order === field ? "-" + field : field });
   const head = (field: string): ReactNode => (
@@ -62,6 +64,11 @@ export function Records({ collection }: { collection: string }) {
           </Button>
         )} />
       {showsMap && <GeoPlot spots={spots} />}
+      {showsMap && (list.data?.length ?? 0) > mostSpots && (
+        <p className="hint">
+          {t("The places of the first {n} objects. Filter the list to see others.", { n: mostSpots })}
+        </p>
+      )}
       <Show from={list}>
         {(rows) => (
           <div className="records" style={{ display: "contents" }}>
@@ -118,6 +125,9 @@ export function Records({ collection }: { collection: string }) {
     </>
   );
 }
+
+/** Drawn on a map. More would be slow, and hide each other. */
+const mostSpots = 2000;
 
 const shortId = (id: string) => (id.length > 14 ? "…" + id.slice(-10) : id);
 

@@ -68,9 +68,12 @@ export function SampleSize({ variations }: { variations: number }) {
       )}
       {daily >= 1 && (
         <p className="hint">
-          {t("{n} people a day in the last week; fewer new ones come each day, so plan for longer.", {
-            n: number(Math.round(daily))
-          })}
+          {t(
+            "In the last week there were {n} people a day. Fewer of them are new each day, so plan for a longer test.",
+            {
+              n: number(Math.round(daily))
+            }
+          )}
         </p>
       )}
     </Section>

@@ -28,7 +28,7 @@ export function SavedList() {
     ask({
       title: t("Delete {name}?", { name: one.name ?? "" }),
       action: t("Delete"),
-      text: t("The question is gone for everybody; the events stay."),
+      text: t("The question is deleted for everybody; the events stay."),
       act: () =>
         callIn(place, "DELETE /admin/apps/{app}/analytics/questions/{name}", { path: { name: one.name ?? "" } })
           .then(list.reload)

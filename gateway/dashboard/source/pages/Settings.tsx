@@ -3,8 +3,9 @@
 import { useState } from "react";
 import type { App } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
-import { PageHead, Show, Tabs } from "../system/basics";
+import { Button, Notice, PageHead, Section, Show, Tabs } from "../system/basics";
 import { errorOf, Form, TextField } from "../system/form";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
@@ -13,7 +14,9 @@ import { appsChanged } from "./Apps";
 import { Keys } from "./Keys";
 import { Versions } from "./Versions";
 
-type Tab = "keys" | "versions" | "app";
+const ServiceSettings = lazy(async () => (await import("./ServiceSettings")).ServiceSettings);
+
+type Tab = "keys" | "versions" | "app" | "services";
 
 export function SettingsPage() {
   const { query } = useAddress();
@@ -28,9 +31,16 @@ export function SettingsPage() {
         tabs={[
           { name: "keys", title: t("Keys") },
           { name: "versions", title: t("Versions") },
-          { name: "app", title: t("App") }
+          { name: "app", title: t("App") },
+          { name: "services", title: t("Services") }
         ]} />
-      {tab === "versions" ? <Versions /> : tab === "app" ? <AppForm /> : <Keys />}
+      {tab === "versions" ?
+        <Versions /> :
+        tab === "app" ?
+        <AppForm /> :
+        tab === "services" ?
+        <ServiceSettings /> :
+        <Keys />}
     </div>
   );
 }
@@ -38,7 +48,7 @@ export function SettingsPage() {
 function AppForm() {
   const place = usePlace();
   const app = useLoad(() => callIn(place, "GET /admin/apps/{app}"), [place.app.id]);
-  return <Show from={app}>{(data) => <AppFields app={data} saved={app.show} />}</Show>;
+  return <Show from={app}>{(data) => <AppFields key={data.updated} app={data} saved={app.show} />}</Show>;
 }
 
 function AppFields({ app, saved }: { app: App; saved: (app: App) => void }) {
@@ -78,9 +88,41 @@ function AppFields({ app, saved }: { app: App; saved: (app: App) => void }) {
           isOptional
           error={errorOf("storeId", problem)} />
       </Form>
+      {place.may("applications", "update") && (app.storeId || app.bundleIds.length > 0) && (
+        <StoreRecord taken={async () => saved(await callIn(place, "GET /admin/apps/{app}"))} />
+      )}
       <p className="faint">
         {t("Id")} <code>{app.id}</code> · {t("Number")} {app.number} · {t("Created")} {day(app.created)}
       </p>
     </div>
+  );
+}
+
+/** What the App Store says of the app, which can be taken over. */
+function StoreRecord({ taken }: { taken: () => Promise<void> }) {
+  const place = usePlace();
+  const [record, setRecord] = useState<Record<string, unknown> | null | undefined>(undefined);
+  const look = async () => setRecord((await callIn(place, "POST /admin/apps/{app}/lookup")).record);
+  const take = async () => {
+    await callIn(place, "POST /admin/apps/{app}/lookup", { query: { apply: true } });
+    await taken();
+    appsChanged();
+    setRecord(undefined);
+    say(t("Saved"));
+  };
+  return (
+    <Section
+      title={t("App Store")}
+      note={t("Takes over name, ids, icon, and the newest version with its notes.")}
+      actions={<Button isSmall onPress={look}>{t("Look it up")}</Button>}>
+      {record === null && <Notice>{t("The App Store has no app with this id.")}</Notice>}
+      {record && (
+        <div className="row">
+          <strong>{String(record["name"] ?? "")}</strong>
+          <span className="soft">{String(record["version"] ?? "")}</span>
+          <Button isSmall kind="primary" onPress={take}>{t("Take it over")}</Button>
+        </div>
+      )}
+    </Section>
   );
 }

@@ -3,11 +3,14 @@
 import { useEffect, useState } from "react";
 import { setConfirmation } from "../api/client";
 import { Problem } from "../api/problem";
+import { companyOf, finish, leaveFor, listProviders, Returned, takeReturn } from "../api/providers";
 import { changePassword, confirmSession, session, signIn, signOut } from "../api/session";
-import { Button, Notice } from "../system/basics";
+import { Button, explain, Notice } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Check, errorOf, Form, TextField } from "../system/form";
 import { Logo } from "../system/icons";
+import { useLoad } from "../system/load";
+import { base, go } from "../system/router";
 import { language, setLanguage, t } from "../text";
 
 export function Gate({ mustReset, isExpired }: { mustReset?: boolean; isExpired?: boolean }) {
@@ -46,9 +49,11 @@ function SignIn({ isExpired }: { isExpired?: boolean }) {
   const [code, setCode] = useState("");
   const [needsCode, setNeedsCode] = useState(false);
   const [stays, setStays] = useState(false);
+  const { proof, failure, giveUp } = useReturn(() => setNeedsCode(true));
   const send = async () => {
     try {
-      await signIn(userName.trim(), password, needsCode ? code.replace(/\s/g, "") : undefined, stays);
+      const factor = needsCode ? code.replace(/\s/g, "") : undefined;
+      await (proof ? finish(proof, factor) : signIn(userName.trim(), password, factor, stays));
     } catch (error) {
       if (error instanceof Problem && error.code === "second-factor-required" && !needsCode) {
         setNeedsCode(true);
@@ -70,8 +75,20 @@ function SignIn({ isExpired }: { isExpired?: boolean }) {
     }
   };
   const [problem, report] = useState<unknown>(undefined);
+  if (proof && !needsCode) return <Notice>{t("Signing in with {name}…", { name: companyOf(proof.provider) })}</Notice>;
   return (
-    <Form send={send} action={needsCode ? t("Continue") : t("Sign in")} fields={["password"]} report={report}>
+    <Form
+      send={send}
+      action={needsCode ? t("Continue") : t("Sign in")}
+      cancel={proof ?
+        () => {
+          giveUp();
+          setNeedsCode(false);
+        } :
+        undefined}
+      fields={["password"]}
+      report={report}>
+      {failure && <Notice tone="bad">{failure}</Notice>}
       {isExpired && <Notice>{t("Sign in again to continue where you were. Nothing on the page is lost.")}</Notice>}
       {!needsCode && (
         <>
@@ -109,7 +126,51 @@ function SignIn({ isExpired }: { isExpired?: boolean }) {
           hint={t("From your authenticator app, or one of your recovery codes.")}
           error={errorOf("password", problem)} />
       )}
+      {!needsCode && <Elsewhere stays={stays} isExpired={isExpired} />}
     </Form>
+  );
+}
+
+/** Completes the sign-in of a browser that comes back from a provider. */
+function useReturn(
+  needCode: () => void
+): { proof: Returned | null; failure: string | undefined; giveUp: () => void } {
+  const [returned] = useState(takeReturn);
+  const [proof, setProof] = useState(returned && "code" in returned ? returned : null);
+  const [failure, setFailure] = useState(
+    returned && "error" in returned ? t("The provider has not signed you in.") : undefined
+  );
+  useEffect(() => {
+    if (returned) go(returned.path, { replace: true });
+    if (!proof) return;
+    finish(proof).catch((error) => {
+      if (error instanceof Problem && error.code === "second-factor-required") return needCode();
+      setProof(null);
+      setFailure(
+        error instanceof Problem && error.status === 401 ?
+          t("Nobody here is linked to this account. Ask an administrator.") :
+          explain(error).detail
+      );
+      return undefined;
+    });
+  }, []);
+  return { proof, failure, giveUp: () => setProof(null) };
+}
+
+/** Buttons of the providers that an administrator has set up. */
+function Elsewhere({ stays, isExpired }: { stays: boolean; isExpired?: boolean }) {
+  const providers = useLoad(listProviders, []);
+  if (!providers.data || providers.data.length === 0) return null;
+  const path = location.pathname.slice(base.length) + location.search;
+  return (
+    <div className="stack" role="group" aria-label={t("Other ways to sign in")}>
+      {isExpired && <p className="hint">{t("These leave the page: what is not saved is lost.")}</p>}
+      {providers.data.map((name) => (
+        <Button key={name} onPress={() => leaveFor(name, stays, path || "/")}>
+          {t("Continue with {name}", { name: companyOf(name) })}
+        </Button>
+      ))}
+    </div>
   );
 }
 

@@ -9,11 +9,11 @@ import { t, Text } from "../text";
 import { SignInMailDialog } from "./SignInMailDialog";
 
 export const mailKinds: Record<string, { title: Text; values: string[] }> = {
-  "verify-email": { title: "Checks an address", values: ["code", "link", "minutes", "hours"] },
-  "reset-password": { title: "Forgotten password", values: ["code", "link", "minutes", "hours"] },
-  "sign-in": { title: "Sign-in by mail", values: ["code", "link", "minutes", "hours"] },
-  "change-email": { title: "Checks a new address", values: ["code", "link", "minutes", "hours"] },
-  "invitation": { title: "Invitation to sign up", values: ["code", "link", "minutes", "hours"] },
+  "verify-email": { title: "Checks an address", values: ["code", "link", "duration", "minutes", "hours"] },
+  "reset-password": { title: "Forgotten password", values: ["code", "link", "duration", "minutes", "hours"] },
+  "sign-in": { title: "Sign-in by mail", values: ["code", "link", "duration", "minutes", "hours"] },
+  "change-email": { title: "Checks a new address", values: ["code", "link", "duration", "minutes", "hours"] },
+  "invitation": { title: "Invitation to sign up", values: ["code", "link", "duration", "minutes", "hours"] },
   "email-changed": { title: "The address was changed", values: ["newEmail", "time"] },
   "password-changed": { title: "The password was changed", values: ["time"] },
   "new-device": { title: "Sign-in from a new device", values: ["device", "time"] }
@@ -33,7 +33,7 @@ export function SignInMail() {
   );
   const [edited, edit] = useState<{ kind: string; language: string } | null>(null);
   return (
-    <Section note={t("Yours replace the built-in texts, in English and German, for their kind and language.")}>
+    <Section note={t("Your templates replace the built-in texts (English and German) of their kind and language.")}>
       <Show from={list} lines={8}>
         {({ data }) => (
           <Table

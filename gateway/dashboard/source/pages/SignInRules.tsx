@@ -15,8 +15,8 @@ type Switch = { [Name in keyof Settings]-?: Settings[Name] extends boolean | und
 const switches: Record<Switch, Text> = {
   inviteOnly: "People can sign up only with an invitation",
   requireVerifiedEmail: "People need a verified mail address to sign in",
-  verifyOnSignUp: "A mail checks the address of who signs up",
-  signUpByMail: "Signing in by mail with an unknown address makes an account",
+  verifyOnSignUp: "A mail verifies the address of everyone who signs up",
+  signUpByMail: "Signing in by mail with an unknown address creates an account",
   refuseDisposable: "Addresses of throw-away mail providers are refused",
   notices: "A mail tells people of new devices and of changes to their password or address"
 };

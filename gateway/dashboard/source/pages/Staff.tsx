@@ -5,6 +5,7 @@ import { may, session } from "../api/session";
 import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Show, Tabs } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Check, errorOf, Form, TextField } from "../system/form";
+import { lazy } from "../system/lazy";
 import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
@@ -12,9 +13,11 @@ import { ago, plural, t } from "../text";
 import { RightsGrid } from "./Rights";
 import { SignIns } from "./SignIns";
 
+const StaffProviders = lazy(async () => (await import("./StaffProviders")).StaffProviders);
+
 export function StaffPage() {
   const { query } = useAddress();
-  const tab = query.get("tab") === "sign-ins" ? "sign-ins" : "people";
+  const tab = (["sign-ins", "providers"] as const).find((one) => one === query.get("tab")) ?? "people";
   const [isNew, setNew] = useState(false);
   const [turn, setTurn] = useState(0);
   return (
@@ -28,8 +31,12 @@ export function StaffPage() {
         label={t("Views")}
         current={tab}
         choose={(next) => setQuery({ tab: next === "people" ? "" : next })}
-        tabs={[{ name: "people", title: t("People") }, { name: "sign-ins", title: t("Sign-ins by month") }]} />
-      {tab === "sign-ins" ? <SignIns /> : <Members key={turn} />}
+        tabs={[
+          { name: "people", title: t("People") },
+          { name: "sign-ins", title: t("Sign-ins by month") },
+          { name: "providers", title: t("Providers") }
+        ]} />
+      {tab === "sign-ins" ? <SignIns /> : tab === "providers" ? <StaffProviders /> : <Members key={turn} />}
       {isNew && <Invite close={() => setNew(false)} made={() => setTurn(turn + 1)} />}
     </div>
   );
@@ -52,7 +59,12 @@ function Members() {
             {
               name: "name",
               title: t("Name"),
-              cell: (member) => <Link to={"/staff/" + member.id}>{member.userName}</Link>
+              cell: (member) => (
+                <>
+                  <Link to={"/staff/" + member.id}>{member.userName}</Link>{" "}
+                  <span className="soft">{[member.firstName, member.lastName].filter(Boolean).join(" ")}</span>
+                </>
+              )
             },
             { name: "rights", title: t("Rights"), cell: (member) => <span className="soft">{summary(member)}</span> },
             {
@@ -97,6 +109,8 @@ function summary(member: Staff): string {
 
 function Invite({ close, made }: { close: () => void; made: () => void }) {
   const [userName, setUserName] = useState("");
+  const [firstName, setFirstName] = useState("");
+  const [lastName, setLastName] = useState("");
   const [email, setEmail] = useState("");
   const [isAdministrator, setAdministrator] = useState(false);
   const [rights, setRights] = useState<StaffRights>({});
@@ -105,7 +119,14 @@ function Invite({ close, made }: { close: () => void; made: () => void }) {
   const apps = useLoad(() => call("GET /admin/apps", { query: { limit: 100 } }), []);
   const send = async () => {
     const answer = (await call("POST /admin/staff", {
-      body: { userName, email: email || null, isAdministrator, rights: isAdministrator ? {} : rights }
+      body: {
+        userName,
+        firstName: firstName || null,
+        lastName: lastName || null,
+        email: email || null,
+        isAdministrator,
+        rights: isAdministrator ? {} : rights
+      }
     })) as { password?: string };
     setPassword(answer.password ?? "");
     made();
@@ -114,7 +135,7 @@ function Invite({ close, made }: { close: () => void; made: () => void }) {
     return (
       <Dialog title={t("{name} can sign in", { name: userName })} close={close}>
         <Notice tone="warning">
-          {t("Pass on this password. It is shown this once and must be changed at the first sign-in.")}
+          {t("Pass on this password. It is shown only once and must be changed at the first sign-in.")}
         </Notice>
         <span className="secret">
           <code>{password}</code>
@@ -145,6 +166,10 @@ function Invite({ close, made }: { close: () => void; made: () => void }) {
             isOptional
             hint={t("For alerts. Nothing is sent now.")}
             error={errorOf("email", problem)} />
+        </div>
+        <div className="pair">
+          <TextField label={t("First name")} value={firstName} change={setFirstName} isOptional maximumLength={100} />
+          <TextField label={t("Last name")} value={lastName} change={setLastName} isOptional maximumLength={100} />
         </div>
         {session.member()?.isAdministrator && (
           <Check

@@ -5,11 +5,14 @@ import { may, session } from "../api/session";
 import { Badge, Button, Link, PageHead, Section, Show } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { Check, errorOf, Form, TextField } from "../system/form";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { go } from "../system/router";
 import { say } from "../system/toast";
 import { t, time } from "../text";
 import { RightsGrid } from "./Rights";
+
+const StaffIdentities = lazy(async () => (await import("./StaffIdentities")).StaffIdentities);
 
 export function MemberPage({ id }: { id: string }) {
   const member = useLoad(() => call("GET /admin/staff/{id}", { path: { id } }), [id]);
@@ -62,6 +65,7 @@ export function MemberPage({ id }: { id: string }) {
                   canUpdate={canUpdate} />
               )}
             </Show>
+            <StaffIdentities member={data} canUpdate={canUpdate} changed={member.show} />
             {canUpdate && (
               <Section title={t("Security")}>
                 <div className="row">
@@ -116,6 +120,8 @@ function MemberForm(
   }
 ) {
   const [userName, setUserName] = useState(member.userName);
+  const [firstName, setFirstName] = useState(member.firstName ?? "");
+  const [lastName, setLastName] = useState(member.lastName ?? "");
   const [email, setEmail] = useState((member.email as string | null) ?? "");
   const [isAdministrator, setAdministrator] = useState(member.isAdministrator);
   const [rights, setRights] = useState<StaffRights>(member.rights);
@@ -125,7 +131,14 @@ function MemberForm(
     saved(
       await call("PATCH /admin/staff/{id}", {
         path: { id: member.id },
-        body: { userName, email: email || null, rights, ...administrator }
+        body: {
+          userName,
+          firstName: firstName || null,
+          lastName: lastName || null,
+          email: email || null,
+          rights,
+          ...administrator
+        }
       })
     );
     say(t("Saved"));
@@ -149,6 +162,22 @@ function MemberForm(
             isOptional
             isDisabled={!canUpdate}
             error={errorOf("email", problem)} />
+        </div>
+        <div className="pair">
+          <TextField
+            label={t("First name")}
+            value={firstName}
+            change={setFirstName}
+            isOptional
+            isDisabled={!canUpdate}
+            maximumLength={100} />
+          <TextField
+            label={t("Last name")}
+            value={lastName}
+            change={setLastName}
+            isOptional
+            isDisabled={!canUpdate}
+            maximumLength={100} />
         </div>
         <Check
           label={t("Administrator")}

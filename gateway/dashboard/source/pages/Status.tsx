@@ -1,13 +1,16 @@
-// Health of the services and the database, requests at the gateway by service, and backups.
+// Health of the services and the database, requests at the gateway by service, the history, and backups.
 
 import { call } from "../api/client";
 import { Badge, Empty, PageHead, Section, Segmented, Show } from "../system/basics";
 import { LineChart } from "../system/charts";
+import { lazy } from "../system/lazy";
 import { useInterval, useLoad } from "../system/load";
 import { Table } from "../system/table";
 import { setQuery, useAddress } from "../system/router";
 import { locale, number, percent, t } from "../text";
-import { Backups, Parts } from "./Health";
+import { AppBackups, Backups, Parts } from "./Health";
+
+const StatusHistory = lazy(async () => (await import("./StatusHistory")).StatusHistory);
 
 interface Row {
   interval?: string;
@@ -17,16 +20,22 @@ interface Row {
   averageMicroseconds?: number | null;
 }
 
+const time = { hour: "2-digit", minute: "2-digit" } as const;
+const date = { day: "numeric", month: "short" } as const;
 const spans = {
-  hour: { seconds: 3600, interval: "minute" },
-  day: { seconds: 86_400, interval: "hour" },
-  month: { seconds: 30 * 86_400, interval: "day" }
+  hour: { seconds: 3600, interval: "minute", title: "Hour", clock: time },
+  day: { seconds: 86_400, interval: "hour", title: "Day", clock: time },
+  week: { seconds: 7 * 86_400, interval: "hour", title: "Week", clock: { weekday: "short", hour: "2-digit" } },
+  month: { seconds: 30 * 86_400, interval: "day", title: "Month", clock: date },
+  year: { seconds: 365 * 86_400, interval: "day", title: "Year", clock: date }
 } as const;
 type Span = keyof typeof spans;
+const names = Object.keys(spans) as Span[];
 
 export function StatusPage() {
   const { query } = useAddress();
-  const span: Span = (["hour", "day", "month"] as const).find((one) => one === query.get("span")) ?? "day";
+  const span = names.find((one) => one === query.get("span")) ?? "day";
+  const clock = new Intl.DateTimeFormat(locale, spans[span].clock);
   const requests = useLoad(async () => {
     const { seconds, interval } = spans[span];
     const from = new Date(Date.now() - seconds * 1000).toISOString();
@@ -44,20 +53,18 @@ export function StatusPage() {
           label={t("Period")}
           value={span}
           choose={(next) => setQuery({ span: next })}
-          options={[
-            { name: "hour", title: t("Hour") },
-            { name: "day", title: t("Day") },
-            { name: "month", title: t("Month") }
-          ]} />
+          options={names.map((name) => ({ name, title: t(spans[name].title) }))} />
       </PageHead>
       {isAnswered && <Show from={health}>{(found) => <Parts health={found} />}</Show>}
-      <Show from={requests}>{(found) => <Requests rows={found.data} />}</Show>
+      <Show from={requests}>{(found) => <Requests rows={found.data} clock={clock} />}</Show>
+      {isAnswered && <StatusHistory seconds={spans[span].seconds} clock={clock} />}
       {health.data && <Backups backup={health.data.backup} />}
+      {health.data?.appBackups && <AppBackups apps={health.data.appBackups} />}
     </div>
   );
 }
 
-function Requests({ rows }: { rows: Row[] }) {
+function Requests({ rows, clock }: { rows: Row[]; clock: Intl.DateTimeFormat }) {
   if (rows.length === 0) return <Empty icon="status" title={t("No requests in this period")} />;
   const points = [...new Set(rows.map((row) => row.interval ?? ""))].sort();
   const sum = (wanted: (row: Row) => boolean) =>
@@ -74,12 +81,6 @@ function Requests({ rows }: { rows: Row[] }) {
     ];
     return { service, count, failed, refused, milliseconds: count > 0 ? time / count / 1000 : 0 };
   });
-  const clock = new Intl.DateTimeFormat(
-    locale,
-    points.length > 40 || points.some((point) => !point.includes("T00:00")) ?
-      { hour: "2-digit", minute: "2-digit" } :
-      { day: "numeric", month: "short" }
-  );
   return (
     <>
       <Section title={t("Requests")}>

@@ -8,15 +8,17 @@ import { Button, Empty, Link, Menu, PageHead, sayProblem, Show, Tabs } from "../
 import { Dialog, useConfirm } from "../system/dialog";
 import { Form, TextField } from "../system/form";
 import { JSONEditor, parse } from "../system/json";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
 import { bytes, compact, t, Text } from "../text";
 import { historyOf } from "./Audit";
-import { ImportDialog } from "./Import";
 import { Records } from "./Records";
-import { JSONPart } from "./CollectionRules";
-import { Indexes } from "./Indexes";
+
+const ImportDialog = lazy(async () => (await import("./Import")).ImportDialog);
+const JSONPart = lazy(async () => (await import("./CollectionRules")).JSONPart);
+const Indexes = lazy(async () => (await import("./Indexes")).Indexes);
 
 interface Collection {
   name: string;
@@ -126,7 +128,7 @@ function CollectionMenu({ collection, changed }: { collection: string; changed: 
       title: t("Delete {name}?", { name: collection }),
       action: t("Delete"),
       typed: collection,
-      text: t("All of its objects, rules and indexes are gone for good."),
+      text: t("All of its objects, rules and indexes will be deleted for good."),
       act: async () => {
         await request("DELETE /admin/apps/{app}/collections/{collection}", given(place, { collection }));
         changed();
@@ -206,7 +208,7 @@ function NewObject(
           isRequired
           autoFocus
           placeholder="Notes"
-          hint={t("A new name makes a new collection.")} />
+          hint={t("A new name creates a new collection.")} />
         <JSONEditor label={t("Object")} text={text} change={setText} />
       </Form>
     </Dialog>

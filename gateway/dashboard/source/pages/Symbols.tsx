@@ -53,7 +53,7 @@ function Missing({ on }: { on: number }) {
     [place.app.id, place.environment, on]
   );
   return (
-    <Section title={t("Missing")} note={t("Reports wait for these: their builds' symbols are not here.")}>
+    <Section title={t("Missing")} note={t("Reports wait for these symbols, which were not uploaded:")}>
       <Show from={list} lines={2}>
         {(found) => (
           <Table

@@ -41,7 +41,7 @@ export function TestEnvironmentDialog({ close, changed }: { close: () => void; c
       title: t("Empty the test environment?"),
       action: t("Empty it"),
       typed: place.app.name,
-      text: t("All of its objects, rules and files are gone for good. Its users stay."),
+      text: t("All of its objects, rules and files will be deleted for good. Its users stay."),
       act: async () => {
         await callIn(place, "DELETE /admin/apps/{app}/environment");
         say(t("The test environment is empty."));

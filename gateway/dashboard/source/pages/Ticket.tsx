@@ -17,6 +17,8 @@ import { withPresent } from "./Crash";
 import { options, priorities, statuses, types } from "./TicketWords";
 import { Talk } from "./TicketTalk";
 
+const Links = lazy(async () => (await import("./TicketLinks")).Links);
+const Labels = lazy(async () => (await import("./TicketLinks")).Labels);
 const TicketFiles = lazy(async () => (await import("./TicketFiles")).TicketFiles);
 
 export function TicketPage({ number }: { number: string }) {
@@ -38,22 +40,29 @@ export function TicketPage({ number }: { number: string }) {
   const [dialog, ask] = useConfirm();
   const canUpdate = place.may("tickets", "update");
   const [isEditing, setEditing] = useState(false);
-  const patch = async (body: object) => {
-    const tag = loaded.data?.tag ?? "*";
+  const patch = async (body: object, tag = loaded.data?.tag ?? "*") => {
     try {
-      await request("PATCH /admin/apps/{app}/tickets/{ticket}", {
+      const changed = await request("PATCH /admin/apps/{app}/tickets/{ticket}", {
         path,
         environment: place.environment,
         body,
         headers: { "if-match": tag }
       });
+      loaded.reload();
+      return changed;
     } catch (error) {
       if (error instanceof Problem && error.status === 412) loaded.reload();
       throw error;
     }
-    loaded.reload();
   };
-  const change = (body: object) => void patch(body).catch(sayProblem);
+  const change = (body: object) => {
+    const old = loaded.data?.body as Record<string, unknown> | undefined;
+    const former = Object.fromEntries(Object.keys(body).map((name) => [name, old?.[name] ?? null]));
+    patch(body).then(
+      ({ tag }) => say(t("Saved"), { undo: tag ? () => void patch(former, tag).catch(sayProblem) : undefined }),
+      sayProblem
+    );
+  };
   return (
     <div className="page">
       <Show from={loaded} lines={8}>
@@ -112,18 +121,7 @@ export function TicketPage({ number }: { number: string }) {
                     ))}
                   </Section>
                 )}
-                {(ticket.links?.length ?? 0) > 0 && (
-                  <Section title={t("Links")}>
-                    {ticket.links?.map((link: any) => (
-                      <p key={link.kind + (link.ticket?.number ?? link.ticket)}>
-                        <span className="faint">{link.kind}</span>{" "}
-                        <Link to={place.to("tickets/" + (link.ticket?.number ?? link.number ?? link.ticket))}>
-                          {link.key ?? link.ticket?.key ?? link.ticket} {link.title ?? link.ticket?.title ?? ""}
-                        </Link>
-                      </p>
-                    ))}
-                  </Section>
-                )}
+                <Links ticket={ticket} canUpdate={canUpdate} changed={loaded.reload} />
                 <TicketFiles ticket={number} files={(ticket.attachments ?? []) as any[]} changed={loaded.reload} />
                 <Talk number={number} people={people.data ?? []} />
               </div>
@@ -167,6 +165,21 @@ export function TicketPage({ number }: { number: string }) {
                     { value: "", title: t("Backlog") },
                     ...(sprints.data ?? []).map((one) => ({ value: String(one.number), title: one.name ?? "" }))
                   ]} />
+                <Choice
+                  label={t("Version")}
+                  value={ticket.appVersion ?? ""}
+                  isDisabled={!canUpdate}
+                  change={(appVersion) => change({ appVersion: appVersion || null })}
+                  options={[
+                    { value: "", title: t("None") },
+                    ...[...new Set([...(ticket.appVersion ? [ticket.appVersion] : []), ...place.versions])].map((
+                      one
+                    ) => ({
+                      value: one,
+                      title: one
+                    }))
+                  ]} />
+                <Labels ticket={ticket} canUpdate={canUpdate} change={(labels) => change({ labels })} />
                 {ticket.isBlocked && (
                   <p>
                     <Badge tone="warning">{t("blocked")}</Badge>
@@ -182,7 +195,9 @@ export function TicketPage({ number }: { number: string }) {
   );
 }
 
-function Edit({ ticket, close, save }: { ticket: Ticket; close: () => void; save: (body: object) => Promise<void> }) {
+function Edit(
+  { ticket, close, save }: { ticket: Ticket; close: () => void; save: (body: object) => Promise<unknown> }
+) {
   const [title, setTitle] = useState(ticket.title ?? "");
   const [description, setDescription] = useState(ticket.description ?? "");
   const [estimate, setEstimate] = useState(ticket.estimate == null ? "" : String(ticket.estimate));

@@ -44,7 +44,7 @@ export function TicketFiles(
     ask({
       title: t("Delete {name}?", { name: file.name }),
       action: t("Delete"),
-      text: t("It is gone for good."),
+      text: t("It will be deleted for good."),
       act: async () => {
         await callIn(place, "DELETE /admin/apps/{app}/tickets/{ticket}/attachments/{attachment}", {
           path: { ticket, attachment: file.number }

@@ -6,6 +6,7 @@ import { callIn, usePlace } from "../shell/place";
 import { Button, PageHead, Tabs } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Choice, errorOf, Form, Select, TextField } from "../system/form";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
@@ -14,7 +15,8 @@ import { TextFilter } from "./Audit";
 import { Filter, options, priorities, types } from "./TicketWords";
 import { BoardView } from "./Board";
 import { ListView } from "./TicketList";
-import { Sprints } from "./Sprints";
+
+const Sprints = lazy(async () => (await import("./Sprints")).Sprints);
 
 type View = "board" | "list" | "sprints";
 

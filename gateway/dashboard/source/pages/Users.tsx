@@ -5,18 +5,20 @@ import type { User } from "../../generated/api";
 import { download, request } from "../api/client";
 import { may } from "../api/session";
 import { given, usePlace } from "../shell/place";
-import { Badge, Button, Copy, Empty, Link, Notice, PageHead, Section, Show, Tabs } from "../system/basics";
+import { Badge, Button, Copy, Empty, Link, Menu, Notice, PageHead, Section, Show, Tabs } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { JSONEditor, parse, pretty } from "../system/json";
+import { lazy } from "../system/lazy";
 import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, day, t, time } from "../text";
 import { historyOf } from "./Audit";
-import { Roles } from "./Roles";
 import { UserSessions } from "./UserSessions";
+
+const Roles = lazy(async () => (await import("./Roles")).Roles);
 
 const base = "/admin/apps/{app}/auth/users";
 
@@ -184,6 +186,40 @@ export function UserPage({ id }: { id: string }) {
                   {t("Erase")}
                 </Button>
               )}
+              <Menu
+                label={t("More")}
+                items={[
+                  {
+                    title: t("Remove second factor"),
+                    isDanger: true,
+                    isHidden: !canUpdate || !data.secondFactor,
+                    act: () =>
+                      ask({
+                        title: t("Remove the second factor?"),
+                        action: t("Remove"),
+                        text: t("Only for somebody who has lost their device and their recovery codes."),
+                        act: async () => {
+                          await request(`DELETE ${base}/{id}/totp`, given(place, { id }));
+                          user.reload();
+                        }
+                      })
+                  },
+                  {
+                    title: t("Remove passkeys"),
+                    isDanger: true,
+                    isHidden: !canUpdate,
+                    act: () =>
+                      ask({
+                        title: t("Remove all passkeys?"),
+                        action: t("Remove"),
+                        text: t("For a lost or stolen device. Without a password, the user then needs one from you."),
+                        act: async () => {
+                          await request(`DELETE ${base}/{id}/passkeys`, given(place, { id }));
+                          say(t("Removed"));
+                        }
+                      })
+                  }
+                ]} />
             </PageHead>
             {receipt && (
               <Notice tone="good">{t("The user is being erased. Receipt {id}.", { id: receipt.id ?? "" })}</Notice>

@@ -49,16 +49,16 @@ async function readDocument(place: Place, kind: Kind, name: string): Promise<Con
   return undefined;
 }
 
-/** Stores a draft; throws 412 if somebody else changed it since it was read. */
+/** Stores a draft and returns its tag; throws 412 if somebody else changed it since it was read. */
 export async function putDraft(
   place: Place,
   kind: Kind,
   name: string,
   draft: unknown,
   tag: string | null
-): Promise<void> {
+): Promise<string | null> {
   const headers: Record<string, string> = tag === null ? { "if-none-match": "*" } : { "if-match": tag };
-  await request("PUT " + path, { ...given(place, { kind, name }), body: draft, headers });
+  return (await request("PUT " + path, { ...given(place, { kind, name }), body: draft, headers })).tag;
 }
 
 export function DocumentState({ document }: { document: ConfigDocument }) {

@@ -193,7 +193,7 @@ export function explain(error: unknown): { title: string; detail: string } {
     503: "A part of the server is not available"
   };
   const title = titles[error.status];
-  const fallback: Text = error.status >= 500 ? "The server made a mistake" : "The server refused this";
+  const fallback: Text = error.status >= 500 ? "Something failed on the server" : "The server refused this";
   const detail = error.status === 0 ?
     t("Check the connection. A change that was being sent may have been stored.") :
     error.detail;

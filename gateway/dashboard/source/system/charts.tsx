@@ -249,21 +249,25 @@ export function Interval(
 }
 
 function Numbers({ label, heads, rows }: { label: string; heads: string[]; rows: (string | number)[][] }) {
+  // A page may have charts with thousands of numbers, which nobody has opened.
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details className="numbers">
+    <details className="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{t("Numbers")}</summary>
-      <table aria-label={label}>
-        <thead>
-          <tr>{heads.map((head, index) => <th key={index} scope="col">{head}</th>)}</tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>
-              {row.map((cell, place) => <td key={place}>{typeof cell === "number" ? number(cell) : cell}</td>)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {isOpen && (
+        <table aria-label={label}>
+          <thead>
+            <tr>{heads.map((head, index) => <th key={index} scope="col">{head}</th>)}</tr>
+          </thead>
+          <tbody>
+            {rows.map((row, index) => (
+              <tr key={index}>
+                {row.map((cell, place) => <td key={place}>{typeof cell === "number" ? number(cell) : cell}</td>)}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
     </details>
   );
 }

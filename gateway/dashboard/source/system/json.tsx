@@ -1,6 +1,6 @@
 // An editor for JSON: colours, line numbers, errors where they are, and the place of a JSON Pointer.
 
-import { ReactNode, useEffect, useMemo, useRef } from "react";
+import { ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { t } from "../text";
 import { Badge } from "./basics";
 import { setGuard } from "./router";
@@ -99,11 +99,39 @@ export function JSONView({ value }: { value: unknown }) {
   return <pre className="json-view" tabIndex={0}>{text.length > 200_000 ? text : highlight(text)}</pre>;
 }
 
+/** What can stand in a string: as the value of a member, or as a name or an element, where `member` is undefined. */
+export type Words = (member: string | undefined, isName: boolean) => string[];
+
+const mostWords = 8;
+
+interface Completion {
+  typed: string;
+  words: string[];
+  isName: boolean;
+}
+
+/** What can complete the string that the caret is in. */
+export function complete(text: string, caret: number, words: Words): Completion | null {
+  const line = text.slice(0, caret).split("\n").pop() ?? "";
+  const quotes = [...line.matchAll(/\\.|"/g)].filter((match) => match[0] === '"');
+  const last = quotes[quotes.length - 1];
+  if (quotes.length % 2 === 0 || last?.index === undefined) return null;
+  const typed = line.slice(last.index + 1);
+  const before = text.slice(0, caret - typed.length - 1).trimEnd();
+  const member = /"((?:[^"\\]|\\.)*)"\s*:$/.exec(before)?.[1];
+  const isName = member === undefined;
+  const found = [...new Set(words(member, isName))].filter((word) =>
+    word !== typed && word.toLowerCase().startsWith(typed.toLowerCase())
+  );
+  return found.length > 0 ? { typed, words: found.slice(0, mostWords), isName } : null;
+}
+
 export function JSONEditor(
-  { text, change, findings = [], label, isReadOnly, lines = 18 }: {
+  { text, change, findings = [], words, label, isReadOnly, lines = 18 }: {
     text: string;
     change: (text: string) => void;
     findings?: Finding[];
+    words?: Words;
     label: string;
     isReadOnly?: boolean;
     lines?: number;
@@ -123,6 +151,19 @@ export function JSONEditor(
     }
     return found;
   }, [text, findings, parsed]);
+  const [completion, setCompletion] = useState<Completion | null>(null);
+  const look = (element: HTMLTextAreaElement) =>
+    setCompletion(words && !isReadOnly ? complete(element.value, element.selectionStart, words) : null);
+  const insert = (word: string) => {
+    const element = area.current;
+    if (!element || !completion) return;
+    const rest = element.value.slice(element.selectionStart);
+    const end = rest.startsWith('"') ? "" : completion.isName && !/^\s*:/.test(rest) ? '": ' : '"';
+    element.focus();
+    element.setSelectionRange(element.selectionStart - completion.typed.length, element.selectionStart);
+    document.execCommand("insertText", false, word + end);
+    setCompletion(null);
+  };
   const byLine = new Map(marks.map((mark) => [mark.line, mark.severity]));
 
   const scroll = () => {
@@ -135,8 +176,12 @@ export function JSONEditor(
   const key = (event: KeyboardEvent) => {
     const element = area.current;
     if (!element || isReadOnly) return;
-    // Tab indents; Escape lets the next Tab leave the editor.
-    if (event.key === "Tab" && !event.shiftKey && !element.dataset.leaving) {
+    // Tab completes or indents; Escape lets the next Tab leave the editor.
+    const first = completion?.words[0];
+    if (event.key === "Tab" && !event.shiftKey && first !== undefined && completion?.typed) {
+      event.preventDefault();
+      insert(first);
+    } else if (event.key === "Tab" && !event.shiftKey && !element.dataset.leaving) {
       event.preventDefault();
       document.execCommand("insertText", false, "  ");
     } else if (event.key === "Enter") {
@@ -145,8 +190,10 @@ export function JSONEditor(
       event.preventDefault();
       document.execCommand("insertText", false, "\n" + indent + (/[{[]\s*$/.test(line) ? "  " : ""));
     }
-    if (event.key === "Escape") element.dataset.leaving = "yes";
-    else if (event.key !== "Tab") delete element.dataset.leaving;
+    if (event.key === "Escape") {
+      element.dataset.leaving = "yes";
+      setCompletion(null);
+    } else if (event.key !== "Tab") delete element.dataset.leaving;
   };
   const jump = (line: number) => {
     const element = area.current;
@@ -178,8 +225,24 @@ export function JSONEditor(
           autoComplete="off"
           onScroll={scroll}
           onKeyDown={key}
-          onChange={(event) => change(event.currentTarget.value)} />
+          onChange={(event) => {
+            change(event.currentTarget.value);
+            look(event.currentTarget);
+          }} />
       </div>
+      {completion && (
+        <div className="chips" role="group" aria-label={t("Completions, the first by Tab")}>
+          {completion.words.map((word) => (
+            <button
+              key={word}
+              type="button"
+              className="button small"
+              onClick={() => insert(word)}>
+              {word}
+            </button>
+          ))}
+        </div>
+      )}
       {marks.length > 0 && (
         <ul className="findings" aria-label={t("Findings")}>
           {marks.map((mark, index) => (

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { Problem } from "../api/problem";
 import { session } from "../api/session";
+import { sayProblem } from "./basics";
 
 export interface Loaded<T> {
   data: T | undefined;
@@ -54,24 +55,40 @@ export function usePages<T>(
 ): Pages<T> {
   const [next, setNext] = useState<string | undefined>(undefined);
   const busy = useRef(false);
+  // A page that was asked for before the list began anew belongs to another list.
+  const turn = useRef(0);
   const first = useLoad(async () => {
+    const mine = ++turn.current;
     const page = await read(undefined);
-    setNext(page.next === undefined || page.next === null ? undefined : String(page.next));
+    if (mine === turn.current) setNext(cursorOf(page));
     return page.data ?? [];
   }, on);
   const more = () => {
-    if (busy.current || next === undefined) return;
+    if (busy.current || next === undefined || first.isLoading) return;
     busy.current = true;
-    read(next)
-      .then((page) => {
-        setNext(page.next === undefined || page.next === null ? undefined : String(page.next));
+    const mine = turn.current;
+    read(next).then(
+      (page) => {
+        busy.current = false;
+        if (mine !== turn.current) return;
+        setNext(cursorOf(page));
         first.show([...(first.data ?? []), ...(page.data ?? [])]);
-      })
-      .catch(() => setNext(undefined))
-      .finally(() => (busy.current = false));
+      },
+      (error) => {
+        if (mine === turn.current) sayProblem(error);
+        // A table asks again when it is scrolled.
+        setTimeout(() => (busy.current = false), pauseInMilliseconds);
+      }
+    );
   };
   return { ...first, hasMore: next !== undefined, more };
 }
+
+/** After a page that could not be read. */
+const pauseInMilliseconds = 5000;
+
+const cursorOf = (page: { next?: string | number | null }): string | undefined =>
+  page.next === undefined || page.next === null ? undefined : String(page.next);
 
 /** Calls `act` every `seconds` while the page is visible. */
 export function useInterval(act: () => void, seconds: number): void {

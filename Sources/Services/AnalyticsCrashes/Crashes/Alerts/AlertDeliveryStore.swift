@@ -43,7 +43,8 @@ struct AlertDeliveryStore: Sendable {
             } ?? ""
         return try await postgres.query(
             """
-            SELECT d.id, \(Self.json) FROM analytics.crash_alert_deliveries AS d WHERE d.alert = \(alert) AND d.space = \(space.id) \(states) \(cursorCondition)
+            SELECT d.id, \(Self.json) FROM analytics.crash_alert_deliveries AS d WHERE d.alert = \(alert)
+                AND d.space = \(space.id) \(states) \(cursorCondition)
             ORDER BY d.created DESC, d.id DESC LIMIT \(limit)
             """
         ).map { (try $0.decode(0), try $0.decode(1)) }

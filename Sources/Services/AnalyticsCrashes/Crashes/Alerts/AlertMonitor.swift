@@ -23,7 +23,7 @@ struct AlertMonitor: PeriodicWork {
     }
 }
 
-/// Deletes old deliveries, and marks those dead that have lost their job.
+/// Deletes old deliveries, and marks deliveries that have lost their job as dead.
 struct AlertHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     let deliveries: AlertDeliveryStore

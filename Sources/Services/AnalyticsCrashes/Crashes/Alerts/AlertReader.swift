@@ -48,7 +48,7 @@ extension AlertOutcome {
             failure = "\(failed.count) of \(readers.count) were not mailed: \(first.reason ?? "no reason known")."
             isFinal = true
         } else if !readers.contains(where: { $0.state == .sent }) {
-            failure = "Nobody of its staff may read the app's crashes any more."
+            failure = "None of the alert's recipients may read the app's crashes any more."
             isFinal = true
         }
     }

@@ -54,13 +54,13 @@ struct FiringAlert: Sendable {
     /// The reason to fire, or nil. Consumes the queued changes of issues, so they are reported once.
     func reason(_ transaction: PostgresTransaction) async throws -> Reason? {
         switch kind {
-        case .newIssue, .regression: try await happenings(transaction)
+        case .newIssue, .regression: try await newEvents(transaction)
         case .rate: scope == .issue ? try await busyIssues(transaction) : try await busyApp(transaction)
         case .crashFree: try await crashFree(transaction)
         }
     }
 
-    private func happenings(_ transaction: PostgresTransaction) async throws -> Reason? {
+    private func newEvents(_ transaction: PostgresTransaction) async throws -> Reason? {
         let issues = try await transaction.query(
             """
             WITH told AS (DELETE FROM analytics.crash_alert_happenings WHERE alert = \(id) RETURNING issue, history)
@@ -135,7 +135,7 @@ struct FiringAlert: Sendable {
         "(\(releases) = '{}' OR r.name = ANY (\(releases)) OR r.version = ANY (\(releases)))"
     }
 
-    // MARK: What it says
+    // MARK: The message
 
     /// The issues of the message, as JSON objects.
     func issues(_ reason: Reason, _ transaction: PostgresTransaction) async throws -> [String] {

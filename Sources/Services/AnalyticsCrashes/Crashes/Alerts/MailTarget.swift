@@ -74,7 +74,7 @@ struct MailTarget: Sendable {
         for index in waiting {
             guard let member = known.first(where: { $0.id == UUID(uuidString: readers[index].staff) }) else {
                 (readers[index].state, readers[index].reason) = (
-                    .skipped, "not there any more, or may not read the app's crashes"
+                    .skipped, "no longer a staff member, or may not read the app's crashes"
                 )
                 continue
             }

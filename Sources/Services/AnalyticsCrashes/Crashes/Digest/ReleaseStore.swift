@@ -6,10 +6,10 @@ import Synchronization
 
 /// Finds or creates releases by name. Recently used ones are cached.
 final class ReleaseStore: Sendable {
-    /// Per space; reports of further releases have none.
+    /// The maximum number per space; reports of further releases have no release.
     static let maximumReleases = 5_000
     private static let maximumKnown = 10_000
-    private static let refreshing: TimeInterval = 60
+    private static let refreshInterval: TimeInterval = 60
 
     struct Key: Hashable, Sendable {
         var space: Int32
@@ -37,7 +37,7 @@ final class ReleaseStore: Sendable {
         known.withLock { known in
             for entry in names {
                 let key = Key(space: entry.space, name: entry.name.text)
-                if let known = known[key], now.timeIntervalSince(known.seen) < Self.refreshing {
+                if let known = known[key], now.timeIntervalSince(known.seen) < Self.refreshInterval {
                     found[key] = known.release
                 } else {
                     wanted[key] = (entry.name, entry.seen)
@@ -55,7 +55,7 @@ final class ReleaseStore: Sendable {
         known.withLock { known in
             if known.count + releases.count > Self.maximumKnown { known.removeAll() }
             for (key, release) in releases
-            where known[key] == nil || now.timeIntervalSince(known[key]?.seen ?? now) >= Self.refreshing {
+            where known[key] == nil || now.timeIntervalSince(known[key]?.seen ?? now) >= Self.refreshInterval {
                 known[key] = Known(release: release, seen: now)
             }
         }

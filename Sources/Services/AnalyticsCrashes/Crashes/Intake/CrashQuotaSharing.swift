@@ -23,7 +23,8 @@ struct CrashQuotaSharing: PeriodicWork {
             """
             INSERT INTO analytics.crash_quotas AS c (space, kind, minute, used)
             SELECT s.id, q.kind, \(minute), q.used
-            FROM unnest(\(shared.map(\.key.appID)), \(shared.map(\.key.environment.rawValue)), \(shared.map(\.key.group.rawValue)), \(shared.map(\.count)))
+            FROM unnest(\(shared.map(\.key.appID)), \(shared.map(\.key.environment.rawValue)),
+                \(shared.map(\.key.group.rawValue)), \(shared.map(\.count)))
                 AS q (app_id, environment, kind, used)
             JOIN analytics.spaces AS s ON s.app_id = q.app_id AND s.environment = q.environment
             ORDER BY s.id, q.kind

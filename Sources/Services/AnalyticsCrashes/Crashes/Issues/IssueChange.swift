@@ -37,7 +37,7 @@ enum IssueChange: Sendable, Equatable {
         if let value = body["assignee"] {
             let id = try body.string("assignee").flatMap { UUID(uuidString: $0) }
             guard value == .null || id != nil else {
-                throw ServiceError(.invalidBody, "It must be a staff member's id, or null.", field: "assignee")
+                throw ServiceError(.invalidBody, "Expected a staff member's id, or null.", field: "assignee")
             }
             changes.append(.assign(id))
         }
@@ -68,7 +68,7 @@ enum IssueChange: Sendable, Equatable {
         case "ignored":
             let until = try body.time("until")
             if let until, !(now..<now.addingTimeInterval(3_660 * 86_400)).contains(until) {
-                throw ServiceError(.invalidBody, "It must be within the next ten years.", field: "until")
+                throw ServiceError(.invalidBody, "Expected a time within the next ten years.", field: "until")
             }
             return .ignore(
                 until: until, events: try body.integer("events", in: counts),

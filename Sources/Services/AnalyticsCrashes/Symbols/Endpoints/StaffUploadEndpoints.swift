@@ -40,26 +40,9 @@ struct AssembleSymbolFiles: Endpoint {
             The state of a file is `not_found` (with `missingChunks`), `created`, `assembling`, `ok` or `error` (with \
             `detail`). Repeat the call until it is one of the last two.
             """,
-        body: .json(
-            .map(
-                of: .object(
-                    [
-                        "name": .string,
-                        "debug_id": .string,
-                        "chunks": .array(of: .string).described("The SHA-1s of the chunks, in order."),
-                    ], required: ["name", "chunks"])
-            ).described("By the SHA-1 of each file; at most 500 files.")),
+        body: .json(.debugFilesToAssemble),
         answers: [
-            .answer(
-                200, "The state of each file, by its SHA-1.",
-                .json(
-                    .map(
-                        of: .object(
-                            [
-                                "state": .oneOf("not_found", "created", "assembling", "ok", "error"),
-                                "missingChunks": .array(of: .string),
-                                "detail": .string.nullable,
-                            ], required: ["state"]))))
+            .answer(200, "The state of each file, by its SHA-1.", .json(.debugFileStates))
         ])
 
     let assembly: Assembly

@@ -92,27 +92,9 @@ struct AssembleDebugFiles: Endpoint {
         ],
         checksOwnQuery: true,
         refusal: SentryAPI.refusal,
-        body: .json(
-            .map(
-                of: .object(
-                    [
-                        "name": .string,
-                        "debug_id": .string,
-                        "chunks": .array(of: .string),
-                    ], required: ["name", "chunks"])
-            ).described("By the SHA-1 of each file; at most 500 files.")),
+        body: .json(.debugFilesToAssemble),
         answers: [
-            .answer(
-                200, "The state of each file, by its SHA-1.",
-                .json(
-                    .map(
-                        of: .object(
-                            [
-                                "state": .oneOf("not_found", "created", "assembling", "ok", "error"),
-                                "missingChunks": .array(of: .string),
-                                "detail": .string.nullable,
-                                "dif": .object.nullable,
-                            ]))))
+            .answer(200, "The state of each file, by its SHA-1.", .json(.debugFileStates))
         ],
         errors: [
             403: "This call needs the app's master key (`forbidden`).",

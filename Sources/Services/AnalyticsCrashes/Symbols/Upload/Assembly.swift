@@ -6,6 +6,7 @@ import MartletJobs
 
 /// Reports the state of files, and starts assembling those whose chunks are complete.
 struct Assembly: Sendable {
+    /// The gateway's limit, in `gateway/routes.json`.
     static let maximumRequestSizeInBytes = 4 << 20
     private static let maximumFiles = 500
     private static let maximumNameLength = 256

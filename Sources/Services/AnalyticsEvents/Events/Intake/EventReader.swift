@@ -7,7 +7,7 @@ import MartletPostgres
 struct EventReader {
     static let maximumMessageInBytes = 32 << 10
 
-    /// The sender and the time of receipt, as far as the request as a whole tells.
+    /// The sender and the time of receipt, as far as they follow from the request as a whole.
     struct Origin: Sendable {
         var space: Space
         var settings: SpaceSettings

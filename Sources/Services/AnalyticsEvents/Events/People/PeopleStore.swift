@@ -112,7 +112,7 @@ final class PeopleStore: Sendable {
         var persons: [Int64] { [account, device].compactMap(\.self) }
     }
 
-    /// Maximum number of opt-outs of a device, each with a secret of its own. The device is opted out while at least
+    /// Maximum number of opt-outs of a device, each with its own secret. The device is opted out while at least
     /// one is left.
     static let maximumOptOuts = 8
 
@@ -142,7 +142,8 @@ final class PeopleStore: Sendable {
         try await postgres.withTransaction { transaction in
             try await transaction.execute(
                 """
-                SELECT FROM analytics.people WHERE space = \(space.id) AND person = ANY (\(caller.persons.map { Int($0) })) ORDER BY person FOR UPDATE
+                SELECT FROM analytics.people WHERE space = \(space.id)
+                    AND person = ANY (\(caller.persons.map { Int($0) })) ORDER BY person FOR UPDATE
                 """)
             if let device = caller.device {
                 let rows = try await transaction.query(

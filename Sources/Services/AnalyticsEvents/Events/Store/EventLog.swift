@@ -27,7 +27,7 @@ struct EventLog: Sendable {
         "(SELECT t.text FROM analytics.terms AS t WHERE t.id = \(unescaped: column))"
     }
 
-    /// The events received from `from` until before `to`, the latest first.
+    /// The events received from `from` until before `to`, latest first.
     func page(of space: Space, from: Date, to: Date, after cursor: EventCursor?, limit: Int) async throws -> Page {
         var statement: PostgresQuery = """
             SELECT \(Self.json)::text, (extract(epoch FROM e.received) * 1000000)::bigint, e.key FROM (

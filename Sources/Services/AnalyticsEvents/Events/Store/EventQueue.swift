@@ -107,7 +107,7 @@ final class EventQueue: Service {
                 try await commit(batch.map(\.submission))
                 settle(batch, nil)
             } catch let error as PostgresError where batch.count > 1 && error.isAboutData {
-                // A bad value in one request must not make the others fail, so each is written alone.
+                // A bad value in one request must not make the others fail, so each is written separately.
                 for waiting in batch { await write([waiting]) }
             } catch {
                 let count = batch.reduce(0) { $0 + $1.submission.rows.count }

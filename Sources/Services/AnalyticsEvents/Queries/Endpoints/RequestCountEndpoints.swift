@@ -53,7 +53,10 @@ struct ListRequestCounts: Endpoint {
             .query("interval", .oneOf("minute", "hour", "day").defaulting(to: "hour")),
             .tableFormat,
         ],
-        details: "Needs the right to read `status`.",
+        details: """
+            Needs the right to read `status`. Counts are kept by minute for two weeks, then by hour, for 13 months. Of \
+            older times, `interval=minute` returns a row for each hour.
+            """,
         answers: [
             .answer(
                 200, "A row for each interval, service and status class.",

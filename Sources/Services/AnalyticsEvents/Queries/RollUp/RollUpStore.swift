@@ -33,7 +33,7 @@ struct RollUpStore: Sendable {
             let rows = try await transaction.query(
                 """
                 SELECT range.first, range.last, range.last >= now() FROM (
-                    -- One that began before the last one and got the row after it takes nothing back.
+                    -- A step that began earlier but locked the row later must not move the watermark back.
                     SELECT first, greatest(first, least(now(), first + make_interval(secs => \(Double(Self.longestStep))))) AS last FROM (
                         SELECT CASE WHEN isfinite(reached) THEN reached ELSE coalesce((SELECT min(day) FROM analytics.events_days() AS day)::timestamptz, now()) END
                             AS first FROM analytics.rollups FOR UPDATE SKIP LOCKED) AS begun) AS range

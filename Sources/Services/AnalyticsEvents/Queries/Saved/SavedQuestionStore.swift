@@ -21,20 +21,25 @@ struct SavedQuestionStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// Creates or replaces a question. Concurrent calls can exceed the limit by as many as they are.
+    /// Creates or replaces a question. Calls for one space take turns, so that each counts the questions before it.
     ///
     /// - Throws: `limit-exceeded` beyond `SavedQuestion.maximumPerSpace`.
     func save(_ question: SavedQuestion, as name: String, in space: Space, by author: Author) async throws -> String {
-        let rows = try await postgres.query(
-            """
-            INSERT INTO analytics.questions AS q (space, name, question, on_overview, created_by, updated_by)
-            SELECT \(space.id), \(name), \(PostgresJSON(question.json.text)), \(question.isOnOverview), \(author.text), \(author.text)
-            WHERE EXISTS (SELECT FROM analytics.questions WHERE space = \(space.id) AND name = \(name))
-                OR (SELECT count(*) FROM analytics.questions WHERE space = \(space.id)) < \(SavedQuestion.maximumPerSpace)
-            ON CONFLICT (space, name) DO UPDATE SET question = excluded.question, on_overview = excluded.on_overview,
-                updated = now(), updated_by = excluded.updated_by
-            RETURNING \(Self.json)
-            """)
+        let rows = try await postgres.withTransaction { transaction in
+            // A statement of its own: the snapshot of the next one, which counts, is taken after the wait.
+            try await transaction.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.analytics.questions \(space.id)"), 0))")
+            return try await transaction.query(
+                """
+                INSERT INTO analytics.questions AS q (space, name, question, on_overview, created_by, updated_by)
+                SELECT \(space.id), \(name), \(PostgresJSON(question.json.text)), \(question.isOnOverview), \(author.text), \(author.text)
+                WHERE EXISTS (SELECT FROM analytics.questions WHERE space = \(space.id) AND name = \(name))
+                    OR (SELECT count(*) FROM analytics.questions WHERE space = \(space.id)) < \(SavedQuestion.maximumPerSpace)
+                ON CONFLICT (space, name) DO UPDATE SET question = excluded.question, on_overview = excluded.on_overview,
+                    updated = now(), updated_by = excluded.updated_by
+                RETURNING \(Self.json)
+                """)
+        }
         guard let row = rows.first else {
             throw ServiceError(
                 .limitExceeded, "An app may have \(SavedQuestion.maximumPerSpace) saved questions. Delete some.")

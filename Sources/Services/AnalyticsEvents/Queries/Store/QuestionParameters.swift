@@ -24,7 +24,7 @@ extension Request {
         guard let text = uri.queryParameters[name] else { return choice }
         guard let choice = choices.first(where: { $0.rawValue == text }) else {
             throw ServiceError(
-                .invalidParameter, "It must be one of \(choices.map(\.rawValue).joined(separator: ", ")).",
+                .invalidParameter, "Expected one of \(choices.map(\.rawValue).joined(separator: ", ")).",
                 field: String(name))
         }
         return choice
@@ -42,7 +42,7 @@ extension Request {
     private func day(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let day = CalendarDay(text), (2_000...2_099).contains(day.year) else {
-            throw ServiceError(.invalidParameter, "It must be a day such as 2026-11-22.", field: String(name))
+            throw ServiceError(.invalidParameter, "Expected a day such as 2026-11-22.", field: String(name))
         }
         return String(text)
     }

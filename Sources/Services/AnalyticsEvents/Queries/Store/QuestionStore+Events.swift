@@ -50,7 +50,8 @@ extension QuestionStore {
 
     static func within(_ span: Span) -> PostgresQuery {
         """
-        e.space = \(span.space.id) AND e.at >= \(span.start) AND e.at < \(span.end) AND e.received >= \(span.start.addingTimeInterval(-clockTolerance))
+        e.space = \(span.space.id) AND e.at >= \(span.start) AND e.at < \(span.end)
+            AND e.received >= \(span.start.addingTimeInterval(-clockTolerance))
         """
     }
 

@@ -8,7 +8,7 @@ extension QuestionStore {
     struct Live: Sendable {
         var events = 0
         var people = 0
-        /// The last minutes including the current one, the oldest first. Minutes without events are included.
+        /// The last minutes including the current one, oldest first. Minutes without events are included.
         var minutes: [(start: Date, events: Int, people: Int)] = []
         var topEvents: [(name: String, events: Int)] = []
         var topScreens: [(name: String, events: Int)] = []

@@ -67,7 +67,7 @@ extension QuestionStore {
     func retention(in span: Span) async throws -> [Returned] {
         let rows = try await postgres.query(
             """
-            -- By words of 64 first, as numbers of a day lie side by side.
+            -- Groups by words of 64 bits first, because numbers assigned on one day are adjacent.
             WITH words AS (
                 SELECT width_bucket((first_at AT TIME ZONE \(span.timeZone))::date - date '1970-01-01', \(span.days)) AS cohort, number >> 14 AS chunk,
                     (number >> 6) & 255 AS word, bit_or(1::bigint << (63 - (number & 63))) AS bits

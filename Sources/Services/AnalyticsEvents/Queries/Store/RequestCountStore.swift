@@ -2,9 +2,13 @@ import Foundation
 import MartletAPI
 import MartletPostgres
 
-/// Counts of the gateways' requests by minute.
+/// Counts of the gateways' requests: by minute for two weeks, then by hour for 13 months.
 struct RequestCountStore: Sendable {
-    static let retentionDays = 90
+    /// Longer than gateways may send a report again, so that none is counted twice.
+    static let daysOfMinutes = 14
+    static let retentionDays = 396
+    /// Stands for all gateways in the counts of an hour.
+    private static let allGateways = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
     let postgres: PostgresClient
 
@@ -43,7 +47,25 @@ struct RequestCountStore: Sendable {
         }
     }
 
+    /// Replaces old counts of minutes by those of their hour, at most a day of them, and deletes what is too old.
+    ///
+    /// Copies may run it at the same time: only the one that deletes a row adds it to its hour.
     func prune() async throws {
+        try await postgres.execute(
+            """
+            WITH due AS (
+                SELECT least(min(minute) + interval '1 day', now() - make_interval(days => \(Self.daysOfMinutes)::int)) AS until
+                FROM analytics.request_counts WHERE gateway <> \(Self.allGateways)
+            ), old AS (
+                DELETE FROM analytics.request_counts WHERE minute < (SELECT until FROM due) AND gateway <> \(Self.allGateways)
+                RETURNING *
+            )
+            INSERT INTO analytics.request_counts AS c (minute, gateway, service, status_class, count, microseconds)
+            SELECT date_trunc('hour', minute, 'UTC'), \(Self.allGateways), service, status_class, sum(count), sum(microseconds)
+            FROM old GROUP BY 1, 3, 4 ORDER BY 1, 3, 4
+            ON CONFLICT (minute, gateway, service, status_class)
+                DO UPDATE SET count = c.count + excluded.count, microseconds = c.microseconds + excluded.microseconds
+            """, timeout: .seconds(60))
         try await postgres.execute(
             "DELETE FROM analytics.request_counts WHERE minute < now() - make_interval(days => \(Self.retentionDays)::int)"
         )

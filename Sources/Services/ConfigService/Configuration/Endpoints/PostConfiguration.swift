@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Answers like `ReadConfiguration`. A body with `configuration` is an upload, as from the thesis' dashboard; see
+/// Answers like `ReadConfiguration`. A body with `configuration` is an upload, as from the original dashboard; see
 /// `UploadConfiguration`.
 struct PostConfiguration: Endpoint {
     static let route = Route(

@@ -33,7 +33,7 @@ final class Conversions: Sendable {
         /// How long an answer stays valid, in seconds.
         var validity: TimeInterval = 30
         /// How long a metric that was too expensive by itself is not asked for again, and one that was too expensive
-        /// together with others is asked for alone.
+        /// together with others is asked for separately.
         var pause: Duration = .seconds(300)
     }
 
@@ -51,7 +51,7 @@ final class Conversions: Sendable {
         var asOf: Date?
     }
 
-    private struct Heavy: Hashable {
+    private struct HeavyMetric: Hashable {
         var subject: Subject
         /// The text of the metric's question.
         var question: String
@@ -59,8 +59,8 @@ final class Conversions: Sendable {
 
     private struct State {
         var underWay: Set<Subject> = []
-        /// Metrics that were too expensive, and whether they were asked for alone.
-        var heavy: [Heavy: (isAlone: Bool, until: ContinuousClock.Instant)] = [:]
+        /// Metrics that were too expensive, and whether they were asked for separately.
+        var heavy: [HeavyMetric: (isAlone: Bool, until: ContinuousClock.Instant)] = [:]
     }
 
     private static let maximumRemembered = 1_000
@@ -122,7 +122,7 @@ final class Conversions: Sendable {
         return problems
     }
 
-    /// Groups the metrics into calls. Metrics that were too expensive together are asked for alone.
+    /// Groups the metrics into calls. Metrics that were too expensive together are asked for separately.
     private func plan(_ wanted: [Wanted], _ subject: Subject) -> (
         pieces: [[ExperimentQuestion.Metric]], problems: [String: Problem]
     ) {
@@ -133,7 +133,7 @@ final class Conversions: Sendable {
         var light: [ExperimentQuestion.Metric] = [], alone: [ExperimentQuestion.Metric] = [],
             problems: [String: Problem] = [:]
         for metric in wanted.sorted(by: { ($0.asOf ?? .distantPast) < ($1.asOf ?? .distantPast) }).map(\.metric) {
-            switch heavy[Heavy(subject: subject, question: metric.text)] {
+            switch heavy[HeavyMetric(subject: subject, question: metric.text)] {
             case nil: light.append(metric)
             case false: alone.append(metric)
             case true: problems[metric.name] = .tooLarge
@@ -154,7 +154,8 @@ final class Conversions: Sendable {
         state.withLock { state in
             if state.heavy.count >= Self.maximumRemembered { state.heavy = [:] }
             for metric in metrics {
-                state.heavy[Heavy(subject: subject, question: metric.text)] = (metrics.count == 1, .now + limits.pause)
+                let key = HeavyMetric(subject: subject, question: metric.text)
+                state.heavy[key] = (metrics.count == 1, .now + limits.pause)
             }
         }
     }

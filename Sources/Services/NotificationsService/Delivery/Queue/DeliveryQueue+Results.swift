@@ -7,13 +7,13 @@ extension DeliveryQueue {
     /// Safe to repeat when it is unknown whether the first call succeeded.
     func write(_ results: [DeliveryResult], within limit: Duration) async throws {
         var ended: [Ended] = []
-        var again: [Again] = []
+        var again: [Retry] = []
         for result in results {
             switch result.verdict {
             case .ended(let end, let reason, let receipt):
                 ended.append(Ended(result: result, end: end, reason: reason, receipt: receipt))
             case .again(let delay, let reason, let counts):
-                again.append(Again(result: result, delay: delay, reason: reason, counts: counts))
+                again.append(Retry(result: result, delay: delay, reason: reason, counts: counts))
             }
         }
         if !ended.isEmpty { try await write(ended, within: limit) }
@@ -27,7 +27,7 @@ extension DeliveryQueue {
         var receipt: String?
     }
 
-    private struct Again {
+    private struct Retry {
         var result: DeliveryResult
         var delay: Duration
         var reason: String
@@ -51,7 +51,7 @@ extension DeliveryQueue {
     }
 
     /// A release that does not count restores the number of attempts.
-    private func write(_ again: [Again], within limit: Duration) async throws {
+    private func write(_ again: [Retry], within limit: Duration) async throws {
         try await postgres.execute(
             """
             UPDATE notifications.deliveries AS d SET state = 'queued', due = now() + w.delay * interval '1 microsecond', leased_until = NULL,

@@ -23,7 +23,7 @@ struct DeliveryClaimer: Sendable {
         var isFull = false
     }
 
-    private struct Turn: Hashable {
+    private struct WorkKey: Hashable {
         var message: UUID
         var service: PushService?
     }
@@ -101,12 +101,12 @@ struct DeliveryClaimer: Sendable {
         metrics.inFlight.record(inFlight.count)
         let batches = DeliveryBatch.batches(claims)
         // Fewer rows than requested: nothing more is due for that message and service.
-        let counts = claims.reduce(into: [:]) { $0[Turn(message: $1.message, service: $1.service), default: 0] += 1 }
+        let counts = claims.reduce(into: [:]) { $0[WorkKey(message: $1.message, service: $1.service), default: 0] += 1 }
         let done = Set(
-            shares.map { (Turn(message: $0.message, service: $0.service), $0.limit) }.filter {
+            shares.map { (WorkKey(message: $0.message, service: $0.service), $0.limit) }.filter {
                 counts[$0, default: 0] < $1
             }.map(\.0))
-        known.work.removeAll { done.contains(Turn(message: $0.message, service: $0.lane.service)) }
+        known.work.removeAll { done.contains(WorkKey(message: $0.message, service: $0.lane.service)) }
         return batches.isEmpty && known.work.isEmpty ? nil : batches
     }
 }

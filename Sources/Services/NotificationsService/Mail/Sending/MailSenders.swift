@@ -15,7 +15,7 @@ struct MailSenders: Sendable {
         /// The app's own credential, if its server is used: when it was stored, and whether it is marked as broken.
         var own: (version: Date, isBroken: Bool)?
 
-        /// The sender with the app's name, if it has no display name of its own.
+        /// The sender with the app's name, if it has no display name.
         func from(_ app: String) -> MailAddress {
             address.name.isEmpty ? (try? MailAddress(name: app, address: address.address)) ?? address : address
         }

@@ -60,8 +60,8 @@ struct ReadMessage: Endpoint {
             .answer(
                 200,
                 """
-                The message. `counts` has the number of devices by result, with `waiting` for those without one, and \
-                of those that opened it. `variants` has the same numbers for each variant.
+                The message. `counts` has the number of devices by result (`waiting` if there is none yet), and the \
+                number that opened it. `variants` has the same numbers for each variant.
                 """, .json(.pushMessage))
         ],
         errors: [404: "The app has no such message (`message-not-found`)."])

@@ -106,7 +106,7 @@ struct RuleActionPerformer: Sendable {
             """)[0].decode(0)
     }
 
-    // MARK: Notes
+    // MARK: Runs
 
     /// The results of an action.
     struct ActionResults: Sendable {

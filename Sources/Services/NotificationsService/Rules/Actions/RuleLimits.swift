@@ -20,8 +20,10 @@ struct RuleLimits: Sendable {
         if let object = action.object, try await isLoop(action, object, in: space, transaction) {
             return .beyond(
                 .loop,
-                "It acted on this object \(Self.actionsPerObjectAndMinute) times within a minute, or \(Self.actionsPerObjectAndHour) times within an hour."
-            )
+                """
+                It acted on this object \(Self.actionsPerObjectAndMinute) times within a minute, or \
+                \(Self.actionsPerObjectAndHour) times within an hour.
+                """)
         }
         let (limit, name) = (action.rule.limit, action.rule.name)
         let seconds = Double(limit.seconds)
@@ -59,13 +61,15 @@ struct RuleLimits: Sendable {
             """
             INSERT INTO notifications.rule_objects AS o (space, rule, object, minute_start, minute_count, hour_start, hour_count)
             SELECT space, name, \(object), moment, 1, moment, 1
-            FROM notifications.rules, (SELECT least(\(action.at)::timestamptz, now()) AS moment) AS happened WHERE space = \(space.id) AND name = \(action.rule.name)
+            FROM notifications.rules, (SELECT least(\(action.at)::timestamptz, now()) AS moment) AS happened
+            WHERE space = \(space.id) AND name = \(action.rule.name)
             ON CONFLICT (space, rule, object) DO UPDATE SET touched = now(),
                 minute_count = CASE WHEN o.minute_start < excluded.minute_start - interval '1 minute' THEN 1 ELSE o.minute_count + 1 END,
                 minute_start = CASE WHEN o.minute_start < excluded.minute_start - interval '1 minute' THEN excluded.minute_start ELSE o.minute_start END,
                 hour_count = CASE WHEN o.hour_start < excluded.hour_start - interval '1 hour' THEN 1 ELSE o.hour_count + 1 END,
                 hour_start = CASE WHEN o.hour_start < excluded.hour_start - interval '1 hour' THEN excluded.hour_start ELSE o.hour_start END
-            WHERE (o.minute_start < excluded.minute_start - interval '1 minute' OR o.minute_count < \(Int32(Self.actionsPerObjectAndMinute)))
+            WHERE (o.minute_start < excluded.minute_start - interval '1 minute'
+                    OR o.minute_count < \(Int32(Self.actionsPerObjectAndMinute)))
                 AND (o.hour_start < excluded.hour_start - interval '1 hour' OR o.hour_count < \(Int32(Self.actionsPerObjectAndHour)))
             RETURNING object
             """

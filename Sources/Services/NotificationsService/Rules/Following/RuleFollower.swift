@@ -174,9 +174,9 @@ struct RuleFollower: Sendable {
     }
 
     /// Records once, in the rules of a collection, that a part of its log is missing.
-    private func recordGap(_ lost: StorageClient.Lost, _ rules: [RuleStore.Active], _ transaction: PostgresTransaction)
-        async throws
-    {
+    private func recordGap(
+        _ lost: StorageClient.LogGap, _ rules: [RuleStore.Active], _ transaction: PostgresTransaction
+    ) async throws {
         for active in rules where active.rule.trigger.collection == lost.collection {
             try await performer.logRun(
                 active.rule.name, .expired, cause: "log:\(lost.collection)/\(lost.transaction)", object: nil,

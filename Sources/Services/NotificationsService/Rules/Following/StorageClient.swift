@@ -31,12 +31,12 @@ final class StorageClient: Sendable {
         var hasMore: Bool
         /// Whether the requested cursor is not part of this log. `cursor` is then the end of the log.
         var isExpired: Bool
-        var lost: [Lost]
+        var lost: [LogGap]
     }
 
     /// A collection with a gap in its log after the cursor, up to a transaction. Reported until the cursor is past the
     /// gap.
-    struct Lost: Sendable {
+    struct LogGap: Sendable {
         var collection: String
         var transaction: String
     }
@@ -46,7 +46,7 @@ final class StorageClient: Sendable {
     func page(of collections: [String], after cursor: String?, waiting seconds: Int, in space: Space) async throws
         -> Page
     {
-        let body = Ask(
+        let body = ChangesRequest(
             app: space.appID, environment: space.environment.rawValue, collections: collections, after: cursor,
             limit: Self.pageSize,
             waitSeconds: seconds)
@@ -66,17 +66,17 @@ final class StorageClient: Sendable {
             lost: Self.lost(json["lost"]))
     }
 
-    private static func lost(_ json: JSONValue?) -> [Lost] {
+    private static func lost(_ json: JSONValue?) -> [LogGap] {
         guard case .array(let elements) = json else { return [] }
         return elements.compactMap { element in
             guard case .string(let collection) = element["collection"],
                 case .string(let transaction) = element["transaction"]
             else { return nil }
-            return Lost(collection: collection, transaction: transaction)
+            return LogGap(collection: collection, transaction: transaction)
         }
     }
 
-    private struct Ask: Encodable {
+    private struct ChangesRequest: Encodable {
         var app: String
         var environment: String
         var collections: [String]

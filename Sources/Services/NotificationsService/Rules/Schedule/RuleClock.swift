@@ -73,7 +73,8 @@ struct RuleClock: Service {
                 }
                 try await postgres.execute(
                     """
-                    UPDATE notifications.rules SET stuck_since = coalesce(stuck_since, now()), stuck_reason = \(FailureTracker.sentence(error)),
+                    UPDATE notifications.rules SET stuck_since = coalesce(stuck_since, now()),
+                        stuck_reason = \(FailureTracker.sentence(error)),
                         retry = now() + make_interval(secs => \(Self.retrySeconds))
                     WHERE space = \(space.id) AND name = \(name) AND due = \(due)
                     """)

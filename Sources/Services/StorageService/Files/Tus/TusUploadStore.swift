@@ -52,7 +52,7 @@ struct TusUploadStore: Sendable {
         let (grants, transfers) = (declaration.grants, try scope.space.own("_transfers"))
         let uploader = scope.identity.userID
         let origin = scope.identity == .anonymous ? Self.digest(of: address, in: scope.space) : nil
-        // Concurrent calls may both take the last place; this is a bound, not an exact quota.
+        // Concurrent calls may exceed the limits slightly; they are not exact quotas.
         let unfinished: PostgresQuery = "(SELECT coalesce(sum(size), 0) FROM \(transfers) WHERE NOT is_finished)"
         let rows = try await files.run(
             """

@@ -9,7 +9,8 @@ import Synchronization
 struct TusUploads: Sendable {
     let store: TusUploadStore
     let intake: FileIntake
-    let rights: RightsStore
+
+    private var rights: RightsStore { intake.rights }
 
     /// Stores as much of a request's body as arrives, even if the connection breaks, so that the upload can be resumed.
     /// Returns the new offset.
@@ -28,7 +29,7 @@ struct TusUploads: Sendable {
                 .limitExceeded, "An upload may have at most \(TusUploadStore.maximumParts) parts. Begin a new one.")
         }
         let blob = BlobName.random(in: scope.space.schema)
-        let written = try await intake.write(Arriving(body), to: blob, limitInBytes: missing)
+        let written = try await intake.write(ArrivingBody(body), to: blob, limitInBytes: missing)
         guard written.sizeInBytes > 0 else { return offset }
         guard try await store.append(blob, sizeInBytes: written.sizeInBytes, at: offset, to: transfer.id, in: scope)
         else {
@@ -52,22 +53,22 @@ struct TusUploads: Sendable {
             transfer.parts.map { StoredPiece(blob: $0.blob, sizeInBytes: $0.sizeInBytes) }, in: backend)
         let written = try await backend.write(parts, to: blob, limitInBytes: transfer.sizeInBytes)
         let content = FileStore.Content(written, blob, declaredType: transfer.contentType)
-        guard try await store.finish(transfer, as: content, in: scope) else {
+        let present = try await scope.present(rights)
+        guard try await store.finish(transfer, as: content, in: present) else {
             try? await backend.remove(blob)
-            try await store.files.checkWritable(transfer.path, in: scope)
+            try await store.files.checkWritable(transfer.path, in: present)
             return
         }
     }
 
-    /// The uploader's scope. The app's server may query any upload, which may finish it, but not with the server's
-    /// rights.
+    /// The uploader's scope. The app's server may query any upload, which may finish the upload, but with the
+    /// uploader's rights.
     private func uploader(of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> FileScope {
         let principal = Principal(
             kind: transfer.isMaster ? .master : .client, appID: scope.space.appID, appNumber: 0,
             environment: scope.space.environment,
             credentialID: scope.credentialID, userID: transfer.uploader)
-        return FileScope(
-            scope.space, try await rights.rights(of: principal, in: scope.space), credentialID: scope.credentialID)
+        return FileScope(scope.space, try await rights.rights(of: principal, in: scope.space), of: principal)
     }
 
     static func conflict(_ offset: Int) -> ServiceError {
@@ -76,7 +77,7 @@ struct TusUploads: Sendable {
 }
 
 /// A body that ends where its connection broke.
-private struct Arriving: AsyncSequence, Sendable {
+private struct ArrivingBody: AsyncSequence, Sendable {
     let body: CompleteBody
 
     init(_ body: CompleteBody) { self.body = body }

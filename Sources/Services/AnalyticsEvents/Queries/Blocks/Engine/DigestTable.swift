@@ -1,7 +1,7 @@
 /// Numbers persons from 0, in the order in which they are first seen.
 ///
 /// An open-addressed hash table. Persons are digests, so their highest bits serve as the hash. Inserting persons in
-/// ascending order also visits the slots in ascending order, which is kind to the cache.
+/// ascending order also visits the slots in ascending order, which makes good use of the CPU's caches.
 struct DigestTable {
     private struct Slot {
         var key: UInt64 = 0

@@ -114,12 +114,12 @@ struct FunnelCount {
     ///
     /// - Parameter events: Sort keys in ascending order.
     private func steps(of events: UnsafeMutableBufferPointer<Int64>) -> Int {
-        var made = 0
+        var completed = 0
         withUnsafeTemporaryAllocation(of: Int64.self, capacity: names.count) { starts in
             for event in events {
                 let step = Int(event & (1 &<< Self.stepBits &- 1)), at = event &>> Self.stepBits
                 // A step counts only after all steps before it.
-                guard step <= made else { continue }
+                guard step <= completed else { continue }
                 if step == 0 {
                     starts[0] = at
                 } else if at &- starts[step - 1] <= window {
@@ -127,9 +127,9 @@ struct FunnelCount {
                 } else {
                     continue
                 }
-                if step == made { made += 1 }
+                if step == completed { completed += 1 }
             }
         }
-        return made
+        return completed
     }
 }

@@ -1,4 +1,4 @@
-/// A buffer that is reused for the numbers of one part after the other.
+/// A buffer for the numbers of a part, reused for each part in turn.
 final class Scratch<Number: FixedWidthInteger> {
     private(set) var numbers: UnsafeMutablePointer<Number>
     private var capacity = 0

@@ -39,10 +39,8 @@ struct EventBlock: Sendable {
         var profileOf = [Int](repeating: 0, count: events.count)
         for index in order {
             let event = events[index]
-            if let last = profiles.last, last.person == event.person, last.terms == event.terms {
-            } else {
-                profiles.append(event)
-            }
+            let continuesProfile = profiles.last.map { $0.person == event.person && $0.terms == event.terms } ?? false
+            if !continuesProfile { profiles.append(event) }
             profileOf[index] = profiles.count - 1
         }
         persons = BlockColumn.persons(profiles.map(\.person))
@@ -63,10 +61,10 @@ struct EventBlock: Sendable {
         }
         parts = orders.map { order in
             let (profiles, times) = BlockColumn.events(order.map { (profileOf[$0], events[$0].at) })
-            let ats = order.lazy.map { events[$0].at }
+            let instants = order.lazy.map { events[$0].at }
             return BlockPart(
                 name: events[order[0]].name, isScreen: events[order[0]].isScreen, events: order.count,
-                firstAt: ats.min() ?? 0, lastAt: ats.max() ?? 0,
+                firstAt: instants.min() ?? 0, lastAt: instants.max() ?? 0,
                 profiles: profiles, times: times)
         }
         self.orders = orders

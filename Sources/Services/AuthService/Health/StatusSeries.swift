@@ -1,0 +1,57 @@
+import Foundation
+import MartletCore
+
+/// The series of the history that are shown together. Their names begin with the group. There are no others, which
+/// bounds the history's size.
+enum StatusGroup: String, CaseIterable, Sendable {
+    case host, processes, database, jobs
+
+    var series: [String] {
+        switch self {
+        case .host:
+            [
+                "cpu.user", "cpu.system", "cpu.waiting", "memory.size", "memory.used", "disk.size", "disk.used",
+                "network.received", "network.sent",
+            ].map { "host." + $0 }
+        case .processes:
+            (ServiceName.allCases.map(\.rawValue) + ["gateway"]).flatMap { process in
+                ["cpu", "memory", "files", "slow"].map { "processes.\(process).\($0)" }
+            }
+        case .database:
+            [
+                "size", "connections", "milliseconds", "transactions", "rollbacks", "locked", "oldest", "dead",
+            ].map { "database." + $0 }
+        // The service of configurations has no jobs.
+        case .jobs: ServiceName.allCases.filter { $0 != .config }.map { "jobs." + $0.rawValue }
+        }
+    }
+
+    static let allSeries = Set(allCases.flatMap(\.series))
+}
+
+/// For how long one row of the history stands, and how long it is kept. The longer ago, the fewer rows.
+struct StatusResolution: Sendable, Equatable {
+    let seconds: Int
+    let days: Int
+
+    /// The finest first. The last ones keep 13 months.
+    static let all = [
+        StatusResolution(seconds: 60, days: 2), StatusResolution(seconds: 900, days: 15),
+        StatusResolution(seconds: 3_600, days: 62), StatusResolution(seconds: 86_400, days: 396),
+    ]
+    /// The maximum number of points of a series in one answer.
+    static let maximumPoints = 800
+
+    /// The finest resolution that still has the start of the range and shows it with at most `maximumPoints`. Nil if
+    /// the range is too long for all.
+    static func finest(from: Date, to: Date, now: Date) -> StatusResolution? {
+        let possible = all.filter { to.timeIntervalSince(from) <= Double($0.seconds * maximumPoints) }
+        return possible.first { from >= now.addingTimeInterval(-86_400 * Double($0.days)) } ?? possible.last
+    }
+
+    /// The start of the interval that contains a time.
+    func start(of time: Date) -> Date {
+        let length = Double(seconds)
+        return Date(timeIntervalSince1970: (time.timeIntervalSince1970 / length).rounded(.down) * length)
+    }
+}

@@ -1,0 +1,90 @@
+import NIOCore
+
+/// Limits how many requests of one route may wait for one upstream address, so that the requests it accepts are
+/// answered quickly even if far more arrive than it can serve. A value type without its own clock.
+///
+/// An address is overloaded if requests queue in it all the time. Then hardly any answer of a window takes about as
+/// long as the fastest answer known for the route. Like CoDel (RFC 8289), this does not go by the slow answers: some
+/// among fast ones do not mean a queue. Each window with a queue lowers the limit by a fifth, and each without one
+/// raises it by a tenth until it is no longer needed.
+struct LoadLimit {
+    /// So many requests may always wait: enough to keep an address busy, and few enough to be answered in time.
+    static let minimum = 32
+    /// A window ends after this time if it has enough answers, and otherwise after `longestWindow`.
+    static let window = TimeAmount.milliseconds(100)
+    static let longestWindow = TimeAmount.seconds(1)
+    /// Fewer answers than this do not show a queue.
+    static let fewestAnswers = 20
+    /// An answer is quick if it took at most this much longer than the fastest known, or at most twice as long.
+    static let target = TimeAmount.milliseconds(5)
+    /// There is a queue if fewer than one in so many answers of a window were quick.
+    static let quickShare = 4
+    /// The fastest known answer is one of the last two periods of this length.
+    static let memory = TimeAmount.seconds(60)
+
+    /// Requests that were sent completely and have no answer yet.
+    private(set) var waiting = 0
+    /// Nil as long as there is no queue.
+    private(set) var limit: Int?
+
+    private var windowBegan = NIODeadline.uptimeNanoseconds(0)
+    private var answers = 0
+    private var quickAnswers = 0
+    private var mostWaiting = 0
+    private var periodBegan = NIODeadline.uptimeNanoseconds(0)
+    private var fastestInPeriod = TimeAmount.hours(1)
+    private var fastestBefore = TimeAmount.hours(1)
+
+    var admits: Bool { limit.map { waiting < $0 } ?? true }
+
+    mutating func begin(at now: NIODeadline) {
+        if answers == 0, waiting == 0 { windowBegan = now }
+        waiting += 1
+        mostWaiting = max(mostWaiting, waiting)
+    }
+
+    /// Records that the head of a successful answer arrived `time` after the end of its request.
+    mutating func answered(after time: TimeAmount, at now: NIODeadline) {
+        waiting -= 1
+        answers += 1
+        if time <= quickTime { quickAnswers += 1 }
+        fastestInPeriod = min(fastestInPeriod, time)
+        let age = now - windowBegan
+        guard age >= Self.longestWindow || age >= Self.window && answers >= Self.fewestAnswers else { return }
+        endWindow(at: now)
+    }
+
+    /// Records that a request ended without a successful answer. Refusals are quick and say nothing about the load.
+    mutating func failed() { waiting -= 1 }
+
+    private var quickTime: TimeAmount {
+        let fastest = min(fastestBefore, fastestInPeriod)
+        return max(fastest + Self.target, fastest * 2)
+    }
+
+    private mutating func endWindow(at now: NIODeadline) {
+        let hasQueue =
+            (limit != nil || mostWaiting > Self.minimum) && answers >= Self.fewestAnswers
+            && quickAnswers < answers / Self.quickShare
+        if hasQueue {
+            limit = max(Self.minimum, min(limit ?? mostWaiting, mostWaiting) * 4 / 5)
+        } else if let limit {
+            self.limit = limit > 2 * mostWaiting + Self.minimum ? nil : limit + max(1, limit / 10)
+        }
+        remember(at: now)
+        windowBegan = now
+        answers = 0
+        quickAnswers = 0
+        mostWaiting = waiting
+    }
+
+    /// While the limit holds requests back, every answer is slowed by others, so nothing is forgotten. At the minimum
+    /// that cannot be the reason: the address has become slower.
+    private mutating func remember(at now: NIODeadline) {
+        guard limit == nil || limit == Self.minimum else { return periodBegan = now }
+        guard now - periodBegan >= Self.memory else { return }
+        periodBegan = now
+        fastestBefore = fastestInPeriod
+        fastestInPeriod = .hours(1)
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+
+/// Counters and sizes of the machine at one moment. What the machine does not tell is 0.
+struct HostReading: Equatable {
+    /// Clock ticks of all cores since the machine was started. `total` includes idle ones.
+    var userTicks = 0.0
+    var systemTicks = 0.0
+    /// Idle while a disk was at work.
+    var waitingTicks = 0.0
+    var totalTicks = 0.0
+    /// Bytes since the machine was started, of all interfaces that lead elsewhere.
+    var receivedBytes = 0.0
+    var sentBytes = 0.0
+    var memorySizeInBytes = 0.0
+    var memoryAvailableInBytes = 0.0
+    /// Of the file system with the working directory.
+    var diskSizeInBytes = 0.0
+    var diskAvailableInBytes = 0.0
+
+    /// Interfaces of containers and virtual machines, whose traffic passes another interface as well.
+    private static let inner = ["docker", "veth", "br-", "virbr", "podman", "cni"]
+
+    /// Reads the contents of `/proc/stat`, `/proc/meminfo` and `/proc/net/dev`.
+    init(stat: String, memory: String, network: String) {
+        // proc(5): user, nice, system, idle, iowait, irq, softirq, steal. What follows is part of user and nice.
+        let ticks = stat.prefix { $0 != "\n" }.split(separator: " ").dropFirst().prefix(8).map { Double($0) ?? 0 }
+        if ticks.count == 8 {
+            userTicks = ticks[0] + ticks[1]
+            systemTicks = ticks[2] + ticks[5] + ticks[6]
+            waitingTicks = ticks[4]
+            totalTicks = ticks.reduce(0, +)
+        }
+        for line in memory.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count > 1, let kibibytes = Double(words[1]) else { continue }
+            switch words[0] {
+            case "MemTotal:": memorySizeInBytes = kibibytes * 1_024
+            case "MemAvailable:": memoryAvailableInBytes = kibibytes * 1_024
+            default: continue
+            }
+        }
+        for line in network.split(separator: "\n") {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, let name = parts[0].split(separator: " ").first, name != "lo",
+                !Self.inner.contains(where: { name.hasPrefix($0) })
+            else { continue }
+            let words = parts[1].split(separator: " ")
+            guard words.count > 8, let received = Double(words[0]), let sent = Double(words[8]) else { continue }
+            receivedBytes += received
+            sentBytes += sent
+        }
+    }
+
+    static func current() -> HostReading {
+        func content(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+        var reading = HostReading(
+            stat: content("/proc/stat"), memory: content("/proc/meminfo"), network: content("/proc/net/dev"))
+        var disk = statvfs()
+        if statvfs(".", &disk) == 0 {
+            reading.diskSizeInBytes = Double(disk.f_blocks) * Double(disk.f_frsize)
+            reading.diskAvailableInBytes = Double(disk.f_bavail) * Double(disk.f_frsize)
+        }
+        return reading
+    }
+
+    /// The values of the series `host.…`: CPU in percent of all cores, sizes in bytes, traffic in bytes per second.
+    func values(since earlier: HostReading, seconds: Double) -> [String: Double] {
+        var values: [String: Double] = [:]
+        let ticks = totalTicks - earlier.totalTicks
+        if ticks > 0 {
+            // The kernel may count backwards a little.
+            func percent(_ part: Double) -> Double { min(100, max(0, part / ticks * 100)) }
+            values["host.cpu.user"] = percent(userTicks - earlier.userTicks)
+            values["host.cpu.system"] = percent(systemTicks - earlier.systemTicks)
+            values["host.cpu.waiting"] = percent(waitingTicks - earlier.waitingTicks)
+        }
+        if memorySizeInBytes > 0 {
+            values["host.memory.size"] = memorySizeInBytes
+            values["host.memory.used"] = memorySizeInBytes - memoryAvailableInBytes
+        }
+        if diskSizeInBytes > 0 {
+            values["host.disk.size"] = diskSizeInBytes
+            values["host.disk.used"] = diskSizeInBytes - diskAvailableInBytes
+        }
+        if seconds > 0 {
+            // Fewer bytes than before: an interface has been removed.
+            values["host.network.received"] = max(0, receivedBytes - earlier.receivedBytes) / seconds
+            values["host.network.sent"] = max(0, sentBytes - earlier.sentBytes) / seconds
+        }
+        return values
+    }
+}

@@ -1,0 +1,57 @@
+public import Logging
+import MartletAPI
+public import MartletCore
+public import ServiceLifecycle
+
+/// Reports about every minute what this process and its machine use. `auth` keeps the history.
+///
+/// A report that fails is not repeated: the history has a gap then, as while a process is down.
+public struct UsageReporter: Service {
+    /// Shorter than a minute, so that every minute of the history has a value.
+    private static let interval: Duration = .seconds(57)
+
+    private let process: String
+    private let metrics: MetricsRegistry
+    private let logger: Logger
+    private let send: @Sendable (UsageReport) async throws -> Void
+
+    /// - Parameter send: Passes a report on.
+    init(
+        process: String, metrics: MetricsRegistry, logger: Logger,
+        send: @escaping @Sendable (UsageReport) async throws -> Void
+    ) {
+        self.process = process
+        self.metrics = metrics
+        self.logger = logger
+        self.send = send
+    }
+
+    /// Reports to `auth` over HTTP.
+    ///
+    /// - Parameter process: The process's name.
+    public init(
+        process: String, metrics: MetricsRegistry, logger: Logger, auth: ServiceAddress, internalSecret: Secret
+    ) {
+        let calls = ServiceCalls(caller: process, internalSecret: internalSecret)
+        self.init(process: process, metrics: metrics, logger: logger) { report in
+            _ = try await calls.post("/internal/status", report, to: auth, upTo: 1 << 10, within: .seconds(10))
+        }
+    }
+
+    public func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var meter = UsageMeter(process: process, metrics: metrics)
+            // Jitter: processes that start together do not report together.
+            while (try? await Task.sleep(for: Self.interval * Double.random(in: 0.9...1))) != nil {
+                do {
+                    try await send(UsageReport(values: meter.take()))
+                } catch {
+                    guard !Task.isCancelled else { return }
+                    logger.notice(
+                        "Could not report the use of CPU and memory; the history will have a gap.",
+                        metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+}

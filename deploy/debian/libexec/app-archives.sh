@@ -1,0 +1,233 @@
+# shellcheck shell=bash
+# Archives of apps that are kept in a folder: made now or on a schedule, listed, cancelled, deleted. Sourced by `app`, not run.
+# An archive is ID.age. Beside it, ID.json says when it was made, how large it is, and what the last proof said; a run that
+# failed leaves ID.json alone. ID is the app's id and the time: k2v9x0q1m3ab-20261128T020000Z.
+# shellcheck disable=SC2154  # `archives`, `work` and the options are set by `app`
+
+units=/etc/systemd/system
+# Runs of an app that failed and are still listed.
+failures_listed=20
+
+# take_turn SECONDS: waits for another run, for so long at most.
+take_turn() {
+    install -d -m 0711 "$records"
+    exec 9> "$records/apps.lock"
+    flock -n 9 || say "waiting for the run under way (see: martlet app backups cancel)"
+    flock -w "$1" 9 || die "the run under way has not ended"
+}
+
+# in_turn COMMAND…: runs it after the run under way, in a process group of its own, which `cancel` ends.
+in_turn() {
+    set -m
+    (
+        set +m
+        trap clean_up EXIT
+        trap 'exit 130' INT TERM HUP
+        take_turn 43200
+        echo "$BASHPID ${subject:-all}" > "$records/apps.running"
+        "$@"
+    ) < /dev/null &
+    child=$!
+    set +m
+    wait "$child"
+}
+
+# keep_archive APP: writes an archive into the folder, and deletes those that are expired.
+keep_archive() {
+    local app=$1 id start=$SECONDS
+    check_app_id "$app"
+    # A run that failed in this second has the name.
+    until id=$app-$(date -u +%Y%m%dT%H%M%SZ) && [[ ! -e $archives/$id.json ]]; do sleep 0.1; done
+    task="martlet app backup $app" unfinished=$id to=$archives/$id.age
+    # Other users enter it for their own backups.
+    [[ -d $folder ]] || install -d -m 0755 "$folder"
+    install -d -m 0700 "$archives"
+    back_up "$app" "$to"
+    jq -c --arg id "$id" --argjson seconds $((SECONDS - start)) --argjson size "$(stat -c %s "$to")" \
+        '{id: $id, app: .app.id, time: .created, result: "good", seconds: $seconds, sizeInBytes: $size,
+          rows: ([.tables[].rows] | add // 0), files: .files.count}' "$work/manifest.json" | record "$id"
+    unfinished=
+    forget_expired "$app"
+    summarize
+    copy_away "$id"
+    say "the archive is $id"
+}
+
+# record ID: keeps the JSON of standard input.
+record() { write_private "$archives/$1.json" "$EUID" 0600; }
+
+# record_failure STATUS: of `task`. Whoever cancels it gets no mail.
+record_failure() {
+    local result=failed
+    (($1 != 130 && $1 != 143)) || result=cancelled
+    if [[ -n $unfinished && -d $archives ]]; then
+        rm -f "$archives/$unfinished.age"
+        jq -n -c --arg id "$unfinished" --arg result "$result" '{id: $id, app: ($id | split("-")[0]), time: (now | todate), result: $result}' |
+            record "$unfinished"
+        forget_expired "${unfinished%%-*}"
+        summarize
+    fi
+    if [[ $result == failed ]]; then report_failure "$task" "$1"; else say "cancelled: $task"; fi
+}
+
+# entries [APP]: what is known of each run, as JSON, the oldest first.
+entries() {
+    [[ -d $archives ]] || { echo '[]'; return; }
+    find "$archives" -maxdepth 1 -name "${1:-*}-*.json" -print0 | xargs -0 -r cat | jq -s -c 'sort_by(.time, .id)'
+}
+
+# --- which are kept, and where else ---
+
+# forget_expired APP: archives beyond the number and the age of backup.env. The newest stays.
+forget_expired() {
+    entries "$1" | jq -r --argjson count "$retain_app" --argjson days "${retain_app_days:-0}" --argjson failures "$failures_listed" '
+        reverse
+        | (map(select(.result == "good")) | to_entries[]
+            | select(.key > 0 and (.key >= $count or ($days > 0 and (.value.time | fromdate) < now - $days * 86400))) | .value.id),
+          (map(select(.result != "good")) | .[$failures:][] | .id)' |
+        while IFS= read -r id; do forget "$id"; done
+}
+
+# forget ID
+forget() {
+    rm -f "$archives/$1.age" "$archives/$1.json"
+    [[ -z $copy_apps_to ]] || remote delete --include "$1.*" "$copy_apps_to" < /dev/null || say "could not delete $1 in $copy_apps_to"
+}
+
+copy_away() {
+    [[ -n $copy_apps_to ]] || return 0
+    need_program rclone rclone
+    remote copy --include "$1.*" "$archives" "$copy_apps_to" || die "the archive $1 could not be copied to $copy_apps_to"
+}
+
+# --- list, delete, cancel ---
+
+# list_archives [APP]
+list_archives() {
+    [[ -z $1 ]] || check_app_id "$1"
+    entries "$1" > "$work/entries"
+    find "$archives" -maxdepth 1 -name '*.age' -printf '%f\n' 2> /dev/null > "$work/there" || true
+    jq -r --rawfile there "$work/there" '
+        ($there | split("\n")) as $files
+        | ["ID", "TIME", "RESULT", "SIZE", "ROWS", "FILES", "PROVED"],
+          (.[] | (.id + ".age") as $file
+            | [.id, .time, (if .result == "good" and ($files | index($file)) == null then "gone" else .result end),
+            (if .sizeInBytes then .sizeInBytes / 1048576 | ceil | "\(.) MiB" else "-" end), .rows // "-", .files // "-",
+            (if .proof then "\(.proof.time) \(.proof.result)" else "-" end)]) | @tsv' "$work/entries" |
+        awk -F '\t' '{ printf "%-49s %-21s %-9s %10s %10s %8s  %s\n", $1, $2, $3, $4, $5, $6, $7 }'
+    jq -r '[.[] | select(.proof)] | max_by(.proof.time)
+        | if . then "last proof: \(.proof.time): \(.proof.result): archive \(.id), "
+            + "\(if .proof.isRestored then "restored" else "only read" end), \(.rows) rows, \(.proof.seconds) s"
+          else "last proof: never (martlet app backups verify)" end' "$work/entries"
+}
+
+# delete_archive ID
+delete_archive() {
+    [[ $1 =~ ^[a-z][a-z0-9]{0,31}-[0-9]{8}T[0-9]{6}Z$ && -e $archives/$1.json ]] || die "there is no archive $1 (see: martlet app backups)"
+    take_turn 60
+    forget "$1"
+    summarize
+    say "deleted $1"
+}
+
+# cancel [APP]: the run under way.
+cancel() {
+    local process='' app='' tenths
+    [[ -e $records/apps.lock ]] || die "nothing is under way"
+    exec 9> "$records/apps.lock"
+    ! flock -n 9 || die "nothing is under way"
+    read -r process app < "$records/apps.running" || die "the run has not begun yet"
+    [[ -z $1 || $1 == "$app" ]] || die "what is under way is of $app, not of $1"
+    kill -TERM -- "-$process" || die "it could not be ended"
+    for ((tenths = 0; tenths < 600; tenths++)); do
+        kill -0 -- "-$process" 2> /dev/null || { say "cancelled ($app)"; return; }
+        sleep 0.1
+    done
+    die "it has not ended within a minute"
+}
+
+# file_of FILE|ID: the archive's path.
+file_of() { if [[ ! -e $1 && -e $archives/$1.age ]]; then echo "$archives/$1.age"; else echo "$1"; fi; }
+
+# --- schedule: the timers of whole backups, with an app's id (martlet-backup@.service) ---
+
+# schedule [APP [WHEN|off]]
+schedule() {
+    local app=$1 when=$2 timer=martlet-backup@app-$1.timer
+    [[ -z $app ]] || check_app_id "$app"
+    if [[ -z $when ]]; then
+        if [[ -z $app ]]; then timer='martlet-backup@app*.timer'; fi
+        systemctl list-timers --all "$timer" --no-pager
+        return
+    fi
+    need_root
+    if [[ $when == off ]]; then
+        unschedule "$app"
+        say "$app is not archived from now on; its archives stay"
+        return
+    fi
+    if [[ $when == *$'\n'* ]] || ! systemd-analyze calendar "$when" > /dev/null; then die "not a time of systemd.time(7): $when"; fi
+    connect
+    [[ $(query "SELECT count(*) FROM auth.apps WHERE id = '$app'") == 1 ]] || die "there is no app $app"
+    make_key
+    write_private "$units/$timer" root: 0644 << END
+# Written by "martlet app backups schedule".
+[Unit]
+Description=Martlet: archive of the app $app
+
+[Timer]
+OnCalendar=$when
+RandomizedDelaySec=60
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+END
+    # For alerts: an app that has no archive yet is late when one should have been made since now.
+    touch "$units/$timer"
+    systemctl daemon-reload
+    systemctl enable --quiet "$timer" martlet-backup@apps.timer
+    systemctl restart "$timer" martlet-backup@apps.timer
+    say "$app is archived at that time, and the latest archive is proved weekly (martlet app backups schedule)"
+}
+
+# unschedule APP
+unschedule() {
+    local timer=martlet-backup@app-$1.timer
+    if [[ -e $units/$timer ]]; then
+        systemctl disable --quiet --now "$timer"
+        rm -f "$units/$timer"
+        systemctl daemon-reload
+    fi
+    [[ -n $(scheduled_apps) ]] || systemctl disable --quiet --now martlet-backup@apps.timer
+    summarize
+}
+
+scheduled_apps() {
+    local file
+    for file in "$units"/martlet-backup@app-*.timer; do
+        [[ -e $file ]] || continue
+        file=${file##*@app-}
+        echo "${file%.timer}"
+    done
+}
+
+# --- for the dashboard and for alerts ---
+
+# Keeps, for each app, its last run, archive and proof for the dashboard (`BackupRecords`), and times for Prometheus's node
+# exporter of this machine, if there is one.
+summarize() {
+    install -d -m 0711 "$records"
+    entries | jq -c '[group_by(.app)[] | map(select(.result == "good")) as $good | {app: .[0].app, archives: ($good | length),
+            time: $good[-1].time, sizeInBytes: $good[-1].sizeInBytes, lastRun: .[-1].time, lastResult: .[-1].result,
+            proof: ([.[] | select(.proof) | {id, time: .proof.time, result: .proof.result, seconds: .proof.seconds}] | max_by(.time))}]
+        | sort_by(.lastRun) | .[-100:]' | write_private "$records/apps.json" "$EUID" 0644
+    [[ -d $exporter ]] || return 0
+    local app
+    for app in $(scheduled_apps); do
+        entries "$app" | jq -r --arg app "$app" --argjson since "$(stat -c %Y "$units/martlet-backup@app-$app.timer")" '
+            def latest: map(fromdate) + [$since] | max;
+            "martlet_app_backup_last_success_seconds{app=\"\($app)\"} \([.[] | select(.result == "good").time] | latest)",
+            "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \([.[].proof | select(.result == "good").time] | latest)"'
+    done | sort | write_private "$exporter/martlet_app_backup.prom" root: 0644
+}

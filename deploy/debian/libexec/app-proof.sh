@@ -1,0 +1,137 @@
+# shellcheck shell=bash
+# Proves that archives of apps restore: into a PostgreSQL of its own, beside the server. Sourced by `app`, not run.
+# It has the tables of the server, empty, and takes the rows as a server would that does not have the app. Each table is
+# compared with the manifest. The bytes of files are compared while the archive is read; they are not written.
+# shellcheck disable=SC2154,SC2034  # `archives`, `work` and the options are set by `app`
+
+scratch=$records/app-scratch
+proof=
+
+# prove_archives [APP|ID]: the latest archive of each app, or of one, or that archive.
+prove_archives() {
+    local ids id result is_restored=false is_bad='' start
+    task="martlet app backups verify${1:+ $1}"
+    entries "${1%%-*}" > "$work/entries"
+    mapfile -t ids < <(jq -r --arg id "$1" 'map(select(.result == "good"))
+        | if ($id | contains("-")) then .[] | select(.id == $id) else group_by(.app)[] | .[-1] end | .id' "$work/entries")
+    if ((${#ids[@]} == 0)); then
+        [[ -z $1 ]] || die "there is no archive of $1"
+        say "there is no archive to prove"
+        return
+    fi
+    connect
+    ! can_restore || is_restored=true
+    for id in "${ids[@]}"; do
+        result=good start=$SECONDS
+        (
+            child=
+            trap end_proof EXIT
+            trap 'exit 130' INT TERM HUP
+            prove "$id" "$is_restored"
+        ) &
+        child=$!
+        wait "$child" || result=bad is_bad=1
+        child=
+        jq -c --arg result "$result" --argjson isRestored "$is_restored" --argjson seconds $((SECONDS - start)) \
+            '.proof = {time: (now | todate), result: $result, isRestored: $isRestored, seconds: $seconds}' "$archives/$id.json" | record "$id"
+        summarize
+    done
+    [[ -z $is_bad ]] || die "an archive does not restore to what was archived; see above"
+}
+
+# prove ID IS_RESTORED
+prove() {
+    local app environments='live test' environment='' from='' exists=0
+    proof=$(mktemp -d "$work/proof.XXXXXX")
+    work=$proof
+    verify "$archives/$1.age" > /dev/null
+    [[ $2 == true ]] || { say "$1 was read but not restored: PostgreSQL's server is not on this machine, or is too old"; return; }
+    app=$(read_json "$work/manifest.json" .app.id)
+    read_tables "$work/tables.json"
+    check_versions
+    extract "$archives/$1.age" rows
+    has_room
+    copy_structure
+    start_scratch
+    on_scratch database -f "$work/structure.sql" > /dev/null
+    write_restore_script "$app"
+    (cd "$work" && on_scratch database -f restore.sql > counted)
+    say "$1 restores: $(tail -n 1 "$work/counted")"
+}
+
+end_proof() {
+    local status=$?
+    trap - EXIT
+    stop_scratch
+    [[ -z $proof ]] || rm -rf "$proof"
+    exit "$status"
+}
+
+# The newest server's programs on this machine; their clients may be newer.
+postgres_programs() { dirname "$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1)"; }
+
+can_restore() {
+    local programs
+    programs=$(postgres_programs)
+    [[ -x $programs/initdb ]] || return 1
+    (($(cut -d / -f 5 <<< "$programs") >= $(query 'SHOW server_version_num') / 10000))
+}
+
+# Rows are compressed in the archive, and have indexes in the database.
+has_room() {
+    local needed free
+    needed=$(($(du -sb "$work/rows" | cut -f 1) * 20 + (1 << 29)))
+    free=$(df --output=avail -B1 "$records" | tail -n 1)
+    ((free > needed)) || die "a proof needs up to $((needed >> 20)) MiB in $records, and $((free >> 20)) MiB are free"
+}
+
+# Writes the structure of the server's own schemas, and the names of its roles.
+copy_structure() {
+    query "SELECT format('CREATE ROLE %I;', rolname) FROM pg_roles WHERE rolname !~ '^(pg_|app_)' AND rolname <> 'postgres'" > "$work/structure.sql"
+    pg_dump --schema-only --exclude-schema='app_*' --no-owner --no-privileges --no-tablespaces --no-publications --no-subscriptions \
+        --no-security-labels >> "$work/structure.sql"
+    sed -i "$newer_settings" "$work/structure.sql"
+}
+
+# As the user of the cluster: PostgreSQL does not run as root.
+as_owner() { if ((EUID == 0)); then as_postgres "$@"; else (cd / && exec "$@"); fi; }
+
+# It listens on a socket only, in a folder that only its user and root may enter.
+start_scratch() {
+    local programs
+    programs=$(postgres_programs)
+    stop_scratch
+    install -d -m 0700 "$scratch"
+    ((EUID != 0)) || chown postgres: "$scratch"
+    as_owner "$programs/initdb" -D "$scratch/data" -U postgres --auth=trust --encoding=UTF8 --locale=C.UTF-8 --no-sync > /dev/null
+    cat >> "$scratch/data/postgresql.conf" << END
+listen_addresses = ''
+unix_socket_directories = '$scratch'
+port = 5432
+max_connections = 10
+max_locks_per_transaction = 4096
+shared_buffers = 64MB
+wal_level = minimal
+max_wal_senders = 0
+fsync = off
+full_page_writes = off
+autovacuum = off
+log_min_error_statement = panic
+log_parameter_max_length_on_error = 0
+END
+    as_owner "$programs/pg_ctl" -D "$scratch/data" -l "$scratch/log" -t 600 -w start > /dev/null 9>&- ||
+        { tail -n 5 "$scratch/log" >&2; die "the PostgreSQL of the proof does not start"; }
+}
+
+# A number that a killed run has left may be another process's by now.
+stop_scratch() {
+    local process
+    process=$(head -n 1 "$scratch/data/postmaster.pid" 2> /dev/null || true)
+    if [[ -n $process && $(readlink "/proc/$process/cwd" || true) == "$scratch/data" ]]; then
+        as_owner "$(postgres_programs)/pg_ctl" -D "$scratch/data" -m immediate -w stop > /dev/null || true
+    fi
+    rm -rf "${scratch:?}"
+}
+
+# on_scratch COMMAND…: with libpq's variables for the cluster of the proof.
+on_scratch() { PGHOST=$scratch PGPORT=5432 PGUSER=postgres PGPASSWORD='' PGDATABASE=postgres PGSSLMODE=disable "$@"; }

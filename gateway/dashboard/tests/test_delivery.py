@@ -1,0 +1,151 @@
+"""What apps get from the server: screens and themes of a configuration, app definitions, texts, planned publications."""
+
+import datetime
+import re
+import unittest
+
+from playwright.sync_api import expect
+
+from cases import BrowserTests
+
+
+class DeliveryTests(BrowserTests):
+    def setUp(self):
+        super().setUp()
+        self.window.sign_in()
+
+    def stored(self, kind, name):
+        return self.server.of_app("GET", f"/config/{kind}/{name}")
+
+    def test_a_screen_is_edited_by_the_catalogue_and_seen_on_a_phone(self):
+        colours = [{"name": "ink", "red": 10, "green": 20, "blue": 30, "alpha": 1}]
+        self.server.of_app("PUT", "/config/configuration/4.0.0", {"mainSettings": {}, "colors": colours}, {"If-None-Match": "*"})
+        self.window.place("configuration/4.0.0?tab=screens")
+        self.button("New screen").click()
+        self.dialog().get_by_label("Name").fill("Start")
+        self.button("Add").click()
+        self.button("New element").click()
+        self.dialog().get_by_label("Name").fill("greeting")
+        self.dialog().get_by_label("Kind").select_option("UILabel")
+        self.button("Add").click()
+        more = self.page.get_by_label("Add a property", exact=True)
+        for name in ("text", "textColor", "textAlignment", "isHidden"):
+            more.select_option(name)
+        expect(more.locator("option", has_text="barTintColor")).to_have_count(0)
+        self.page.get_by_label("text", exact=True).fill("Good morning")
+        self.page.get_by_label("textAlignment", exact=True).select_option("center")
+        phone = self.page.get_by_role("img", name="Start as a phone shows it")
+        expect(phone).to_be_visible()
+        self.see("1 hidden.")
+        self.page.get_by_label("isHidden", exact=True).uncheck()
+        expect(phone.locator(".phone-words")).to_have_text("Good morning")
+        expect(phone.locator(".phone-words")).to_have_css("color", "rgb(10, 20, 30)")
+        self.button("Save draft").click()
+        self.see("Draft saved")
+        element = self.stored("configuration", "4.0.0")["controllers"][0]["objectsList"][0]
+        properties = {"text": "Good morning", "textColor": "ink", "textAlignment": "center", "isHidden": False}
+        self.assertEqual(element, {"objectName": "greeting", "objectType": "UILabel", "objectProperties": properties})
+
+    def test_themes_stand_side_by_side_and_say_which_colours_are_missing(self):
+        self.window.place("configuration/1.1.0~Light?tab=themes")
+        for theme in ("Light", "Dark"):
+            expect(self.page.get_by_role("img", name=f"BikeList, {theme} as a phone shows it")).to_be_visible()
+        row = self.page.get_by_role("table", name="Colours").get_by_role("row").filter(has_text="warning")
+        expect(row).to_contain_text("missing")
+        self.button("New theme from this one").click()
+        self.dialog().get_by_label("Name").fill("Sepia")
+        self.button("Create").click()
+        expect(self.page.locator("h1")).to_contain_text("1.1.0~Sepia")
+        self.assertEqual(self.stored("configuration", "1.1.0~Sepia")["colors"], self.stored("configuration", "1.1.0~Light")["colors"])
+        self.server.of_app("DELETE", "/config/configuration/1.1.0~Sepia", headers={"If-Match": "*"})
+
+    def test_a_definition_is_changed_in_its_parts_with_completion_and_its_download_is_counted(self):
+        definition = {
+            "name": "Show", "root_controller": "Main", "models": {"People": [{"name": "Ada"}, {"name": "Grace"}]},
+            "views": {"List": {"contents": [{"kind": "ListView", "items_model": "People", "row_view": "Row"}]},
+                      "Row": {"contents": [{"kind": "LabelView", "text": "@.name"}]}},
+            "controllers": {"Main": {"title": "People", "render": "List"}},
+        }
+        self.server.of_app("PUT", "/config/definition/show", definition, {"If-None-Match": "*"})
+        self.server.of_app("POST", "/config/definition/show/publish")
+        self.window.place("definitions/show")
+        phone = self.page.get_by_role("img", name="Main as a phone shows it")
+        expect(phone).to_contain_text("Grace")
+        self.page.get_by_role("navigation", name="Parts").get_by_role("link", name="Row").click()
+        editor = self.page.get_by_label("views/Row", exact=True)
+        editor.fill('{"contents": [{"kind": "LabelView", "text": "@.name", "text_size": 20}, {"kind": "Bu')
+        self.button("ButtonView").click()
+        editor.press_sequentially(', "title": "Call"}]}')
+        expect(self.page.get_by_role("img", name="Row as a phone shows it")).to_contain_text("Call")
+        self.page.get_by_role("tab", name="Rollout").click()
+        parts = self.page.get_by_role("table", name="What devices download")
+        expect(parts.get_by_role("row").filter(has_text="views/Row")).to_contain_text("changed")
+        expect(parts.locator("tr[data-row]")).to_have_count(1)
+        self.page.get_by_label("Flag", exact=True).select_option("new-checkout")
+        expect(self.page.get_by_label("All others get")).to_have_value("1")
+        self.button("Save draft").click()
+        self.see("Draft saved")
+        stored = self.stored("definition", "show")
+        self.assertEqual(stored["rollout"], {"flag": "new-checkout", "otherwise": 1})
+        self.assertEqual(stored["views"]["Row"]["contents"][1], {"kind": "ButtonView", "title": "Call"})
+        self.button("Open a preview").click()
+        self.see("It is shown only once.")
+        self.button("Revoke").click()
+        self.see("No preview is open.")
+
+    def test_texts_get_plural_forms_findings_lead_to_them_and_languages_are_turned_on(self):
+        for language, text in (("en", "%lld bikes"), ("pl", "%@ rower")):
+            self.server.as_server("POST", "/translation", {"version": "4.1.0", "language": language, "sourceLanguage": "en", "strings": {"bikes": text}, "published": language == "en"})
+        self.window.place("languages/4.1.0")
+        findings = self.page.get_by_role("group", name="Findings")
+        findings.get_by_role("button").first.click()
+        expect(self.page).to_have_url(re.compile("search=bikes"))
+        self.page.get_by_label("bikes, pl: %@ rower").click()
+        self.button("Plural forms…").click()
+        expect(self.dialog().locator("label")).to_have_text(["one", "few", "many", "other"])
+        for form, text in (("one", "%lld rower"), ("few", "%lld rowery"), ("many", "%lld rowerów"), ("other", "%lld roweru")):
+            self.dialog().get_by_label(form, exact=True).fill(text)
+        self.dialog().get_by_role("button", name="Save").click()
+        expect(self.page.get_by_label("Plural forms of bikes, pl")).to_contain_text("few: %lld rowery")
+        self.page.get_by_label("pl is on").click()
+        expect(self.page.get_by_label("pl is on")).to_be_checked()
+        # The page knows that the draft has changed, without a reload.
+        self.button("Publish").click()
+        self.dialog().get_by_role("button", name="Publish").click()
+        self.see("Live: version 1")
+        answer = self.server.call("GET", f"/api/{self.server.keys['appKey']}/translation/pl/4.1.0", headers={"X-Martlet-Secret": self.server.keys["secret"]})
+        self.assertIn("rowery", str(answer))
+
+    def test_a_publication_is_planned_and_cancelled(self):
+        self.server.of_app("PUT", "/config/configuration/4.2.0", {"mainSettings": {"later": True}}, {"If-None-Match": "*"})
+        self.window.place("configuration/4.2.0?tab=versions")
+        self.button("Publish").click()
+        self.dialog().get_by_label("At a later time").check()
+        tomorrow = datetime.datetime.now() + datetime.timedelta(days=1)
+        self.dialog().get_by_label("When").fill(tomorrow.strftime("%Y-%m-%dT%H:%M"))
+        self.dialog().get_by_role("button", name="Schedule").click()
+        expect(self.dialog()).to_have_count(0)
+        self.page.reload()
+        self.see(re.compile("^Will be published:"))
+        self.button("Cancel the publication").click()
+        expect(self.button("Cancel the publication")).to_have_count(0)
+        self.assertEqual(self.server.of_app("GET", "/config/schedules")["data"][0]["state"], "cancelled")
+
+    def test_an_objects_change_and_its_deletion_are_taken_back(self):
+        self.server.of_app("POST", "/storage/Spares", {"_id": "bell", "loud": True})
+        self.window.place("storage/Spares/bell?tab=json")
+        self.page.get_by_label("Object").fill('{"loud": false}')
+        self.button("Save").click()
+        self.until(lambda: self.server.of_app("GET", "/storage/Spares/bell")["loud"] is False)
+        self.button("Undo").click()
+        self.until(lambda: self.server.of_app("GET", "/storage/Spares/bell")["loud"] is True)
+        expect(self.page.get_by_label("Object")).to_have_value(re.compile("true"))
+        self.button("Delete").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        self.button("Undo").last.click()
+        expect(self.page).to_have_url(re.compile("/Spares/bell$"))
+        self.assertIs(self.server.of_app("GET", "/storage/Spares/bell")["loud"], True)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
